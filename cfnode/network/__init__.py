@@ -1,0 +1,1 @@
+"""The trio shell over the connection machines of `core`: dial, listen, peers."""

@@ -1,0 +1,1 @@
+"""Services of a running node: chain, pool, author, broker client, informant, metrics."""

@@ -1,0 +1,1 @@
+"""The JSON-RPC server: method table, sessions and limits, HTTP and WebSocket."""

@@ -1,0 +1,1 @@
+"""The client library: swap SDK, node client, recovery. Imports `core` only."""

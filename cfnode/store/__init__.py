@@ -1,0 +1,1 @@
+"""What lies on disk: the pruned LMDB store and the keystore files."""

@@ -1,0 +1,50 @@
+"""What every test may ask for: the vectors beside the project, the official spec, and the `--all` switch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="turn every skip into a failure")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and not hasattr(report, "wasxfail") and item.config.getoption("--all"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"--all: nothing may be skipped. {reason}"
+
+
+def shared(*parts: str) -> Path:
+    """A file of the reference folder beside the project; skips the test where it is missing."""
+    base = Path(os.environ.get("CFNODE_TEST_REFERENCE", ROOT.parent / "shared" / "reference"))
+    path = base.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(
+            f"reference vectors are not here: {'/'.join(parts)} (CFNODE_TEST_REFERENCE names their folder)"
+        )
+    return path
+
+
+@pytest.fixture(scope="session")
+def metadata_v15() -> bytes:
+    """Metadata V15 of runtime 2.2.3 (spec_version 20203), SCALE bytes beginning with `meta`."""
+    return shared("vectors", "chainflip", "metadata-v15-20203.scale").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def berghain_spec() -> Path:
+    """The official raw chain spec of the main net, from CFNODE_TEST_BERGHAIN_SPEC."""
+    path = os.environ.get("CFNODE_TEST_BERGHAIN_SPEC")
+    if not path or not Path(path).exists():
+        pytest.skip("the official chain spec is not here: set CFNODE_TEST_BERGHAIN_SPEC to its path")
+    return Path(path)
