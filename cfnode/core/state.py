@@ -1,0 +1,56 @@
+"""What is a state, seen from above, and what has a block changed in it?
+
+Whoever reads chain state (runtime, RPC, proof building) sees the `State` protocol and need not know whether
+the answers come from the database, from overlays of unfinalized blocks or from a storage proof. Whoever
+writes a block's result hands over `Changes`.
+
+Two names recur. A *child* is the name of a child trie without its `:child_storage:default:` prefix; `b""` is
+the top trie. A *path* is the way to a trie node in nibbles, one byte (0 to 15) each: the nibbles consumed
+before the node's own partial key, so the root is `b""`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+CHILD_STORAGE_PREFIX = b":child_storage:default:"
+"""The top trie keeps the root of each child trie as the value of this prefix and the child's name."""
+
+TOP = b""
+"""The name of the top trie where a child trie's name is expected."""
+
+
+class State(Protocol):
+    """The storage of one block, read only."""
+
+    @property
+    def root(self) -> bytes:
+        """The state root: 32 bytes."""
+        ...
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The value under `key`, or None where there is none."""
+        ...
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The first key strictly after `key` in byte order, or None at the end."""
+        ...
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """The encoded trie node at `path`; None where no node has a row (absent, or inside its parent)."""
+        ...
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a block did to the state: by child name, keys to values and paths to nodes; None is a deletion."""
+
+    storage: dict[bytes, dict[bytes, bytes | None]]
+    nodes: dict[bytes, dict[bytes, bytes | None]]
+    root: bytes
+
+    def size(self) -> int:
+        """Bytes of keys, values, paths and nodes: the measure by which overlays are bounded."""
+        tables = [*self.storage.values(), *self.nodes.values()]
+        return sum(len(key) + len(value or b"") for table in tables for key, value in table.items())
