@@ -1,1 +1,69 @@
-"""What a person types: commands, output, exit codes."""
+"""What a person types: commands, output, exit codes.
+
+Importing is the larger part of a short command's time, so each command lives in a module of its own that is
+loaded only when it is the one asked for; `--version` and `--help` load none of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from cfnode import __version__
+
+COMMANDS = {
+    "run": ("cfnode.cli.run:run", "Run a node: light-RPC, or a whole development chain with --dev."),
+    "key": ("cfnode.cli.key:key", "Make, inspect and insert keys."),
+    "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
+    "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
+    "export-chain-spec": ("cfnode.cli.chain:export_chain_spec", "Print the chain specification as JSON."),
+    "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database; keys are left alone."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and one-line help, and imports a command when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="`cfnode COMMAND --help` explains a command. Flags alone mean `run`, as with the official node.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="cfnode", message="%(prog)s %(version)s")
+def cli() -> None:
+    """A light-RPC node for the Chainflip State Chain.
+
+    \b
+    A whole chain on this machine:   cfnode run --dev
+    Beside a broker's front end:     cfnode run --sync=light-rpc --chain=berghain
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the console script; ends the process with the exit code of docs/reference/exit-codes.md."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "-V", "--version"):
+        argv.insert(0, "run")  # the official binary takes its flags without a subcommand
+    cli.main(argv, prog_name="cfnode")
+
+
+__all__ = ["cli", "main"]

@@ -1,0 +1,112 @@
+"""How log lines look and which are shown.
+
+Filters follow the official node's `--log`: comma-separated `level` or `target=level`, where the longest target
+that a record's own target begins with decides. Loggers are named `cfnode.<target>`, `::` being `.`; so
+`runtime::grandpa=off` silences `cfnode.runtime.grandpa`. A line reads `2026-01-31 12:00:00 message`, with the level
+in front of the message only where it is a warning or worse.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable
+from typing import TextIO
+
+TRACE = 5
+LEVELS = {
+    "off": logging.CRITICAL + 10,
+    "error": logging.ERROR,
+    "warn": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+    "trace": TRACE,
+}
+COLOURS = {logging.WARNING: "\x1b[33m", logging.ERROR: "\x1b[31m"}
+ROOT = "cfnode"
+
+
+class LogFilterError(ValueError):
+    """A `--log` value that cannot be read; the message names the part."""
+
+
+def parse_filters(values: Iterable[str]) -> dict[str, int]:
+    """`["info,grandpa=error"]` as `{"": INFO, "grandpa": ERROR}`; later parts win."""
+    filters = {"": logging.INFO}
+    for part in (part.strip() for value in values for part in value.split(",")):
+        if not part:
+            continue
+        target, separator, level = part.rpartition("=")
+        if not separator and level not in LEVELS:
+            filters[level.replace("::", ".")] = TRACE  # a bare target means all of it
+            continue
+        if level not in LEVELS:
+            raise LogFilterError(f"{part!r}: the level is one of {', '.join(LEVELS)}")
+        filters[target.replace("::", ".")] = LEVELS[level]
+    return filters
+
+
+class PlainFormatter(logging.Formatter):
+    """One line a record; the level is named, and coloured on a terminal, from warnings upward."""
+
+    def __init__(self, colour: bool) -> None:
+        super().__init__()
+        self.colour = colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+        message = record.getMessage()
+        if record.exc_info:
+            message = f"{message}\n{self.formatException(record.exc_info)}"
+        if record.levelno < logging.WARNING:
+            return f"{stamp} {message}"
+        level = "WARN" if record.levelno < logging.ERROR else "ERROR"
+        if self.colour:
+            level = f"{COLOURS[min(record.levelno, logging.ERROR)]}{level}\x1b[0m"
+        return f"{stamp} {level} {message}"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time (Unix seconds), level, target, message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        row = {
+            "time": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "target": record.name.removeprefix(f"{ROOT}.").replace(".", "::"),
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            row["exception"] = self.formatException(record.exc_info)
+        return json.dumps(row, ensure_ascii=False)
+
+
+class TolerantHandler(logging.StreamHandler[TextIO]):
+    """Writes to standard error; a reader that has gone away must not take the node with it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        if not isinstance(sys.exc_info()[1], (BrokenPipeError, ValueError)):
+            super().handleError(record)
+
+
+def set_up(filters: Iterable[str] = (), *, colour: bool | None = None, form: str = "text") -> None:
+    """Point all loggers of the project at standard error, filtered and formatted.
+
+    `colour` None decides by the terminal and `NO_COLOR`. Raises LogFilterError.
+    """
+    logging.addLevelName(TRACE, "TRACE")
+    levels = parse_filters(filters)
+    if colour is None:
+        colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    handler = TolerantHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if form == "json" else PlainFormatter(colour))
+    root = logging.getLogger(ROOT)
+    root.handlers[:] = [handler]
+    root.propagate = False
+    root.setLevel(levels.pop(""))
+    for target, level in levels.items():
+        logging.getLogger(f"{ROOT}.{target}").setLevel(level)
+    logging.getLogger("hypercorn.error").setLevel(logging.CRITICAL)

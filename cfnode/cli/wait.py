@@ -1,0 +1,57 @@
+"""`cfnode wait`: for scripts that must not go on before a node is ready."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from cfnode.cli import client
+from cfnode.cli.exits import ExitCode, Failure
+
+PAUSE = 0.2
+"""Seconds between two questions."""
+
+
+def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> str | None:
+    """What is still missing, in words; None when all holds."""
+    health = client.call(url, "system_health", [], timeout=5)
+    if synced and health["isSyncing"]:
+        return f"the node is still syncing, with {health['peers']} peers"
+    if synced and health["shouldHavePeers"] and not health["peers"]:
+        return "the node has no peers"
+    if block is not None:
+        best = int(client.call(url, "chain_getHeader", [], timeout=5)["number"], 16)
+        if best < block:
+            return f"the best block is {best}, not yet {block}"
+    if finalized is not None:
+        head = client.call(url, "chain_getFinalizedHead", [], timeout=5)
+        number = int(client.call(url, "chain_getHeader", [head], timeout=5)["number"], 16)
+        if number < finalized:
+            return f"the finalized block is {number}, not yet {finalized}"
+    return None
+
+
+@click.command()
+@click.option(
+    "--synced", is_flag=True, help="Also wait until isSyncing is false (and there are peers, if needed)."
+)
+@click.option("--block", type=click.IntRange(min=0), help="Also wait until the best block has this number.")
+@click.option("--finalized", type=click.IntRange(min=0), help="Also wait until this number is finalized.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Seconds, in all."
+)
+@click.option("--url", default=client.DEFAULT_URL, show_default=True, help="The node's HTTP address.")
+def wait(synced: bool, block: int | None, finalized: int | None, timeout: float, url: str) -> None:
+    """Wait until a node answers; exit 0 when all that was asked for holds, 5 when the time is up."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            missing = unmet(url, synced, block, finalized)
+        except client.NodeUnreachable as error:
+            missing = error.message
+        if missing is None:
+            return
+        if time.monotonic() >= deadline:
+            raise Failure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK)
+        time.sleep(min(PAUSE, max(0.0, deadline - time.monotonic())))
