@@ -59,7 +59,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the console script; ends the process with the exit code of docs/reference/exit-codes.md."""
+    """Entry point of the console script; ends the process (exit codes: docs/reference/exit-codes.md)."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
     if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "-V", "--version"):
         argv.insert(0, "run")  # the official binary takes its flags without a subcommand

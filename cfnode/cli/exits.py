@@ -1,4 +1,4 @@
-"""How a command ends: one line on standard error that names what was wrong, and an exit code a script can read."""
+"""How a command ends: one line on standard error that names what was wrong, and an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, code: ExitCode = ExitCode.FAILURE) -> None:
         super().__init__(message)
-        self.exit_code = int(code)
+        self.exit_code = int(code)  # type: ignore[misc]  # click has one a class, we have one an error
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"Error: {self.message}", err=True, file=file)

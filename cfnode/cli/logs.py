@@ -1,9 +1,9 @@
 """How log lines look and which are shown.
 
-Filters follow the official node's `--log`: comma-separated `level` or `target=level`, where the longest target
-that a record's own target begins with decides. Loggers are named `cfnode.<target>`, `::` being `.`; so
-`runtime::grandpa=off` silences `cfnode.runtime.grandpa`. A line reads `2026-01-31 12:00:00 message`, with the level
-in front of the message only where it is a warning or worse.
+Filters follow the official node's `--log`: comma-separated `level` or `target=level`, where the longest
+target that a record's own target begins with decides. Loggers are named `cfnode.<target>`, `::` being `.`;
+so `runtime::grandpa=off` silences `cfnode.runtime.grandpa`. A line reads `2026-01-31 12:00:00 message`, with
+the level in front of the message only where it is a warning or worse.
 """
 
 from __future__ import annotations
