@@ -1,0 +1,116 @@
+"""What a node is told at start: the flags of `cfnode run`, checked and typed, and nothing else.
+
+Sizes are bytes, durations seconds (slots and clocks: milliseconds), chain ids and paths as given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+SyncMode = Literal["light-rpc", "full", "warp", "fast", "fast-unsafe"]
+RpcMethods = Literal["auto", "safe", "unsafe"]
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RpcConfig:
+    """The JSON-RPC server. `cors` None is the list of local origins."""
+
+    port: int = 9944
+    external: bool = False
+    methods: RpcMethods = "auto"
+    cors: tuple[str, ...] | None = None
+    """Origins served; `("all",)` serves any."""
+    max_request_size: int = 15 * MIB
+    max_response_size: int = 15 * MIB
+    max_connections: int = 100
+    max_subscriptions: int = 1024
+    """A connection."""
+    message_buffer: int = 64
+    """Messages waiting for a connection that reads slowly; one more and it is dropped."""
+    max_batch: int = 100
+    """Requests in one batch; 0 refuses batches."""
+    rate_limit: int | None = None
+    """Calls a minute and connection; None is unlimited."""
+    rate_limit_whitelist: tuple[str, ...] = ()
+    """Addresses or networks (CIDR) the rate limit does not count."""
+    trust_proxy_headers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrometheusConfig:
+    """The metrics endpoint."""
+
+    port: int = 9615
+    external: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DevConfig:
+    """The development chain that this node authors."""
+
+    seal: Literal["slots", "instant", "manual"] = "slots"
+    block_time: int = 6000
+    """Milliseconds of real time between two blocks."""
+    start_time: int | None = None
+    """Unix milliseconds at which the chain's own clock begins; None: a year back where one is needed."""
+    finality_lag: int = 2
+    """Blocks that automatic finality stays behind the best one."""
+    authorities: str | None = None
+    """A number of equal authorities, or the path of a JSON file; None: one."""
+    silent: tuple[int, ...] = ()
+    """Indices of authorities that sign no finality votes."""
+    epoch_blocks: int = 43_200
+    state_entries: int = 0
+    """Extra storage entries at genesis, for tests of state download."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruningConfig:
+    """How many finalized blocks keep their bodies and their states; None is archive: all."""
+
+    blocks: int | None = 128
+    state: int | None = 128
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """Where to meet peers."""
+
+    port: int = 30333
+    listen: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+    boot_nodes: tuple[str, ...] = ()
+    reserved_nodes: tuple[str, ...] = ()
+    reserved_only: bool = False
+    in_peers: int = 32
+    out_peers: int = 8
+    node_key: bytes | None = field(default=None, repr=False)
+    """The 32 secret bytes of an ed25519 key given by flag; never shown."""
+    node_key_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything `cfnode run` was told."""
+
+    base_path: Path
+    chain: str = "berghain"
+    """The name of a built-in chain (`dev`, `berghain`) or the path of a chain specification."""
+    name: str = "cfnode"
+    sync: SyncMode = "light-rpc"
+    temporary: bool = False
+    """The base path is a fresh directory, removed at the end."""
+    pruning: PruningConfig = PruningConfig()
+    keystore_path: Path | None = None
+    """None: `<base path>/chains/<chain id>/keystore`."""
+    pool_limit: int = 8192
+    """Ready transactions."""
+    pool_bytes: int = 20 * MIB
+    rpc: RpcConfig = RpcConfig()
+    prometheus: PrometheusConfig | None = PrometheusConfig()
+    network: NetworkConfig = NetworkConfig()
+    dev: DevConfig | None = None
+    """Set: author the chain on this machine."""
