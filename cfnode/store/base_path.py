@@ -1,0 +1,182 @@
+"""Where on disk does a chain live, who may write there, and what may be deleted?
+
+Layout, as operators know it from Substrate nodes::
+
+    <base>/lock                            held by the running node; holds its process id
+    <base>/chains/<chain id>/db/full_light the database: the only thing that is ever deleted
+    <base>/chains/<chain id>/keystore      session and broker keys
+    <base>/chains/<chain id>/network       the node key
+
+Deleting is done by known file names in a directory that is no link, never by walking a tree: whatever a
+mistyped `--base-path` points to, nothing that this program did not write can be lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cfnode.store.errors import BasePathError
+
+DATABASE_FILES = frozenset({"data.mdb", "lock.mdb"})
+"""All that a database directory may hold."""
+
+_CHAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainPaths:
+    """The directories of one chain below a base path; nothing is created by asking."""
+
+    base: Path
+    chain_id: str
+
+    def __post_init__(self) -> None:
+        if not _CHAIN_ID.fullmatch(self.chain_id):
+            raise BasePathError(
+                f"the chain id {self.chain_id!r} cannot name a directory: use letters, digits, '.', '_', '-'"
+            )
+
+    @property
+    def chain(self) -> Path:
+        return self.base / "chains" / self.chain_id
+
+    @property
+    def database(self) -> Path:
+        return self.chain / "db" / "full_light"
+
+    @property
+    def keystore(self) -> Path:
+        return self.chain / "keystore"
+
+    @property
+    def network(self) -> Path:
+        return self.chain / "network"
+
+
+def default_base_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_DATA_HOME/cfnode`, or `~/.local/share/cfnode` (a relative XDG_DATA_HOME counts as unset)."""
+    data_home = environ.get("XDG_DATA_HOME", "")
+    if data_home.startswith("/"):
+        return Path(data_home) / "cfnode"
+    home = environ.get("HOME", "")
+    if not home.startswith("/"):
+        raise BasePathError("there is no home directory ($HOME is not set): give --base-path")
+    return Path(home) / ".local" / "share" / "cfnode"
+
+
+@contextlib.contextmanager
+def locked(base: Path) -> Iterator[None]:
+    """Holds the base path for this process, creating it if need be; a second holder gets a BasePathError."""
+    with _in_words(base):
+        _refuse_link(base)
+        base.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(base / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        _take(descriptor, base)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock
+
+
+def _take(descriptor: int, base: Path) -> None:
+    try:
+        with _in_words(base):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        raise BasePathError(
+            f"the base path {base} is in use by another cfnode (process {holder or 'unknown'}): "
+            "stop that one, or give this one a --base-path of its own"
+        ) from None
+
+
+def open_database_path(paths: ChainPaths) -> Path:
+    """Checks the way to the database, creates what is missing, and returns it; what is there is kept."""
+    with _in_words(paths.database):
+        _check(paths)
+        paths.database.mkdir(parents=True, exist_ok=True)
+    return paths.database
+
+
+def delete_database(paths: ChainPaths) -> bool:
+    """Deletes the database and nothing else; True if there was one. The base path must be locked.
+
+    It is first renamed aside: a process that dies in the middle leaves either the whole database or none
+    (and the rest of the renamed one to the next call).
+    """
+    with _in_words(paths.database):
+        _check(paths)
+        existed = paths.database.exists()
+        if existed:
+            aside = paths.database.with_name(f"full_light.old-{os.getpid()}")
+            for leftover in _aside(paths):
+                _delete(leftover)
+            paths.database.rename(aside)
+        for leftover in _aside(paths):
+            _delete(leftover)
+        return existed
+
+
+def _aside(paths: ChainPaths) -> list[Path]:
+    parent = paths.database.parent
+    return sorted(parent.glob("full_light.old-*")) if parent.is_dir() else []
+
+
+def _delete(directory: Path) -> None:
+    for name in DATABASE_FILES:
+        (directory / name).unlink(missing_ok=True)
+    directory.rmdir()
+
+
+def _check(paths: ChainPaths) -> None:
+    for directory in (paths.base, paths.chain.parent, paths.chain, paths.database.parent):
+        _refuse_link(directory)
+    for directory in (paths.database, *_aside(paths)):
+        _refuse_foreign(directory)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise BasePathError(
+            f"{path} is a symbolic link (to {path.readlink()}), and a database is deleted and created behind "
+            "it: give the real path as --base-path"
+        )
+    if path.exists() and not path.is_dir():
+        raise BasePathError(f"{path} is not a directory: give another --base-path")
+
+
+def _refuse_foreign(directory: Path) -> None:
+    _refuse_link(directory)
+    if not directory.exists():
+        return
+    foreign = sorted(
+        entry.name for entry in os.scandir(directory)
+        if entry.name not in DATABASE_FILES or not entry.is_file(follow_symlinks=False)
+    )  # fmt: skip
+    if foreign:
+        named = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
+        raise BasePathError(
+            f"{directory} holds files that are not cfnode's ({named}), so it is left alone: "
+            "give another --base-path, or move them away"
+        )
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        where = error.filename or path
+        raise BasePathError(
+            f"cannot use {where}: {error.strerror}; check the base path's rights and disk"
+        ) from None
