@@ -1,0 +1,40 @@
+"""Which Ethereum key belongs to a Chainflip seed phrase?
+
+Chainflip's `generate-keys` takes the first 32 bytes of HMAC-SHA512 over the 64-byte BIP-39 seed, keyed with
+the text `Chainflip Ethereum Key`. The address is the last 20 bytes of Keccak-256 over the public key's two
+coordinates (Ethereum yellow paper, appendix F).
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+
+import coincurve
+
+from cfnode.core.bip39 import wallet_seed
+from cfnode.core.hashing import keccak_256
+
+__all__ = ["EthereumKey"]
+
+LABEL = b"Chainflip Ethereum Key"
+
+
+@dataclass(frozen=True, slots=True)
+class EthereumKey:
+    """A secp256k1 key: `secret` 32 bytes (kept out of repr), `public` 33 (compressed), `address` 20."""
+
+    secret: bytes = field(repr=False)
+    public: bytes
+    address: bytes
+
+    @classmethod
+    def from_secret(cls, secret: bytes) -> EthereumKey:
+        """The key of a 32-byte secret; ValueError where it is no scalar of the curve."""
+        public = coincurve.PrivateKey(secret).public_key
+        return cls(secret, public.format(), keccak_256(public.format(compressed=False)[1:])[-20:])
+
+    @classmethod
+    def from_phrase(cls, phrase: str) -> EthereumKey:
+        """The key that Chainflip derives from a seed phrase; PhraseError says what is wrong with one."""
+        return cls.from_secret(hmac.digest(LABEL, wallet_seed(phrase), "sha512")[:32])

@@ -1,0 +1,74 @@
+"""How is an account written for people?
+
+SS58 (Substrate docs, "SS58 address format"): base58 of prefix ‖ account ‖ checksum, where the checksum is the
+first two bytes of BLAKE2b-512 over `SS58PRE` ‖ prefix ‖ account. A prefix up to 63 takes one byte, one up to
+16383 two. The Chainflip networks use prefix 2112, which makes addresses begin with `cF`.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import base58
+
+__all__ = ["ACCOUNT_LENGTH", "CHAINFLIP_PREFIX", "Ss58Error", "decode", "encode"]
+
+CHAINFLIP_PREFIX = 2112
+ACCOUNT_LENGTH = 32
+CHECKSUM_LENGTH = 2
+MAX_PREFIX = 16383
+MAX_TEXT = 64  # the longest we accept (an ECDSA key, 37 bytes) takes 51 characters
+ALPHABET = frozenset(base58.BITCOIN_ALPHABET.decode())
+
+
+class Ss58Error(ValueError):
+    """The text is not an SS58 address, or the value cannot be written as one."""
+
+
+def encode(account: bytes, prefix: int = CHAINFLIP_PREFIX) -> str:
+    """The address of an account id (32 bytes) or of a compressed secp256k1 public key (33 bytes)."""
+    if len(account) not in (ACCOUNT_LENGTH, ACCOUNT_LENGTH + 1):
+        raise Ss58Error(f"an account id has 32 bytes, a secp256k1 public key 33; these are {len(account)}")
+    body = _encode_prefix(prefix) + account
+    return base58.b58encode(body + _checksum(body)).decode()
+
+
+def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
+    """(prefix, account) of an address. `length` is the number of bytes the account must have.
+
+    Which prefix is acceptable is for the caller to say.
+    """
+    if not text or len(text) > MAX_TEXT or not ALPHABET.issuperset(text):
+        raise Ss58Error("not an SS58 address: it must be base58 text of about 49 characters")
+    raw = base58.b58decode(text)
+    prefix, start = _decode_prefix(raw)
+    if len(raw) != start + length + CHECKSUM_LENGTH:
+        raise Ss58Error(
+            f"not an SS58 address of {length} bytes: it holds {len(raw) - start - CHECKSUM_LENGTH}"
+        )
+    body, checksum = raw[:-CHECKSUM_LENGTH], raw[-CHECKSUM_LENGTH:]
+    if checksum != _checksum(body):
+        raise Ss58Error("not an SS58 address: the checksum does not fit, so a character is wrong")
+    return prefix, body[start:]
+
+
+def _encode_prefix(prefix: int) -> bytes:
+    if not 0 <= prefix <= MAX_PREFIX:
+        raise Ss58Error(f"an SS58 prefix lies in 0..{MAX_PREFIX}, not {prefix}")
+    if prefix < 64:
+        return bytes([prefix])
+    # The low six bits of the first byte hold bits 2..7; the second byte holds bits 0..1 on top of bits 8..13.
+    return bytes([0x40 | (prefix & 0xFC) >> 2, (prefix & 0x03) << 6 | prefix >> 8])
+
+
+def _decode_prefix(raw: bytes) -> tuple[int, int]:
+    """(prefix, bytes it takes)."""
+    if len(raw) < 2 or raw[0] >= 128:
+        raise Ss58Error("not an SS58 address: the network prefix is malformed")
+    if raw[0] < 64:
+        return raw[0], 1
+    return (raw[0] << 2 & 0xFC) | raw[1] >> 6 | (raw[1] & 0x3F) << 8, 2
+
+
+def _checksum(body: bytes) -> bytes:
+    return blake2b(b"SS58PRE" + body).digest()[:CHECKSUM_LENGTH]
