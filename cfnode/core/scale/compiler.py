@@ -1,0 +1,179 @@
+"""How does a type table become encoders and decoders?
+
+Each type becomes a pair of closures (`kind`), built from those of its parts. A type that contains itself
+meets a type that is still being compiled: there the closure looks its target up when it is called, and
+counts: a value may enter its own type `MAX_DEPTH` times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.core.scale import enums, primitives, shapes
+from cfnode.core.scale.errors import ScaleError
+from cfnode.core.scale.kind import Kind
+from cfnode.core.scale.types import (
+    Array,
+    BitSequence,
+    Compact,
+    Composite,
+    Definition,
+    Field,
+    PortableType,
+    Primitive,
+    Sequence,
+    Tuple,
+    Variants,
+)
+
+__all__ = ["MAX_DEPTH", "Compiler"]
+
+MAX_DEPTH = 64
+"""How often a value may contain a value of its own type, one inside the other."""
+
+_WIDTHS = (8, 16, 32, 64, 128, 256)
+_PRIMITIVES = {
+    "bool": primitives.BOOL,
+    "char": primitives.CHAR,
+    "str": primitives.TEXT,
+    **{f"u{width}": primitives.integer(width, signed=False) for width in _WIDTHS},
+    **{f"i{width}": primitives.integer(width, signed=True) for width in _WIDTHS},
+}
+_COMPACTS = {f"u{width}": primitives.compact(width) for width in _WIDTHS}
+_BIG_UINTS: dict[tuple[str, ...], int] = {
+    ("primitive_types", f"U{width}"): width for width in (128, 256, 512)
+}
+_UNIT = shapes.tuple_of(())
+
+
+class Compiler:
+    """One walk through the table.
+
+    `done` are the kinds of earlier walks, shared with other threads; what this walk makes is in `fresh` and
+    is to be published as a whole at its end, since a part may refer to a whole that is not finished.
+    """
+
+    def __init__(self, rows: Mapping[int, PortableType], done: Mapping[int, Kind]) -> None:
+        self.rows = rows
+        self.done = done
+        self.fresh: dict[int, Kind] = {}
+        self.open: set[int] = set()
+
+    def kind(self, type_id: int) -> Kind:
+        """The kind of a type, compiled now unless that is done or under way."""
+        found = self.done.get(type_id) or self.fresh.get(type_id)
+        if found is not None:
+            return found
+        if type_id in self.open:
+            return self.later(type_id)
+        self.open.add(type_id)
+        self.fresh[type_id] = compiled = self.compile(self.row(type_id))
+        self.open.discard(type_id)
+        return compiled
+
+    def row(self, type_id: int) -> PortableType:
+        try:
+            return self.rows[type_id]
+        except KeyError:
+            raise ScaleError(f"the type table has no type {type_id}") from None
+
+    def compile(self, row: PortableType) -> Kind:
+        match row.definition:
+            case Composite(fields):
+                width = _BIG_UINTS.get(row.path)
+                return primitives.integer(width, signed=False) if width else self.fields(fields)
+            case Variants():
+                return self.variants(row, row.definition)
+            case Sequence(item):
+                return primitives.BYTES if self.is_u8(item) else shapes.sequence(self.kind(item))
+            case Array(length, item):
+                if self.is_u8(item):
+                    return primitives.byte_array(length)
+                return shapes.array(length, self.kind(item))
+            case Tuple(types):
+                return shapes.tuple_of([self.kind(part) for part in types])
+            case Primitive(name):
+                return _PRIMITIVES[name]
+            case Compact(inner):
+                return self.compact(inner)
+            case BitSequence(store, order):
+                return self.bits(store, order)
+
+    def is_u8(self, type_id: int) -> bool:
+        return self.row(type_id).definition == Primitive("u8")
+
+    def fields(self, fields: tuple[Field, ...]) -> Kind:
+        """One unnamed field is the value itself; names make a dict; else a tuple."""
+        if len(fields) == 1 and fields[0].name is None:
+            return self.kind(fields[0].type)
+        kinds = [self.kind(field.type) for field in fields]
+        names = [field.name for field in fields if field.name is not None]
+        if fields and len(names) == len(fields):
+            return shapes.named(list(zip(names, kinds, strict=True)))
+        return shapes.tuple_of(kinds)
+
+    def variants(self, row: PortableType, definition: Variants) -> Kind:
+        cases = definition.variants
+        if row.path == ("Option",) and [case.name for case in cases] == ["None", "Some"]:
+            inner = cases[1].fields[0].type
+            return shapes.option(self.kind(inner), wrap=self.may_be_none(inner))
+        return enums.enum(
+            [
+                enums.Case(case.index, case.name, self.fields(case.fields) if case.fields else None)
+                for case in cases
+            ]
+        )
+
+    def may_be_none(self, type_id: int) -> bool:
+        """Whether None is a value of this type: it is an Option, or a newtype of one."""
+        seen: set[int] = set()
+        while type_id not in seen:
+            seen.add(type_id)
+            row = self.row(type_id)
+            match row.definition:
+                case Composite((Field(name=None, type=inner),)):
+                    type_id = inner
+                case _:
+                    return row.path == ("Option",)
+        return False
+
+    def compact(self, type_id: int) -> Kind:
+        """A compact of an unsigned integer, of a struct that has just one, or of the unit (no bytes)."""
+        seen: set[int] = set()
+        while type_id not in seen:
+            seen.add(type_id)
+            match self.row(type_id).definition:
+                case Primitive(name) if name in _COMPACTS:
+                    return _COMPACTS[name]
+                case Composite((Field(type=inner),)):
+                    type_id = inner
+                case Tuple(()) | Composite(()):
+                    return _UNIT
+                case _:
+                    break
+        raise ScaleError(f"type {type_id} has no compact form")
+
+    def bits(self, store: int, order: int) -> Kind:
+        words: dict[Definition, int] = {Primitive(f"u{width}"): width for width in (8, 16, 32, 64)}
+        word_bits = words.get(self.row(store).definition)
+        name = self.row(order).path[-1:]
+        if word_bits is None or name not in (("Lsb0",), ("Msb0",)):
+            raise ScaleError(f"type {store} with order {order} is no bit sequence")
+        return primitives.bits(word_bits, lowest_first=name == ("Lsb0",))
+
+    def later(self, type_id: int) -> Kind:
+        """A type inside itself: looked up when called, and the only place where depth grows."""
+        fresh = self.fresh
+
+        def encode(value: Any, out: bytearray, depth: int) -> None:
+            if depth >= MAX_DEPTH:
+                raise ScaleError(f"nested too deeply: at most {MAX_DEPTH} levels")
+            fresh[type_id].encode(value, out, depth + 1)
+
+        def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+            if depth >= MAX_DEPTH:
+                raise ScaleError(f"nested too deeply: at most {MAX_DEPTH} levels (offset {offset})")
+            return fresh[type_id].decode(data, offset, depth + 1)
+
+        return Kind(encode, decode, 1)

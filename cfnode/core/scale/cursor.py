@@ -1,0 +1,91 @@
+"""How is a hand-written layout read without ever reading past its end?
+
+For formats that have no type table: headers, justifications, network messages.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.scale.compact import decode_compact, decode_length, end_of_input
+from cfnode.core.scale.errors import ScaleError
+
+__all__ = ["Cursor"]
+
+
+class Cursor:
+    """A position in bytes; each read moves it and raises `ScaleError` where the bytes do not suffice."""
+
+    __slots__ = ("data", "offset")
+
+    def __init__(self, data: bytes, offset: int = 0) -> None:
+        self.data = bytes(data)
+        self.offset = offset
+
+    @property
+    def remaining(self) -> int:
+        """Bytes not read yet."""
+        return len(self.data) - self.offset
+
+    def take(self, size: int) -> bytes:
+        """The next `size` bytes."""
+        end = self.offset + size
+        if size < 0 or end > len(self.data):
+            raise end_of_input(self.offset, size, self.data)
+        taken = self.data[self.offset : end]
+        self.offset = end
+        return taken
+
+    def uint(self, size: int) -> int:
+        """An unsigned little-endian integer of `size` bytes."""
+        return int.from_bytes(self.take(size), "little")
+
+    def u8(self) -> int:
+        return self.uint(1)
+
+    def u16(self) -> int:
+        return self.uint(2)
+
+    def u32(self) -> int:
+        return self.uint(4)
+
+    def u64(self) -> int:
+        return self.uint(8)
+
+    def u128(self) -> int:
+        return self.uint(16)
+
+    def boolean(self) -> bool:
+        """A bool, or the presence byte of an Option."""
+        value = self.u8()
+        if value > 1:
+            raise ScaleError(f"a bool is 0 or 1, not {value} (offset {self.offset - 1})")
+        return value == 1
+
+    def compact(self) -> int:
+        """A compact number, in its shortest form."""
+        number, self.offset = decode_compact(self.data, self.offset)
+        return number
+
+    def count(self, item_size: int = 1) -> int:
+        """The length of a sequence of items of at least `item_size` bytes, checked against what is left."""
+        length, offset = decode_length(self.data, self.offset)
+        if length * item_size > len(self.data) - offset:
+            raise end_of_input(offset, length * item_size, self.data)
+        self.offset = offset
+        return length
+
+    def bytes(self) -> bytes:
+        """A `Vec<u8>`."""
+        return self.take(self.count())
+
+    def text(self) -> str:
+        """A string."""
+        start = self.offset
+        try:
+            return self.bytes().decode()
+        except UnicodeDecodeError:
+            raise ScaleError(f"the string at offset {start} is not UTF-8") from None
+
+    def finish(self) -> None:
+        """Nothing may follow."""
+        if self.remaining:
+            raise ScaleError(f"{self.remaining} bytes follow the end of the value at offset {self.offset}")

@@ -1,0 +1,123 @@
+"""How does an enum look in bytes? One byte names the case, then come its fields (Polkadot spec, "SCALE")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cfnode.core.scale.compact import end_of_input
+from cfnode.core.scale.errors import ScaleError, describe
+from cfnode.core.scale.kind import Kind
+
+__all__ = ["Case", "enum", "union"]
+
+
+class Case(NamedTuple):
+    """One case: its byte, its name, its fields; `payload` is None for none, the value then the bare name."""
+
+    byte: int
+    name: str
+    payload: Kind | None
+
+
+def enum(cases: list[Case]) -> Kind:
+    """An enum: the bare name of a case without fields, else `(name, payload)`."""
+    by_name = {name: (index, payload and payload.encode) for index, name, payload in cases}
+    by_index = {index: (name, payload and payload.decode) for index, name, payload in cases}
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        name, payload = _split(value)
+        index, encode_payload = _case(by_name, name)
+        out.append(index)
+        if (encode_payload is None) != isinstance(value, str):
+            fault = "has no fields" if encode_payload is None else "needs its fields: (name, payload)"
+            raise ScaleError(f"the variant {name!r} {fault}")
+        if encode_payload is not None:
+            try:
+                encode_payload(payload, out, depth)
+            except ScaleError as error:
+                error.within(f".{name}")
+                raise
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        try:
+            name, decode_payload = by_index[data[offset]]
+        except IndexError:
+            raise end_of_input(offset, 1, data) from None
+        except KeyError:
+            raise ScaleError(f"there is no variant {data[offset]} (offset {offset})") from None
+        if decode_payload is None:
+            return name, offset + 1
+        try:
+            value, offset = decode_payload(data, offset + 1, depth)
+        except ScaleError as error:
+            error.within(f".{name}")
+            raise
+        return (name, value), offset
+
+    return Kind(encode, decode, _smallest([case.payload for case in cases]))
+
+
+def _split(value: Any) -> tuple[str, Any]:
+    if isinstance(value, str):
+        return value, None
+    if isinstance(value, (list, tuple)) and len(value) == 2 and isinstance(value[0], str):
+        return value[0], value[1]
+    raise ScaleError(f"a variant is its name or (name, payload), not {describe(value)}")
+
+
+def _case(by_name: Mapping[str, Any], name: str) -> Any:
+    try:
+        return by_name[name]
+    except KeyError:
+        raise ScaleError(f"there is no variant {describe(name)}") from None
+
+
+def _smallest(payloads: list[Kind | None]) -> int:
+    return 1 + min((payload.size if payload else 0 for payload in payloads), default=0)
+
+
+def union(cases: list[tuple[int, type, Kind]]) -> Kind:
+    """An enum whose cases are told apart by their Python type, for layouts that decode to objects."""
+    by_type = {kind_of: (index, kind.encode) for index, kind_of, kind in cases}
+    by_index = {index: kind.decode for index, _, kind in cases}
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        try:
+            index, encode_case = by_type[type(value)]
+        except KeyError:
+            raise ScaleError(f"{describe(value)} is none of the cases here") from None
+        out.append(index)
+        encode_case(value, out, depth)
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        try:
+            decode_case = by_index[data[offset]]
+        except IndexError:
+            raise end_of_input(offset, 1, data) from None
+        except KeyError:
+            raise ScaleError(f"there is no case {data[offset]} (offset {offset})") from None
+        return decode_case(data, offset + 1, depth)
+
+    return Kind(encode, decode, 1)
+
+
+def names(cases: tuple[str, ...], make: Any = str) -> Kind:
+    """An enum without fields; `make` turns a name into the value, which must be found again by equality."""
+    values = tuple(make(name) for name in cases)
+
+    def encode(value: Any, out: bytearray, _depth: int) -> None:
+        try:
+            out.append(values.index(value))
+        except ValueError:
+            raise ScaleError(f"{describe(value)} is none of {', '.join(cases)}") from None
+
+    def decode(data: bytes, offset: int, _depth: int) -> tuple[Any, int]:
+        try:
+            return values[data[offset]], offset + 1
+        except IndexError:
+            if offset >= len(data):
+                raise end_of_input(offset, 1, data) from None
+            raise ScaleError(f"there is no case {data[offset]} (offset {offset})") from None
+
+    return Kind(encode, decode, 1)

@@ -1,0 +1,52 @@
+"""What went wrong with a SCALE value, and where in it?"""
+
+from __future__ import annotations
+
+__all__ = ["NotInMetadataError", "ScaleError", "describe"]
+
+_SHOWN_BITS = 512
+_SHOWN_CHARACTERS = 40
+
+
+class ScaleError(ValueError):
+    """Bytes that are no value of a type, a value that does not fit its type, or a broken type table.
+
+    `path` leads to the place, as in `SwapRequest.state.fees[2]`; empty when the whole input is meant.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self._steps: list[str] = []
+
+    @property
+    def path(self) -> str:
+        """The place of the fault, from the outermost type inwards."""
+        return "".join(reversed(self._steps)).removeprefix(".")
+
+    def within(self, step: str) -> ScaleError:
+        """Note one step outwards (`.name` or `[2]`) while the error travels up."""
+        self._steps.append(step)
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self._steps else self.message
+
+
+class NotInMetadataError(ScaleError):
+    """The metadata has no pallet, storage item, call, error or runtime API of this name."""
+
+
+def describe(value: object) -> str:
+    """A wrong value in few words: never long, never the content of bytes, never raising."""
+    kind = type(value).__name__
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= _SHOWN_BITS else f"an int of {value.bit_length()} bits"
+    if isinstance(value, str):
+        short = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
+        return repr(short)
+    if isinstance(value, (bytes, bytearray, list, tuple, dict)):
+        return f"{kind} of length {len(value)}"
+    return kind

@@ -1,0 +1,43 @@
+"""Runtime metadata V14 and V15: decoded to frozen tables, encoded from them, looked up by name."""
+
+from __future__ import annotations
+
+from cfnode.core.scale.metadata.bound import ApiFunction, StorageItem
+from cfnode.core.scale.metadata.coding import decode_metadata, encode_metadata
+from cfnode.core.scale.metadata.model import Metadata
+from cfnode.core.scale.metadata.tables import (
+    ApiMethod,
+    Constant,
+    CustomValue,
+    Extrinsic,
+    MapKind,
+    MethodInput,
+    OuterEnums,
+    Pallet,
+    PlainKind,
+    RuntimeApi,
+    StorageEntry,
+    StoragePallet,
+    TransactionExtension,
+)
+
+__all__ = [
+    "ApiFunction",
+    "ApiMethod",
+    "Constant",
+    "CustomValue",
+    "Extrinsic",
+    "MapKind",
+    "Metadata",
+    "MethodInput",
+    "OuterEnums",
+    "Pallet",
+    "PlainKind",
+    "RuntimeApi",
+    "StorageEntry",
+    "StorageItem",
+    "StoragePallet",
+    "TransactionExtension",
+    "decode_metadata",
+    "encode_metadata",
+]

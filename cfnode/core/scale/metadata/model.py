@@ -1,0 +1,145 @@
+"""What does this runtime have under that name?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from cfnode.core.scale.errors import NotInMetadataError
+from cfnode.core.scale.metadata.bound import ApiFunction, StorageItem
+from cfnode.core.scale.metadata.tables import (
+    CustomValue,
+    Extrinsic,
+    OuterEnums,
+    Pallet,
+    RuntimeApi,
+)
+from cfnode.core.scale.registry import Codec, Registry
+from cfnode.core.scale.types import Variant, Variants
+
+__all__ = ["Metadata"]
+
+_Name = TypeVar("_Name")
+_Thing = TypeVar("_Thing")
+
+
+class _Index:
+    """What the look-ups find: names at once, codecs from their first use on."""
+
+    __slots__ = ("functions", "methods", "pallets", "storage", "variants")
+
+    def __init__(self, pallets: tuple[Pallet, ...], apis: tuple[RuntimeApi, ...]) -> None:
+        self.pallets: dict[str | int, Pallet] = {pallet.name: pallet for pallet in pallets}
+        self.pallets.update({pallet.index: pallet for pallet in pallets})
+        self.methods = {f"{api.name}_{method.name}": method for api in apis for method in api.methods}
+        self.functions: dict[str, ApiFunction] = {}
+        self.storage: dict[tuple[str, str], StorageItem] = {}
+        self.variants: dict[int, dict[int, Variant]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The metadata of one runtime, with look-ups by name.
+
+    `version` is 14 or 15. V14 has no `apis`, no `custom` and maybe no `outer_enums`. Names that are not there
+    raise `NotInMetadataError`.
+    """
+
+    version: int
+    registry: Registry
+    pallets: tuple[Pallet, ...]
+    extrinsic: Extrinsic
+    runtime_type: int
+    apis: tuple[RuntimeApi, ...] = ()
+    outer_enums: OuterEnums | None = None
+    custom: tuple[CustomValue, ...] = ()
+    _index: _Index = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", _Index(self.pallets, self.apis))
+
+    def pallet(self, name: str) -> Pallet:
+        """The pallet of this name."""
+        return _found(self._index.pallets, name, "pallet")
+
+    def pallet_by_index(self, index: int) -> Pallet:
+        """The pallet with this index, the first byte of its calls and events."""
+        return _found(self._index.pallets, index, "pallet")
+
+    def storage(self, pallet: str, item: str) -> StorageItem:
+        """A storage item: its keys, its value, its default."""
+        found = self._index.storage.get((pallet, item))
+        if found is None:
+            found = self._index.storage[pallet, item] = self._bind_storage(pallet, item)
+        return found
+
+    def _bind_storage(self, pallet: str, item: str) -> StorageItem:
+        storage = self.pallet(pallet).storage
+        for entry in storage.entries if storage else ():
+            if storage and entry.name == item:
+                return StorageItem(self.registry, pallet, storage.prefix, entry)
+        raise NotInMetadataError(f"the runtime has no storage item {pallet}.{item}")
+
+    def storage_key(self, pallet: str, item: str, *keys: Any) -> bytes:
+        """The key of a storage item; with fewer keys than the map has, the prefix of all that begin so."""
+        return self.storage(pallet, item).key(*keys)
+
+    def storage_codec(self, pallet: str, item: str) -> Codec:
+        """The codec of what a storage item holds."""
+        return self.storage(pallet, item).value
+
+    def constant(self, pallet: str, name: str) -> Any:
+        """The value of a constant."""
+        for constant in self.pallet(pallet).constants:
+            if constant.name == name:
+                return self.registry.codec(constant.type).decode(constant.value)
+        raise NotInMetadataError(f"the runtime has no constant {pallet}.{name}")
+
+    def api_method(self, function: str) -> ApiFunction:
+        """A runtime API method by its entry point, as in `Core_version`."""
+        found = self._index.functions.get(function)
+        if found is None:
+            method = _found(self._index.methods, function, "runtime API function")
+            found = self._index.functions[function] = ApiFunction(self.registry, function, method)
+        return found
+
+    def has_api(self, function: str) -> bool:
+        """Whether the runtime has this entry point."""
+        return function in self._index.methods
+
+    def error(self, module_index: int, error: int | bytes) -> tuple[str, str, str]:
+        """Pallet, name and docs of a module error; `error` is its index, or the bytes that begin with it."""
+        pallet = self.pallet_by_index(module_index)
+        index = error if isinstance(error, int) else error[0] if error else -1
+        variant = self._variants_of(pallet.errors).get(index)
+        if variant is None:
+            raise NotInMetadataError(f"the pallet {pallet.name} has no error {index}")
+        return pallet.name, variant.name, " ".join(line.strip() for line in variant.docs).strip()
+
+    def _variants_of(self, type_id: int | None) -> Mapping[int, Variant]:
+        if type_id is None:
+            return {}
+        found = self._index.variants.get(type_id)
+        if found is None:
+            definition = self.registry.type(type_id).definition
+            cases = definition.variants if isinstance(definition, Variants) else ()
+            found = self._index.variants[type_id] = {case.index: case for case in cases}
+        return found
+
+    @property
+    def event_codec(self) -> Codec:
+        """The events of a block, as System.Events holds them: a list of EventRecord."""
+        return self.storage_codec("System", "Events")
+
+    @property
+    def call_codec(self) -> Codec:
+        """RuntimeCall."""
+        return self.registry.codec(self.extrinsic.call)
+
+
+def _found(table: Mapping[_Name, _Thing], name: _Name, what: str) -> _Thing:
+    try:
+        return table[name]
+    except KeyError:
+        raise NotInMetadataError(f"the runtime has no {what} {name}") from None

@@ -1,0 +1,151 @@
+"""What does a runtime say about its pallets, its extrinsics and its runtime APIs?
+
+The tables of metadata V14 and V15 as frozen values (frame-metadata, `v14.rs` and `v15.rs`). Every `type`,
+`key`, `calls` … is a type id. What V14 does not have is empty, or worked out from its types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "ApiMethod",
+    "Constant",
+    "CustomValue",
+    "Extrinsic",
+    "MapKind",
+    "MethodInput",
+    "OuterEnums",
+    "Pallet",
+    "PlainKind",
+    "RuntimeApi",
+    "StorageEntry",
+    "StoragePallet",
+    "TransactionExtension",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainKind:
+    """A single value."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapKind:
+    """A map; with several hashers `key` is a tuple, one part for each. `STORAGE_HASHERS` has their names."""
+
+    hashers: tuple[str, ...]
+    key: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class StorageEntry:
+    """A storage item. `modifier` is Optional, Default or Required; `default` is SCALE."""
+
+    name: str
+    modifier: str
+    kind: PlainKind | MapKind
+    default: bytes
+    docs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoragePallet:
+    """The storage of a pallet; its keys begin with twox_128(prefix)."""
+
+    prefix: str
+    entries: tuple[StorageEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant; `value` is SCALE."""
+
+    name: str
+    type: int
+    value: bytes
+    docs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pallet:
+    """A pallet; `calls`, `events` and `errors` are the ids of its enums, None where it has none."""
+
+    name: str
+    storage: StoragePallet | None
+    calls: int | None
+    events: int | None
+    constants: tuple[Constant, ...]
+    errors: int | None
+    index: int
+    docs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionExtension:
+    """A signed extension: `type` travels in the extrinsic, `additional` only in the signed payload."""
+
+    identifier: str
+    type: int
+    additional: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extrinsic:
+    """How an extrinsic is built. `type` is UncheckedExtrinsic as a whole; V15 only if a type uses it."""
+
+    version: int
+    address: int
+    call: int
+    signature: int
+    extra: int
+    extensions: tuple[TransactionExtension, ...]
+    type: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodInput:
+    """A parameter of a runtime API method."""
+
+    name: str
+    type: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApiMethod:
+    """A method of a runtime API."""
+
+    name: str
+    inputs: tuple[MethodInput, ...]
+    output: int
+    docs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeApi:
+    """A runtime API; its methods are entry points named `Api_method`."""
+
+    name: str
+    methods: tuple[ApiMethod, ...]
+    docs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OuterEnums:
+    """RuntimeCall, RuntimeEvent and RuntimeError."""
+
+    call: int
+    event: int
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustomValue:
+    """A value that the runtime adds under a name of its own; `value` is SCALE."""
+
+    name: str
+    type: int
+    value: bytes

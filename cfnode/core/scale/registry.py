@@ -1,0 +1,116 @@
+"""Which codec has a type of this runtime?
+
+A type table and, for each of its types, the two directions, compiled when first asked for (`compiler`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.scale.compiler import Compiler
+from cfnode.core.scale.errors import NotInMetadataError, ScaleError
+from cfnode.core.scale.kind import Kind
+from cfnode.core.scale.types import PortableType
+
+__all__ = ["Codec", "Registry"]
+
+
+class Codec:
+    """One type's two directions. Cheap to keep; safe to use from several threads."""
+
+    __slots__ = ("_kind", "name", "type_id")
+
+    def __init__(self, type_id: int, name: str, kind: Kind) -> None:
+        self.type_id = type_id
+        self.name = name
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"Codec({self.name}, type {self.type_id})"
+
+    def encode(self, value: Any) -> bytes:
+        """The SCALE bytes of a value; `ScaleError` names the part that does not fit."""
+        out = bytearray()
+        try:
+            self._kind.encode(value, out, 0)
+        except ScaleError as error:
+            error.within(self.name)
+            raise
+        except RecursionError:
+            raise ScaleError(f"{self.name}: nested too deeply") from None
+        return bytes(out)
+
+    def decode(self, data: bytes) -> Any:
+        """The value of the whole input; bytes behind it are refused."""
+        value, end = self.decode_from(data, 0)
+        if end != len(data):
+            raise ScaleError(
+                f"{self.name}: {len(data) - end} bytes follow the value, which ends at offset {end}"
+            )
+        return value
+
+    def decode_from(self, data: bytes, offset: int) -> tuple[Any, int]:
+        """The value at `offset` and the offset behind it."""
+        if offset < 0:
+            raise ScaleError(f"an offset of {offset} is before the input")
+        try:
+            return self._kind.decode(data if type(data) is bytes else bytes(data), offset, 0)
+        except ScaleError as error:
+            error.within(self.name)
+            raise
+        except RecursionError:
+            raise ScaleError(f"{self.name}: nested too deeply") from None
+
+
+class Registry:
+    """A type table and the codecs of its types. Equal to another with the same types."""
+
+    __slots__ = ("_by_id", "_codecs", "_kinds", "types")
+
+    def __init__(self, types: Sequence[PortableType]) -> None:
+        self.types = tuple(types)
+        self._by_id = {row.id: row for row in self.types}
+        if len(self._by_id) != len(self.types):
+            raise ScaleError("the type table has two types with the same id")
+        self._kinds: dict[int, Kind] = {}
+        self._codecs: dict[int, Codec] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return self.types == other.types if isinstance(other, Registry) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.types)
+
+    def __repr__(self) -> str:
+        return f"Registry({len(self.types)} types)"
+
+    def type(self, type_id: int) -> PortableType:
+        """The row of this id."""
+        try:
+            return self._by_id[type_id]
+        except KeyError:
+            raise ScaleError(f"the type table has no type {type_id}") from None
+
+    def find(self, *path: str) -> PortableType:
+        """The first type whose path ends with these names, as in `find("primitives", "Asset")`."""
+        for row in self.types:
+            if row.path[-len(path) :] == path:
+                return row
+        raise NotInMetadataError(f"the type table has no type {'::'.join(path)}")
+
+    def codec(self, type_id: int) -> Codec:
+        """The codec of a type, compiled when first asked for."""
+        codec = self._codecs.get(type_id)
+        if codec is None:
+            codec = self._codecs[type_id] = self._compile(self.type(type_id))
+        return codec
+
+    def _compile(self, row: PortableType) -> Codec:
+        compiler = Compiler(self._by_id, self._kinds)
+        try:
+            kind = compiler.kind(row.id)
+        except RecursionError:
+            raise ScaleError(f"type {row.id} is nested too deeply") from None
+        self._kinds.update(compiler.fresh)
+        return Codec(row.id, row.path[-1] if row.path else f"type {row.id}", kind)

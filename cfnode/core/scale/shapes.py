@@ -1,0 +1,228 @@
+"""How do types made of parts look in bytes? (Polkadot spec, "SCALE codec")
+
+Each shape takes the kinds of its parts and gives a kind. The registry builds them from a type table; a layout
+that is fixed by a specification, as the metadata's own, is written down with them directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from cfnode.core.scale.compact import decode_length, encode_compact, end_of_input
+from cfnode.core.scale.errors import ScaleError, describe
+from cfnode.core.scale.kind import Kind
+
+__all__ = ["MAX_EMPTY_ITEMS", "Some", "array", "named", "option", "record", "sequence", "tuple_of"]
+
+MAX_EMPTY_ITEMS = 1 << 14
+"""Items that take no bytes are not bounded by the bytes that are left: a list holds at most this many."""
+
+
+class Some(NamedTuple):
+    """A present value of an `Option<T>` whose T may itself be None: `Some(None)` against `None`."""
+
+    value: Any
+
+
+def sequence(item: Kind, as_tuple: bool = False) -> Kind:
+    """A `Vec<T>`: decoded to a list, or to a tuple for frozen tables."""
+    encode_item, decode_item, size = item
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        out += encode_compact(len(_items(value)))
+        _encode_all(encode_item, value, out, depth)
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        length, offset = decode_length(data, offset)
+        _check_room(length, size, data, offset)
+        items: list[Any] = []
+        append = items.append
+        try:
+            for _ in range(length):
+                value, offset = decode_item(data, offset, depth)
+                append(value)
+        except ScaleError as error:
+            error.within(f"[{len(items)}]")
+            raise
+        return (tuple(items) if as_tuple else items), offset
+
+    return Kind(encode, decode, 1)
+
+
+def array(length: int, item: Kind) -> Kind:
+    """A `[T; N]`."""
+    encode_item, decode_item, size = item
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        if len(_items(value)) != length:
+            raise ScaleError(f"{length} items are wanted, not {len(value)}")
+        _encode_all(encode_item, value, out, depth)
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        _check_room(length, size, data, offset)
+        items: list[Any] = []
+        try:
+            for _ in range(length):
+                value, offset = decode_item(data, offset, depth)
+                items.append(value)
+        except ScaleError as error:
+            error.within(f"[{len(items)}]")
+            raise
+        return items, offset
+
+    return _settled(Kind(encode, decode, length * size))
+
+
+def _items(value: Any) -> list[Any] | tuple[Any, ...]:
+    if isinstance(value, (list, tuple)):
+        return value
+    raise ScaleError(f"a list is wanted, not {describe(value)}")
+
+
+def _encode_all(encode_item: Any, value: Sequence[Any], out: bytearray, depth: int) -> None:
+    index = 0
+    try:
+        for index, item in enumerate(value):  # noqa: B007  (the error names it)
+            encode_item(item, out, depth)
+    except ScaleError as error:
+        error.within(f"[{index}]")
+        raise
+
+
+def _check_room(length: int, item_size: int, data: bytes, offset: int) -> None:
+    if item_size:
+        if length * item_size > len(data) - offset:
+            raise end_of_input(offset, length * item_size, data)
+    elif length > MAX_EMPTY_ITEMS:
+        raise ScaleError(f"{length} items without content: at most {MAX_EMPTY_ITEMS} are read")
+
+
+def _settled(kind: Kind) -> Kind:
+    """A type that takes no bytes has one value: make it once.
+
+    Otherwise a type table of nested empty tuples costs 2^n steps for n rows without reading a byte.
+    """
+    if kind.size:
+        return kind
+    try:
+        value, _ = kind.decode(b"", 0, 0)
+    except ScaleError:
+        return kind
+    return kind._replace(decode=lambda _data, offset, _depth: (value, offset))
+
+
+def tuple_of(parts: Sequence[Kind]) -> Kind:
+    """A tuple, or a struct whose fields have no names."""
+    encoders = tuple(part.encode for part in parts)
+    decoders = tuple(part.decode for part in parts)
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        if len(_items(value)) != len(encoders):
+            raise ScaleError(f"{len(encoders)} values are wanted, not {len(value)}")
+        for index, encode_part in enumerate(encoders):
+            try:
+                encode_part(value[index], out, depth)
+            except ScaleError as error:
+                error.within(f".{index}")
+                raise
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        values: list[Any] = []
+        try:
+            for decode_part in decoders:
+                value, offset = decode_part(data, offset, depth)
+                values.append(value)
+        except ScaleError as error:
+            error.within(f".{len(values)}")
+            raise
+        return tuple(values), offset
+
+    return _settled(Kind(encode, decode, sum(part.size for part in parts)))
+
+
+def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
+    """A struct whose fields have names: a dict in their order."""
+    encoders = tuple((name, kind.encode) for name, kind in fields)
+    decoders = tuple((name, kind.decode) for name, kind in fields)
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        _check_names(value, encoders)
+        for name, encode_field in encoders:
+            try:
+                encode_field(value[name], out, depth)
+            except ScaleError as error:
+                error.within(f".{name}")
+                raise
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        value = {}
+        name = ""
+        try:
+            for name, decode_field in decoders:
+                value[name], offset = decode_field(data, offset, depth)
+        except ScaleError as error:
+            error.within(f".{name}")
+            raise
+        return value, offset
+
+    return _settled(Kind(encode, decode, sum(kind.size for _, kind in fields)))
+
+
+def _check_names(value: Any, fields: tuple[tuple[str, Any], ...]) -> None:
+    if not isinstance(value, Mapping):
+        raise ScaleError(f"a dict of fields is wanted, not {describe(value)}")
+    missing = [name for name, _ in fields if name not in value]
+    if missing:
+        raise ScaleError(f"the field {missing[0]!r} is missing")
+    if len(value) != len(fields):
+        unknown = next(name for name in value if name not in dict(fields))
+        raise ScaleError(f"there is no field {describe(unknown)}")
+
+
+def option(inner: Kind, wrap: bool = False) -> Kind:
+    """An `Option<T>`: None or the value; with `wrap` (T may be None itself) None or `Some(value)`."""
+    encode_inner, decode_inner, _ = inner
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        if value is None:
+            out.append(0)
+            return
+        if wrap and not isinstance(value, Some):
+            raise ScaleError(f"None or Some(value) is wanted, not {describe(value)}")
+        out.append(1)
+        encode_inner(value.value if isinstance(value, Some) else value, out, depth)
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        try:
+            present = data[offset]
+        except IndexError:
+            raise end_of_input(offset, 1, data) from None
+        if present == 0:
+            return None, offset + 1
+        if present != 1:
+            raise ScaleError(f"an Option begins with 0 or 1, not {present} (offset {offset})")
+        value, offset = decode_inner(data, offset + 1, depth)
+        return (Some(value) if wrap else value), offset
+
+    return Kind(encode, decode, 1)
+
+
+def record(make: Callable[..., Any], **fields: Kind) -> Kind:
+    """A struct as an object: `make` takes the values in the order of the fields, its attributes."""
+    decoders = tuple(kind.decode for kind in fields.values())
+    encoders = tuple((kind.encode, attrgetter(name)) for name, kind in fields.items())
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        for encode_field, get in encoders:
+            encode_field(get(value), out, depth)
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        values = []
+        for decode_field in decoders:
+            value, offset = decode_field(data, offset, depth)
+            values.append(value)
+        return make(*values), offset
+
+    return Kind(encode, decode, sum(kind.size for kind in fields.values()))

@@ -1,0 +1,125 @@
+"""The metadata of the runtime 2.2.3: read to the last byte, written back, looked up by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cfnode.core.scale import NotInMetadataError, ScaleError
+from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
+
+
+@pytest.fixture(scope="module")
+def metadata(metadata_v15: bytes) -> Metadata:
+    return decode_metadata(metadata_v15)
+
+
+def test_the_whole_of_it_decodes_and_encodes_to_the_same_bytes(metadata, metadata_v15):
+    assert metadata.version == 15
+    assert len(metadata.registry.types) == 2312
+    assert len(metadata.pallets) == 62
+    assert len(metadata.apis) == 15
+    assert encode_metadata(metadata) == metadata_v15
+
+
+def test_v14_and_back_keeps_everything_that_v14_has(metadata):
+    v14 = decode_metadata(encode_metadata(replace(metadata, version=14)))
+    assert v14.version == 14
+    assert v14.registry == metadata.registry
+    assert v14.extrinsic == metadata.extrinsic
+    assert v14.outer_enums == metadata.outer_enums
+    assert [replace(pallet, docs=()) for pallet in metadata.pallets] == list(v14.pallets)
+    assert encode_metadata(v14) == encode_metadata(replace(metadata, version=14))
+
+
+def test_every_type_compiles(metadata):
+    for row in metadata.registry.types:
+        assert metadata.registry.codec(row.id).type_id == row.id
+
+
+def test_a_call_in_its_bytes(metadata):
+    call = ("System", ("remark", {"remark": b"hello"}))
+    assert metadata.call_codec.encode(call) == bytes.fromhex("00001468656c6c6f")
+    assert metadata.call_codec.decode(bytes.fromhex("00001468656c6c6f")) == call
+
+
+def test_a_storage_key_is_two_hashed_names_and_the_hashed_key(metadata):
+    account = bytes(range(32))
+    key = metadata.storage_key("System", "Account", account)
+    prefix = "26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9"
+    assert key.hex().startswith(prefix)
+    assert len(key) == 32 + 16 + 32
+    assert metadata.storage_key("System", "Account").hex() == prefix
+    assert metadata.storage("System", "Account").decode_key(key) == (account,)
+
+
+def test_an_absent_value_is_the_default_or_none(metadata):
+    assert metadata.storage("System", "Number").decode(None) == 0
+    assert metadata.storage("System", "ExtrinsicCount").decode(None) is None
+    assert metadata.storage("System", "Account").decode(None)["nonce"] == 0
+
+
+def test_constants_are_values(metadata):
+    assert metadata.constant("System", "SS58Prefix") == 2112
+    assert metadata.constant("System", "Version")["spec_version"] == 20203
+    assert metadata.constant("Timestamp", "MinimumPeriod") == 3000
+
+
+def test_runtime_apis_are_called_by_name(metadata):
+    version = metadata.api_method("Core_version")
+    assert version.encode_args() == b""
+    raw = metadata.pallet("System").constants
+    encoded = next(constant.value for constant in raw if constant.name == "Version")
+    assert version.decode(encoded)["spec_name"] == "chainflip-node"
+    nonce = metadata.api_method("AccountNonceApi_account_nonce")
+    assert nonce.encode_args(bytes(32)) == bytes(32)
+    assert nonce.decode_args(bytes(32)) == (bytes(32),)
+    assert nonce.decode(b"\x05\0\0\0") == 5
+    with pytest.raises(ScaleError, match="takes 1 values"):
+        nonce.encode_args()
+
+
+def test_a_module_error_has_pallet_name_and_words(metadata):
+    pallet, name, docs = metadata.error(0, b"\x05\0\0\0")
+    assert (pallet, name) == ("System", "CallFiltered")
+    assert docs == "The origin filter prevent the call to be dispatched."
+    assert metadata.error(0, 5) == (pallet, name, docs)
+
+
+@pytest.mark.parametrize(
+    "look_up",
+    [
+        lambda m: m.pallet("Sistem"),
+        lambda m: m.pallet_by_index(255),
+        lambda m: m.storage_key("System", "Acount"),
+        lambda m: m.storage_key("Sistem", "Account"),
+        lambda m: m.api_method("Core_versio"),
+        lambda m: m.constant("System", "None"),
+        lambda m: m.error(0, 99),
+        lambda m: m.registry.find("no", "Such"),
+    ],
+)
+def test_a_name_that_is_not_there_is_said_to_be_so(metadata, look_up):
+    with pytest.raises(NotInMetadataError, match="has no"):
+        look_up(metadata)
+
+
+def test_the_events_of_a_block(metadata):
+    record = {
+        "phase": ("ApplyExtrinsic", 1),
+        "event": ("System", ("Remarked", {"sender": bytes(32), "hash": bytes(32)})),
+        "topics": [],
+    }
+    assert metadata.event_codec.decode(metadata.event_codec.encode([record])) == [record]
+
+
+@pytest.mark.parametrize("data", [b"", b"meta", b"mata\x0f", b"meta\x0d", b"meta\x0f", b"meta\x0e\x04"])
+def test_what_is_no_metadata_is_refused(data):
+    with pytest.raises(ScaleError):
+        decode_metadata(data)
+
+
+def test_bytes_behind_the_metadata_are_refused(metadata_v15):
+    with pytest.raises(ScaleError, match="1 bytes follow"):
+        decode_metadata(metadata_v15 + b"\0")
