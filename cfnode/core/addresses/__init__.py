@@ -1,0 +1,34 @@
+"""Foreign-chain addresses: as people write them, as the State Chain holds them, and as it derives them."""
+
+from cfnode.core.addresses import assethub, evm, solana, taproot
+from cfnode.core.addresses.bitcoin import NETWORKS, Network, Script, script_from_text, script_to_text
+from cfnode.core.addresses.errors import AddressError
+from cfnode.core.addresses.text import (
+    EncodedAddress,
+    ForeignAddress,
+    address_to_text,
+    chain_of_address,
+    encode_foreign_address,
+    foreign_address,
+    parse_address,
+)
+
+__all__ = [
+    "NETWORKS",
+    "AddressError",
+    "EncodedAddress",
+    "ForeignAddress",
+    "Network",
+    "Script",
+    "address_to_text",
+    "assethub",
+    "chain_of_address",
+    "encode_foreign_address",
+    "evm",
+    "foreign_address",
+    "parse_address",
+    "script_from_text",
+    "script_to_text",
+    "solana",
+    "taproot",
+]

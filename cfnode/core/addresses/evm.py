@@ -1,0 +1,39 @@
+"""At which address does a Chainflip deposit contract of an EVM chain (Ethereum, Arbitrum, Tron) stand?
+
+The vault contract deploys one `Deposit` contract a channel with CREATE2 (EIP-1014), so the address is known
+before anything is deployed: keccak256(0xff ‖ deployer ‖ salt ‖ init code hash)[12:], the channel id being the
+salt. Tron writes 0x41 where Ethereum has 0xff, and its compiler makes other code.
+
+The init code is the contract's creation code with the token address as constructor argument; its hash per
+token is all that the formula needs, so the code itself is not here.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.hashing import keccak_256
+
+__all__ = ["INIT_CODE_HASHES", "deposit_address"]
+
+# By the asset for which the channel was generated; tokens at their main-net addresses.
+INIT_CODE_HASHES: dict[str, bytes] = {
+    asset: bytes.fromhex(digest)
+    for asset, digest in {
+        "Eth": "e90bf83533981276d50deaebb5f14dd57d3ab72c3a030e66b023bce46f259f4c",
+        "Flip": "5bb0b25f5702f19924e60a65cdd34efa7ec0f85a469a70fe587873e198f24a40",
+        "Usdc": "5a34f22940ed950cd6e4e970ad9cec1b2951a060ef42d58282ac996a9e20fc75",
+        "Usdt": "cf6197f4e8a9a20cf43210f968d82bfb622265edfc7990b5fc340a57416d5c8a",
+        "Wbtc": "eac2f146b16e34b05345f2eff8100efda97759c25160365269a848d12c4b6647",
+        "ArbEth": "e90bf83533981276d50deaebb5f14dd57d3ab72c3a030e66b023bce46f259f4c",
+        "ArbUsdc": "2f30284886514030c4f1ce01820717261baea6b3fddc48be7b0f67bb5a4296cf",
+        "ArbUsdt": "63c74d8b335ef4818bf2ba4e554c5ed1cd4ef04029dfd30c3444efd5b060e587",
+        "Trx": "3bebaa7675806f89c19a62be68890c1efc28db04452edebe6d2e47a41274f434",
+        "TrxUsdt": "dd94910e53d341aa832a54188ec00b55b04d28a4fc0f613a67a80d43a7793077",
+    }.items()
+}
+_PREFIXES = {"Ethereum": b"\xff", "Arbitrum": b"\xff", "Tron": b"\x41"}
+
+
+def deposit_address(chain: str, vault: bytes, channel_id: int, init_code_hash: bytes) -> bytes:
+    """The 20-byte address of the deposit contract that `vault` (20 bytes) deploys for a channel."""
+    salt = channel_id.to_bytes(32, "big")
+    return keccak_256(_PREFIXES[chain] + vault + salt + init_code_hash)[12:]

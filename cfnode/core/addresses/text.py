@@ -1,0 +1,155 @@
+"""How do people write an address of each foreign chain, and what does the State Chain make of it?
+
+Text comes in and goes out only at the borders (rpc, sdk, cli). Inside, an address is the SCALE value of
+`EncodedAddress`, `(variant, bytes)`: what stands in extrinsics and events. Its bytes are the raw account;
+only for Bitcoin they are the address text itself. The runtime keeps the checked form, `ForeignChainAddress`,
+in which Bitcoin has an output script instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import base58
+
+from cfnode.core.addresses.bitcoin import Network, Script, script_from_text, script_to_text
+from cfnode.core.addresses.errors import AddressError
+from cfnode.core.assets import CHAINS
+from cfnode.core.ss58 import decode as ss58_decode
+
+__all__ = [
+    "EncodedAddress",
+    "ForeignAddress",
+    "address_to_text",
+    "chain_of_address",
+    "encode_foreign_address",
+    "foreign_address",
+    "parse_address",
+]
+
+EncodedAddress: TypeAlias = tuple[str, bytes]
+ForeignAddress: TypeAlias = tuple[str, bytes | Script]
+
+_TRON_PREFIX = b"\x41"
+_LONGEST = 256  # characters; no address of any chain comes near
+_CHAIN_OF_VARIANT = {chain.address: chain.name for chain in CHAINS.values()}
+
+
+def parse_address(chain: str, text: str) -> EncodedAddress:
+    """The address that a person wrote for `chain` (its `ForeignChain` name); AddressError if it is none.
+
+    A Bitcoin text is taken as it is: which network it must belong to only the runtime knows.
+    """
+    if len(text) > _LONGEST:
+        raise AddressError("Invalid address length")
+    if chain != "Bitcoin" and any(map(str.isspace, text)):
+        # The decoders below would skip blanks silently.
+        raise AddressError("an address holds no blanks")
+    return CHAINS[chain].address, _PARSERS[chain](text)
+
+
+def address_to_text(address: EncodedAddress) -> str:
+    """The usual text of an address: lower-case hex, base58, or Bitcoin's own."""
+    variant, payload = address
+    chain = _CHAIN_OF_VARIANT[variant]
+    if chain == "Bitcoin":
+        return payload.decode("utf-8", "replace")
+    if chain == "Solana":
+        return base58.b58encode(payload).decode()
+    if chain == "Tron":
+        return base58.b58encode_check(_TRON_PREFIX + payload).decode()
+    return "0x" + payload.hex()
+
+
+def chain_of_address(address: EncodedAddress | ForeignAddress) -> str:
+    """The chain that an address belongs to."""
+    return _CHAIN_OF_VARIANT[address[0]]
+
+
+def foreign_address(address: EncodedAddress, network: Network) -> ForeignAddress:
+    """The checked form of an address; only a Bitcoin text can fail, with AddressError."""
+    variant, payload = address
+    if variant != "Btc":
+        return variant, payload
+    try:
+        text = payload.decode("utf-8")
+    except UnicodeDecodeError:
+        raise AddressError("a Bitcoin address is UTF-8 text; these bytes are not") from None
+    return variant, script_from_text(text, network)
+
+
+def encode_foreign_address(address: ForeignAddress, network: Network) -> EncodedAddress:
+    """The form for extrinsics and events of a checked address."""
+    variant, payload = address
+    if isinstance(payload, bytes):
+        return variant, payload
+    return variant, script_to_text(payload, network).encode()
+
+
+def _hex(text: str, length: int) -> bytes:
+    digits = text.removeprefix("0x")
+    try:
+        payload = bytes.fromhex(digits)
+    except ValueError:
+        raise AddressError("Invalid hex") from None
+    if len(payload) != length or len(digits) != 2 * length:
+        raise AddressError("Invalid address length")
+    return payload
+
+
+def _evm(text: str) -> bytes:
+    return _hex(text, 20)
+
+
+def _bitcoin(text: str) -> bytes:
+    return text.encode()
+
+
+def _solana(text: str) -> bytes:
+    for decode in (base58.b58decode, bytes.fromhex):
+        try:
+            payload = decode(text.removeprefix("0x"))
+        except ValueError:
+            continue
+        if len(payload) == 32:
+            return payload
+    raise AddressError(f"{text!r} is not a Solana address: base58, or hex, of 32 bytes")
+
+
+def _substrate(text: str) -> bytes:
+    try:
+        return ss58_decode(text)[1]
+    except ValueError:
+        pass
+    try:
+        return _hex(text, 32)
+    except AddressError:
+        raise AddressError(f"{text!r} is no account: SS58 of any prefix, or hex of 32 bytes") from None
+
+
+def _tron(text: str) -> bytes:
+    digits = text.removeprefix("0x")
+    if len(digits) == 40:
+        return _hex(text, 20)
+    try:
+        payload = _hex(text, 21) if len(digits) == 42 else base58.b58decode_check(text)
+    except ValueError:
+        payload = b""
+    if len(payload) != 21 or payload[:1] != _TRON_PREFIX:
+        raise AddressError(
+            f"{text!r} is not a Tron address: base58check, or hex, of 21 bytes that begin with 41"
+        )
+    return payload[1:]
+
+
+_PARSERS: dict[str, Callable[[str], bytes]] = {
+    "Ethereum": _evm,
+    "Arbitrum": _evm,
+    "Bsc": _evm,
+    "Bitcoin": _bitcoin,
+    "Solana": _solana,
+    "Polkadot": _substrate,
+    "Assethub": _substrate,
+    "Tron": _tron,
+}

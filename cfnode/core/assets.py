@@ -1,0 +1,110 @@
+"""Which assets does Chainflip swap, on which chains, and how is each one numbered?
+
+The numbers are consensus: an asset stands in every extrinsic and event as the index given here
+(`cf_primitives::chains::assets::any::Asset`, `ForeignChain`). Names are the SCALE variant names, so a value
+that came out of a codec (`"ArbUsdc"`, `"Arbitrum"`) is a key of these tables as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["ASSETS", "CHAINS", "Asset", "Chain", "asset_by_symbol", "assets_of", "assets_since", "gas_asset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A foreign chain: its `ForeignChain` discriminant and its variant of `EncodedAddress`.
+
+    `ccm` says whether cross-chain messages can be sent there, `since` which release first knew the chain.
+    """
+
+    name: str
+    index: int
+    address: str
+    address_index: int
+    ccm: bool
+    since: str = "2.2"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One asset: `index` in the enum of all assets, `chain_index` in the enum of its own chain.
+
+    `decimals` is the number of digits of the smallest unit; `since` the first release that knows the asset.
+    """
+
+    name: str
+    index: int
+    chain: str
+    chain_index: int
+    symbol: str
+    decimals: int
+    since: str = "2.2"
+
+
+_CHAINS = (
+    Chain("Ethereum", 1, "Eth", 0, ccm=True),
+    Chain("Polkadot", 2, "Dot", 1, ccm=False),
+    Chain("Bitcoin", 3, "Btc", 2, ccm=False),
+    Chain("Arbitrum", 4, "Arb", 3, ccm=True),
+    Chain("Solana", 5, "Sol", 4, ccm=True),
+    Chain("Assethub", 6, "Hub", 5, ccm=True),
+    Chain("Tron", 7, "Tron", 6, ccm=True),
+    Chain("Bsc", 8, "Bsc", 7, ccm=True, since="2.3"),
+)
+
+# In discriminant order; 21 came after the assets of a later chain.
+_ASSETS = (
+    Asset("Eth", 1, "Ethereum", 0, "ETH", 18),
+    Asset("Flip", 2, "Ethereum", 1, "FLIP", 18),
+    Asset("Usdc", 3, "Ethereum", 2, "USDC", 6),
+    Asset("Dot", 4, "Polkadot", 0, "DOT", 10),
+    Asset("Btc", 5, "Bitcoin", 0, "BTC", 8),
+    Asset("ArbEth", 6, "Arbitrum", 0, "ETH", 18),
+    Asset("ArbUsdc", 7, "Arbitrum", 1, "USDC", 6),
+    Asset("Usdt", 8, "Ethereum", 3, "USDT", 6),
+    Asset("Sol", 9, "Solana", 0, "SOL", 9),
+    Asset("SolUsdc", 10, "Solana", 1, "USDC", 6),
+    Asset("HubDot", 11, "Assethub", 0, "DOT", 10),
+    Asset("HubUsdt", 12, "Assethub", 1, "USDT", 6),
+    Asset("HubUsdc", 13, "Assethub", 2, "USDC", 6),
+    Asset("Wbtc", 14, "Ethereum", 4, "WBTC", 8),
+    Asset("ArbUsdt", 15, "Arbitrum", 2, "USDT", 6),
+    Asset("SolUsdt", 16, "Solana", 2, "USDT", 6),
+    Asset("Trx", 17, "Tron", 0, "TRX", 6),
+    Asset("TrxUsdt", 18, "Tron", 1, "USDT", 6),
+    Asset("Bnb", 19, "Bsc", 0, "BNB", 18, since="2.3"),
+    Asset("BscUsdt", 20, "Bsc", 1, "USDT", 18, since="2.3"),
+    Asset("Cbbtc", 21, "Ethereum", 5, "CBBTC", 8, since="2.3"),
+)
+
+CHAINS: dict[str, Chain] = {chain.name: chain for chain in _CHAINS}
+ASSETS: dict[str, Asset] = {asset.name: asset for asset in _ASSETS}
+_BY_SYMBOL = {(asset.chain, asset.symbol): asset for asset in _ASSETS}
+
+
+def assets_of(chain: str) -> tuple[Asset, ...]:
+    """The assets of one chain, in the order of the chain's own enum; the first is its gas asset."""
+    return tuple(sorted((a for a in _ASSETS if a.chain == chain), key=lambda a: a.chain_index))
+
+
+def gas_asset(chain: str) -> Asset:
+    """The asset in which the chain takes its transaction fees."""
+    return assets_of(chain)[0]
+
+
+def asset_by_symbol(chain: str, symbol: str) -> Asset:
+    """The asset that clients write as chain and symbol (`"Arbitrum"`, `"USDC"`), or KeyError."""
+    return _BY_SYMBOL[chain, symbol]
+
+
+def assets_since(release: str) -> Iterator[Asset]:
+    """The assets that a release (`"2.2"`, `"2.3"`) knows, in discriminant order."""
+    number = _release(release)
+    return (asset for asset in _ASSETS if _release(asset.since) <= number)
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
