@@ -17,7 +17,7 @@ class BasePathError(StoreError):
     """The base path cannot be used as it is; nothing in it has been changed."""
 
 
-class UnknownBlock(LookupError):  # noqa: N818  # the words that clients see
+class UnknownBlock(LookupError):  # the words that clients see
     """No block of this hash is known (or its state has not been computed yet)."""
 
     def __init__(self, block: bytes) -> None:
@@ -28,7 +28,7 @@ class UnknownBlock(LookupError):  # noqa: N818  # the words that clients see
         return f"no block 0x{self.block.hex()} in the store"
 
 
-class StateDiscarded(LookupError):  # noqa: N818  # the words that clients see
+class StateDiscarded(LookupError):  # the words that clients see
     """The block is known, but its state has been pruned or has lost against a finalized block."""
 
     def __init__(self, block: bytes) -> None:

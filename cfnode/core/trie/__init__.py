@@ -1,0 +1,30 @@
+"""The state trie: nodes, roots, changes and proofs. Polkadot spec, state storage."""
+
+from __future__ import annotations
+
+from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, encode_node
+from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
+from cfnode.core.trie.errors import MissingNode, TrieError
+from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
+from cfnode.core.trie.roots import ordered_root, root
+from cfnode.core.trie.update import NodeReader, TrieUpdate, update
+
+__all__ = [
+    "EMPTY_ROOT",
+    "MissingNode",
+    "Node",
+    "NodeReader",
+    "ProofState",
+    "TrieError",
+    "TrieUpdate",
+    "build_proof",
+    "decode_compact_proof",
+    "decode_node",
+    "decode_proof",
+    "encode_compact_proof",
+    "encode_node",
+    "encode_proof",
+    "ordered_root",
+    "root",
+    "update",
+]

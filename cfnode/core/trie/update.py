@@ -1,0 +1,207 @@
+"""Which root and which nodes does a trie have after some keys have changed?
+
+Only nodes on the way to a changed key are read, each once, and each of them is written once:
+
+1. *Walk.* For each change, go from the root as deep as nodes exist, keeping every node met in memory. A new
+   key becomes a leaf; where it leaves a partial key in the middle, that node is split in place, and what it
+   was moves down. A deletion only takes the value away.
+2. *Settle.* From the deepest touched node up to the root: put the children's new merkle values in, then
+   restore the shape. A branch left with one child and no value is joined with that child (which may have to
+   be read: a deletion can touch a node beside the path), one left with nothing disappears. Then encode and
+   hash.
+
+A node is known by its path, the nibbles consumed before its own partial key. Splitting and joining change the
+path of one node only, never of those below it. Neither step recurses, so no key can exhaust the stack.
+
+Polkadot spec, state storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.trie.codec import (
+    EMPTY_ROOT,
+    HASH_LENGTH,
+    NO_CHILDREN,
+    Node,
+    decode_node,
+    encode_node,
+    is_hash_entry,
+    merkle_entry,
+    stored_value,
+)
+from cfnode.core.trie.errors import MissingNode
+from cfnode.core.trie.nibbles import common_prefix, covering_key, to_nibbles
+
+NodeReader = Callable[[bytes], "bytes | None"]
+"""From a path to the encoded node stored there, None where none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrieUpdate:
+    """The new root hash, and what changes among the stored nodes: path to encoded node, None for a removal.
+
+    A node of less than 32 bytes lies within its parent and has no row, but the root always has one, unless
+    the trie is empty.
+    """
+
+    root: bytes
+    nodes: dict[bytes, bytes | None]
+
+
+def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int) -> TrieUpdate:
+    """The trie whose nodes `node` reads, after `changes` (None deletes) in state version 0 or 1.
+
+    Raises MissingNode where a node that its parent names is not found, TrieError where one is malformed.
+    """
+    walk = _Walk(node)
+    for key, value in changes.items():
+        walk.change(to_nibbles(key), value, version)
+    return walk.settle()
+
+
+class _Touched:
+    """A node in memory, with those of its children that are in memory too.
+
+    `old` is what its parent held for it before the changes (`b""` where nothing stood at its path), `entry`
+    what the parent is to hold after them.
+    """
+
+    __slots__ = ("entry", "live", "node", "old")
+
+    def __init__(self, node: Node, old: bytes) -> None:
+        self.node = node
+        self.old = self.entry = old
+        self.live: dict[int, _Touched] = {}
+
+
+class _Walk:
+    def __init__(self, read: NodeReader) -> None:
+        self._read = read
+        self._old = read(b"")
+        self._root = _Touched(Node(b"") if self._old is None else decode_node(self._old), b"")
+        self._rows: dict[bytes, bytes | None] = {}
+
+    # --- step 1
+
+    def change(self, key: bytes, value: bytes | None, version: int) -> None:
+        """Set or delete the value at `key` (nibbles)."""
+        touched, at = self._descend(key)
+        node = touched.node
+        shared = common_prefix(node.partial, key[at:])
+        if shared < len(node.partial):
+            if value is None:
+                return
+            node = _split(touched, shared)
+        end = at + shared
+        if end == len(key):
+            node.value, node.hashed = (None, False) if value is None else stored_value(value, version)
+        elif value is not None:
+            touched.live[key[end]] = _Touched(Node(key[end + 1 :], *stored_value(value, version)), b"")
+
+    def _descend(self, key: bytes) -> tuple[_Touched, int]:
+        """The deepest node on the way of `key`, and where in the key its partial key begins."""
+        touched, at, length = self._root, 0, len(key)
+        while True:
+            partial = touched.node.partial
+            end = at + len(partial)
+            if end >= length or not key.startswith(partial, at):
+                return touched, at
+            child = touched.live.get(key[end]) or self._load(touched, key[: end + 1])
+            if child is None:
+                return touched, at
+            touched, at = child, end + 1
+
+    def _load(self, parent: _Touched, path: bytes) -> _Touched | None:
+        """The child of `parent` at `path`, kept in memory from now on; None where there is none."""
+        children = parent.node.children
+        if children is None or not (entry := children[path[-1]]):
+            return None
+        child = parent.live[path[-1]] = _Touched(self._stored(entry, path), entry)
+        return child
+
+    def _stored(self, entry: bytes, path: bytes) -> Node:
+        if not is_hash_entry(entry):
+            return decode_node(entry[1:])
+        encoded = self._read(path)
+        if encoded is None:
+            raise MissingNode(covering_key(path), entry[1:])
+        return decode_node(encoded)
+
+    # --- step 2
+
+    def settle(self) -> TrieUpdate:
+        """Restore the shape, encode and hash, from the deepest node up."""
+        order = [(self._root, b"")]
+        for touched, path in order:  # grows while it is walked: parents before their children
+            if touched.live:
+                end = path + touched.node.partial
+                order += [(child, end + bytes((index,))) for index, child in touched.live.items()]
+        for touched, path in reversed(order):
+            self._settle(touched, path)
+        return self._finish()
+
+    def _settle(self, touched: _Touched, path: bytes) -> None:
+        """Settle a node whose live children are settled: its new entry is known, its row noted."""
+        node = touched.node
+        if touched.live:
+            children = node.children = node.children or list(NO_CHILDREN)
+            for index, child in touched.live.items():
+                children[index] = child.entry
+        if node.children is not None:
+            absent = node.children.count(b"")
+            if absent == 16:
+                node.children = None
+            elif absent == 15 and node.value is None:
+                self._join(touched, path)
+        if path:
+            self._place(touched, path)
+
+    def _join(self, touched: _Touched, path: bytes) -> None:
+        """A branch with one child and no value becomes that child, with the longer partial key."""
+        node = touched.node
+        index, entry = next((i, entry) for i, entry in enumerate(node.children or ()) if entry)
+        step = node.partial + bytes((index,))
+        live = touched.live.get(index)
+        child = live.node if live else self._stored(entry, path + step)
+        if is_hash_entry(live.old if live else entry):
+            self._rows[path + step] = None
+        else:
+            self._rows.pop(path + step, None)
+        touched.node = Node(step + child.partial, child.value, child.hashed, child.children)
+
+    def _place(self, touched: _Touched, path: bytes) -> None:
+        node, old = touched.node, touched.old
+        gone = node.value is None and node.children is None
+        encoded = b"" if gone else encode_node(node)
+        new = touched.entry = b"" if gone else merkle_entry(encoded)
+        if new == old:
+            return
+        if len(encoded) >= HASH_LENGTH:
+            self._rows[path] = encoded
+        elif is_hash_entry(old):
+            self._rows[path] = None
+
+    def _finish(self) -> TrieUpdate:
+        node = self._root.node
+        if node.value is None and node.children is None:
+            if self._old is not None:
+                self._rows[b""] = None
+            return TrieUpdate(EMPTY_ROOT, self._rows)
+        encoded = encode_node(node)
+        if encoded != self._old:
+            self._rows[b""] = encoded
+        return TrieUpdate(blake2_256(encoded), self._rows)
+
+
+def _split(touched: _Touched, shared: int) -> Node:
+    """Cut a partial key after `shared` nibbles: a new branch takes the place, the old node goes below."""
+    node = touched.node
+    lower = _Touched(Node(node.partial[shared + 1 :], node.value, node.hashed, node.children), b"")
+    lower.live = touched.live
+    touched.live = {node.partial[shared]: lower}
+    touched.node = Node(node.partial[:shared], children=list(NO_CHILDREN))
+    return touched.node

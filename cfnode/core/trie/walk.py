@@ -1,0 +1,97 @@
+"""How is a key, or the key after it, found by walking from the root?
+
+One walk serves both ways of keeping nodes: rows by path (the store) and entries by hash (a proof). The
+`fetch` it is given gets both, the path and the hash by which the parent names the node, and returns the
+bytes, or raises MissingNode. A node of less than 32 bytes is read out of its parent and never fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cfnode.core.trie.codec import Node, decode_node, is_hash_entry
+from cfnode.core.trie.errors import TrieError
+from cfnode.core.trie.nibbles import to_key, to_nibbles
+
+Fetch = Callable[[bytes, bytes], bytes]
+"""(path, hash) to the encoded node; raises MissingNode."""
+
+
+def root_node(fetch: Fetch, root: bytes) -> Node | None:
+    """The root, or None for the empty trie."""
+    encoded = fetch(b"", root)
+    return None if encoded == b"\x00" else decode_node(encoded)
+
+
+def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node]]:
+    """The nodes on the way of `key`, with their paths, as deep as they exist; the last may lie beside it."""
+    nibbles = to_nibbles(key)
+    node, path = root_node(fetch, root), b""
+    while node is not None:
+        yield path, node
+        end = path + node.partial
+        if len(end) >= len(nibbles) or not nibbles.startswith(end):
+            return
+        path = nibbles[: len(end) + 1]
+        node = _child(fetch, node, path)
+
+
+def lookup(fetch: Fetch, root: bytes, key: bytes) -> Node | None:
+    """The node that holds the value of `key`, or None: then the key is absent for certain."""
+    way = list(descend(fetch, root, key))
+    if not way:
+        return None
+    path, node = way[-1]
+    return node if node.value is not None and path + node.partial == to_nibbles(key) else None
+
+
+def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> bytes | None:
+    """The first key strictly after `key` in byte order that begins with `prefix`, or None.
+
+    No node beyond the prefix is fetched, so a proof of the prefix alone suffices. `key` begins with it too.
+    """
+    nibbles, bound = to_nibbles(key), to_nibbles(prefix)
+    way = list(descend(fetch, root, key))
+    for path, node in reversed(way):
+        end = path + node.partial
+        if end > nibbles:
+            return _first_key(fetch, path, node) if end.startswith(bound) else None
+        for index in range(_first_child_after(end, nibbles), 16):
+            if node.children and node.children[index]:
+                below = end + bytes((index,))
+                if not below.startswith(bound[: len(below)]):
+                    return None
+                return _first_key(fetch, below, _child(fetch, node, below))
+    return None
+
+
+def _first_child_after(end: bytes, nibbles: bytes) -> int:
+    """From which child on a node that ends at `end` holds only keys above `nibbles`; 16 for none."""
+    if not nibbles.startswith(end):
+        return 16
+    return nibbles[len(end)] + 1 if len(nibbles) > len(end) else 0
+
+
+def _first_key(fetch: Fetch, path: bytes, node: Node | None) -> bytes:
+    """The smallest key at or below a node."""
+    while node is not None:
+        end = path + node.partial
+        if node.value is not None:
+            return _whole(end)
+        index = next(i for i, entry in enumerate(node.children or ()) if entry)
+        path = end + bytes((index,))
+        node = _child(fetch, node, path)
+    raise TrieError("a trie branch leads to nothing")
+
+
+def _child(fetch: Fetch, node: Node, path: bytes) -> Node | None:
+    entry = node.children[path[-1]] if node.children else b""
+    if not entry:
+        return None
+    return decode_node(fetch(path, entry[1:]) if is_hash_entry(entry) else entry[1:])
+
+
+def _whole(nibbles: bytes) -> bytes:
+    if len(nibbles) & 1:
+        raise TrieError("a trie key ends in the middle of a byte")
+    return to_key(nibbles)

@@ -1,0 +1,200 @@
+"""Proofs: what they show, what they do not say, and what cannot be forged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.state import CHILD_STORAGE_PREFIX
+from cfnode.core.trie import (
+    EMPTY_ROOT,
+    MissingNode,
+    ProofState,
+    TrieError,
+    build_proof,
+    decode_proof,
+    encode_proof,
+    update,
+)
+from tests.conftest import shared
+from tests.core.trie.strategies import KEYS, PAIRS, VERSIONS
+
+
+def expected(name: str) -> Any:
+    return json.loads(shared("vectors", "smoldot", "expected.json").read_text())[name]
+
+
+def from_hex(name: str) -> list[bytes]:
+    return decode_proof(bytes.fromhex(shared("vectors", "smoldot", name).read_text()))
+
+
+def from_file(name: str) -> list[bytes]:
+    return decode_proof(shared("vectors", "smoldot", name).read_bytes())
+
+
+def test_a_polkadot_proof_tells_presence_absence_and_silence_apart() -> None:
+    known = expected("state-proof-polkadot-genesis.hex")
+    state = ProofState(bytes.fromhex(known["state_root"]), from_hex("state-proof-polkadot-genesis.hex"))
+    for key, value in known["value_at"].items():
+        assert state.get(bytes.fromhex(key)) == bytes.fromhex(value)
+    for key in known["absent"]:
+        assert state.get(bytes.fromhex(key)) is None
+    for key in known["proof_incomplete_for"]:
+        with pytest.raises(MissingNode) as caught:
+            state.get(bytes.fromhex(key))
+        assert caught.value.key == bytes.fromhex(key)
+
+
+def test_nodes_below_32_bytes_are_found_inside_their_parent() -> None:
+    known = expected("state-proof-small-inline-nodes.hex")
+    state = ProofState(bytes.fromhex(known["state_root"]), from_hex("state-proof-small-inline-nodes.hex"))
+    for key, value in known["value_at"].items():
+        assert state.get(bytes.fromhex(key)) == bytes.fromhex(value)
+
+
+def test_a_root_below_32_bytes_is_still_addressed_by_its_hash() -> None:
+    root = bytes.fromhex(expected("state-proof-tiny-root.hex")["state_root"])
+    entries = from_hex("state-proof-tiny-root.hex")
+    assert [len(e) < 32 and blake2_256(e) == root for e in entries] == [True]
+    state = ProofState(root, entries)
+    key = state.next_key(b"") or b""
+    assert state.get(b"") is not None or state.get(key) is not None
+
+
+@pytest.mark.parametrize("name", ["issue_2035_proof", "issue_2035_bis_proof", "issue_2035_ter_proof"])
+def test_the_next_key_is_found_over_a_proof(name: str) -> None:
+    known = expected(name)
+    state = ProofState(bytes.fromhex(known["state_root"]), from_file(name))
+    assert state.next_key(bytes.fromhex(known["next_key_after"])) == bytes.fromhex(known["expected"])
+
+
+@pytest.mark.parametrize("name", ["proof-decode-small", "proof-decode-large"])
+def test_captured_proofs_decode_and_encode_to_the_same_bytes(name: str) -> None:
+    data = shared("vectors", "smoldot", name).read_bytes()
+    assert encode_proof(decode_proof(data)) == data
+
+
+def test_the_captured_proof_2175_decodes_to_nodes_of_one_trie() -> None:
+    entries = from_hex("state-proof-issue-2175.hex")
+    assert len(entries) > 1
+
+
+def test_successive_proofs_enumerate_every_key_under_a_prefix() -> None:
+    case = json.loads(shared("vectors", "smoldot", "prefix-proof-regression-174.json").read_text())
+    prefix, root = bytes.fromhex(case["prefix"][2:]), bytes.fromhex(case["trie_root_hash"][2:])
+    wanted = [bytes.fromhex(key[2:]) for key in case["expected_entries"]]
+    entries = [entry for proof in case["proofs"] for entry in decode_proof(bytes.fromhex(proof[2:]))]
+    assert list(ProofState(root, entries).keys(prefix)) == sorted(wanted)
+
+
+# --- against a plain dict
+
+
+def stored(pairs: dict[bytes, bytes], version: int) -> tuple[bytes, dict[bytes, bytes]]:
+    done = update(lambda _path: None, pairs, version)
+    return done.root, {path: node for path, node in done.nodes.items() if node is not None}
+
+
+@settings(max_examples=150)
+@given(PAIRS, st.lists(KEYS, max_size=6), VERSIONS)
+def test_a_proof_shows_exactly_what_it_was_built_for(
+    pairs: dict[bytes, bytes], keys: list[bytes], version: int
+) -> None:
+    root, nodes = stored(pairs, version)
+    state = ProofState(root, build_proof(nodes.get, pairs.get, keys))
+    for key in keys:
+        assert state.get(key) == pairs.get(key)
+    for key in pairs:
+        try:
+            assert state.get(key) == pairs[key]
+        except MissingNode as missing:
+            assert key not in keys
+            assert missing.key == key
+
+
+@settings(max_examples=100)
+@given(PAIRS, st.lists(KEYS, min_size=1, max_size=6), VERSIONS)
+def test_next_key_and_nodes_over_a_full_proof_agree_with_a_sorted_dict(
+    pairs: dict[bytes, bytes], keys: list[bytes], version: int
+) -> None:
+    root, nodes = stored(pairs, version)
+    state = ProofState(root, nodes.values())
+    for key in (b"", *keys, *pairs):
+        assert state.next_key(key) == min((k for k in pairs if k > key), default=None)
+        assert list(state.keys(key)) == sorted(k for k in pairs if k.startswith(key))
+    for path, node in nodes.items():
+        assert state.node(path) == node
+        assert state.node(path + b"\x01") == nodes.get(path + b"\x01")
+
+
+@settings(max_examples=60)
+@given(PAIRS, st.dictionaries(KEYS, st.none() | st.binary(max_size=40), max_size=6), VERSIONS)
+def test_a_trie_can_be_changed_over_a_full_proof(
+    pairs: dict[bytes, bytes], changes: dict[bytes, bytes | None], version: int
+) -> None:
+    root, nodes = stored(pairs, version)
+    assert update(ProofState(root, nodes.values()).node, changes, version) == update(
+        nodes.get, changes, version
+    )
+
+
+@given(PAIRS.filter(len), st.data())
+def test_leaving_an_entry_out_never_makes_a_key_vanish_or_change(
+    pairs: dict[bytes, bytes], data: st.DataObject
+) -> None:
+    root, nodes = stored(pairs, 1)
+    entries = build_proof(nodes.get, pairs.get, pairs)
+    entries.pop(data.draw(st.integers(0, len(entries) - 1)))
+    state = ProofState(root, [*entries, b"useless", b""])
+    for key, value in pairs.items():
+        try:
+            assert state.get(key) == value
+        except MissingNode:
+            continue
+
+
+def test_a_hashed_value_that_is_not_in_the_proof_is_missing() -> None:
+    pairs = {b"k": b"v" * 100}
+    root, nodes = stored(pairs, 1)
+    state = ProofState(root, nodes.values())
+    found = state.find(b"k")
+    assert found is not None
+    assert (found.hashed, found.value) == (True, blake2_256(b"v" * 100))
+    with pytest.raises(MissingNode) as caught:
+        state.get(b"k")
+    assert (caught.value.key, caught.value.merkle_value) == (b"k", blake2_256(b"v" * 100))
+
+
+def test_the_empty_state_needs_no_proof() -> None:
+    state = ProofState(EMPTY_ROOT, [])
+    assert (state.get(b"k"), state.next_key(b""), state.node(b"")) == (None, None, None)
+    assert build_proof({}.get, {}.get, [b"k"]) == [b"\0"]
+
+
+def test_child_tries_are_read_below_their_root_in_the_top_trie() -> None:
+    child_root, child_nodes = stored({b"a": b"1", b"b": b"2" * 40}, 1)
+    root, nodes = stored({CHILD_STORAGE_PREFIX + b"c": child_root, b"x": b"y"}, 1)
+    state = ProofState(root, [*nodes.values(), *child_nodes.values(), b"2" * 40])
+    assert (state.get(b"a", b"c"), state.get(b"b", b"c"), state.get(b"x", b"c")) == (b"1", b"2" * 40, None)
+    assert (state.next_key(b"a", b"c"), state.next_key(b"b", b"c")) == (b"b", None)
+    assert (state.get(b"a", b"none"), state.next_key(b"", b"none"), state.node(b"", b"none")) == (None,) * 3
+    assert state.node(b"", b"c") == child_nodes[b""]
+    with pytest.raises(MissingNode) as caught:
+        ProofState(root, nodes.values()).get(b"a", b"c")
+    assert caught.value.child == b"c"
+
+
+@pytest.mark.parametrize("data", ["", "04", "0404", "0400ff", "feffffff", "fffffffffffffffffff0"])
+def test_malformed_proof_lists_are_refused(data: str) -> None:
+    with pytest.raises(TrieError):
+        decode_proof(bytes.fromhex(data))
+
+
+@given(st.lists(st.binary(max_size=100), max_size=20))
+def test_proof_lists_survive(entries: list[bytes]) -> None:
+    assert decode_proof(encode_proof(entries)) == entries

@@ -1,0 +1,58 @@
+"""Roots of whole sets: known ones, and those of an independent implementation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core.trie import EMPTY_ROOT, ordered_root, root
+from tests.conftest import shared
+from tests.core.trie.naive import naive_root
+from tests.core.trie.strategies import PAIRS, VERSIONS
+
+
+def expected() -> dict[str, object]:
+    return json.loads(shared("vectors", "smoldot", "expected.json").read_text())  # type: ignore[no-any-return]
+
+
+def test_published_roots_of_both_state_versions() -> None:
+    cases = expected()["trie_roots"]
+    assert isinstance(cases, list)
+    assert len(cases) == 2
+    for case in cases:
+        pairs = {key.encode(): value.encode() for key, value in case["entries_utf8"].items()}
+        assert root(pairs, case["version"]).hex() == case["root"]
+
+
+def test_the_empty_trie_has_its_own_root() -> None:
+    assert EMPTY_ROOT.hex() == "03170a2e7597b7b7e3d84c05391d139a62b157e78786d8c082f29dcf4c111314"
+    assert root({}, 1) == root({}, 0) == ordered_root([], 0) == EMPTY_ROOT
+
+
+def test_the_main_net_genesis_has_its_state_root_only_in_version_one(berghain_spec: Path) -> None:
+    raw = json.loads(berghain_spec.read_text())["genesis"]["raw"]["top"]
+    pairs = {bytes.fromhex(k[2:]): bytes.fromhex(v[2:]) for k, v in raw.items()}
+    known = json.loads(shared("vectors", "chainflip", "genesis-expected.json").read_text())["berghain"]
+    assert root(pairs, 1).hex() == known["state_root"]
+    assert root(pairs, 0).hex().startswith(known["wrong_if_state_version_0"]["state_root_prefix"])
+
+
+def test_a_value_above_32_bytes_is_hashed_in_version_one_only() -> None:
+    assert root({b"k": b"v" * 32}, 0) == root({b"k": b"v" * 32}, 1)
+    assert root({b"k": b"v" * 33}, 0) != root({b"k": b"v" * 33}, 1)
+
+
+@settings(max_examples=150)
+@given(PAIRS, VERSIONS)
+def test_roots_agree_with_an_independent_trie(pairs: dict[bytes, bytes], version: int) -> None:
+    assert root(pairs, version) == naive_root(pairs, version)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.binary(max_size=60), max_size=80), VERSIONS)
+def test_ordered_roots_use_the_compact_index_as_key(items: list[bytes], version: int) -> None:
+    keys = [bytes([i * 4]) if i < 64 else (i * 4 + 1).to_bytes(2, "little") for i in range(len(items))]
+    assert ordered_root(items, version) == naive_root(dict(zip(keys, items, strict=True)), version)
