@@ -1,0 +1,49 @@
+"""A small FRAME: declare types, pallets and runtime APIs; codecs, storage keys and metadata follow."""
+
+from __future__ import annotations
+
+from .api import RuntimeApi, method, raw_method
+from .composition import Composition
+from .errors import DispatchError, TransactionValidityError, Trap, bad_origin, invalid, unknown
+from .host import GenesisHost, Host
+from .origin import GOVERNANCE, NONE, ROOT, WITNESS, Authority, Origin
+from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event
+from .storage import DoubleMap, Map, Value
+from .types import alias, enum, struct
+from .weights import Cost, weight
+
+__all__ = [
+    "GOVERNANCE",
+    "NONE",
+    "ROOT",
+    "WITNESS",
+    "Authority",
+    "Composition",
+    "ConstantSet",
+    "Cost",
+    "DispatchError",
+    "DoubleMap",
+    "ErrorSet",
+    "EventSet",
+    "GenesisHost",
+    "Host",
+    "Map",
+    "Origin",
+    "Pallet",
+    "RuntimeApi",
+    "TransactionValidityError",
+    "Trap",
+    "Value",
+    "alias",
+    "bad_origin",
+    "call",
+    "constant",
+    "enum",
+    "event",
+    "invalid",
+    "method",
+    "raw_method",
+    "struct",
+    "unknown",
+    "weight",
+]

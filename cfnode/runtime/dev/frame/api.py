@@ -1,0 +1,102 @@
+"""How does a runtime answer the node's questions?
+
+    class SwappingApi(RuntimeApi):
+        api = "CustomRuntimeApi"
+
+        @method("Option<u128>", asset="Asset")
+        def cf_max_swap_amount(self, asset: str) -> int | None:
+            '''The largest amount of one chunk.'''
+            return self.other(Swapping).MaximumSwapAmount.get(asset)
+
+A method gets its arguments decoded and returns a value; both follow the expressions, which are also what
+metadata V15 lists. Several classes may add to one api. `api` names of Substrate's own are versioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from .errors import Trap
+
+if TYPE_CHECKING:
+    from .composition import Composition
+    from .pallet import Pallet
+
+F = TypeVar("F", bound=Callable[..., Any])
+P = TypeVar("P", bound="Pallet")
+_METHOD = "__frame_method__"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodDef:
+    """One method: arguments (name → expression), result expression; `raw` if it handles the bytes itself."""
+
+    name: str
+    arguments: Mapping[str, str]
+    output: str
+    raw: bool
+    docs: tuple[str, ...]
+
+
+def method(output: str, /, **arguments: str) -> Callable[[F], F]:
+    """Mark a method of a runtime API: expression of the result, expressions of the arguments."""
+    return _mark(output, arguments, raw=False)
+
+
+def raw_method(output: str, /, **arguments: str) -> Callable[[F], F]:
+    """Like `method`, but the method gets the argument bytes and returns the result's bytes."""
+    return _mark(output, arguments, raw=True)
+
+
+def _mark(output: str, arguments: Mapping[str, str], *, raw: bool) -> Callable[[F], F]:
+    def mark(function: F) -> F:
+        docs = tuple(line.strip() for line in (function.__doc__ or "").strip().splitlines())
+        setattr(function, _METHOD, MethodDef(function.__name__, arguments, output, raw, docs))
+        return function
+
+    return mark
+
+
+class RuntimeApi:
+    """Base of all runtime API classes."""
+
+    api: ClassVar[str]
+    version: ClassVar[int] = 1
+    methods: ClassVar[dict[str, MethodDef]] = {}
+
+    def __init_subclass__(cls) -> None:
+        marked = [getattr(each, _METHOD) for each in vars(cls).values() if hasattr(each, _METHOD)]
+        cls.methods = cls.methods | {each.name: each for each in marked}
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
+        for each in self.methods.values():
+            for text in (*each.arguments.values(), each.output):
+                runtime.types.id(text)
+
+    def other(self, kind: type[P]) -> P:
+        """A pallet of the runtime."""
+        return self.runtime.pallet(kind)
+
+    def call(self, name: str, data: bytes) -> bytes:
+        """Answer one call: SCALE in, SCALE out. Trap if the bytes are no arguments of the method."""
+        defined = self.methods[name]
+        function = getattr(self, name)
+        if defined.raw:
+            result: bytes = function(data)
+            return result
+        arguments = self._arguments(defined, data)
+        return self.runtime.codec_of(defined.output).encode(function(**arguments))
+
+    def _arguments(self, defined: MethodDef, data: bytes) -> dict[str, Any]:
+        offset, found = 0, {}
+        for name, text in defined.arguments.items():
+            try:
+                found[name], offset = self.runtime.codec_of(text).decode_from(data, offset)
+            except ValueError as error:
+                raise Trap(f"{self.api}_{defined.name}: argument {name!r}: {error}") from None
+        if offset != len(data):
+            raise Trap(f"{self.api}_{defined.name}: {len(data) - offset} bytes follow the arguments")
+        return {name: found[name] for name in found}

@@ -1,0 +1,182 @@
+"""What makes pallets one runtime?
+
+Their order, one type table with the outer enums (`RuntimeCall`, `RuntimeEvent`, `RuntimeError`), the storage
+they work on, and the dispatch of calls among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from cfnode.core.scale import Codec
+
+from .api import RuntimeApi
+from .errors import DispatchError
+from .expressions import Name, parse, substitute
+from .host import Host
+from .origin import Origin
+from .pallet import EventDef, Pallet
+from .table import TypeTable
+from .types import Catalog, Declaration, Enum, declaration
+from .weights import Cost
+
+P = TypeVar("P", bound=Pallet)
+
+#: The runtime's own crate: first segment of the outer enums' paths.
+CRATE = "state_chain_runtime"
+MAX_NESTED_DISPATCH = 16
+
+
+class Composition:
+    """Pallets in hook order, with their types and their storage.
+
+    One composition serves one call of the runtime at a time: `on(host)` lends it the storage.
+    """
+
+    def __init__(self, pallets: Sequence[type[Pallet]], apis: Sequence[type[RuntimeApi]]) -> None:
+        self._host: Host | None = None
+        self._depth = 0
+        self._codecs: dict[int, Codec] = {}
+        self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
+        self.types = TypeTable(self._outer_enums(pallets))
+        self.pallets = tuple(kind(self) for kind in pallets)
+        self.by_kind = {type(pallet): pallet for pallet in self.pallets}
+        self.by_name = {pallet.name: pallet for pallet in self.pallets}
+        self._resolve_all()
+        self.apis = tuple(kind(self) for kind in apis)
+        self.call_codec = self.codec(self.types.id("RuntimeCall"))
+
+    @property
+    def host(self) -> Host:
+        """The storage of the call that is running."""
+        if self._host is None:
+            raise RuntimeError("no call of the runtime is running: use `with composition.on(host)`")
+        return self._host
+
+    @contextmanager
+    def on(self, host: Host) -> Iterator[None]:
+        """Lend the pallets this storage."""
+        before, self._host = self._host, host
+        try:
+            yield
+        finally:
+            self._host = before
+
+    def pallet(self, kind: type[P]) -> P:
+        """The pallet of this class (or of the one subclass of it that takes part)."""
+        found = self.by_kind.get(kind) or next(
+            (each for each in self.pallets if isinstance(each, kind)), None
+        )
+        if found is None:
+            raise KeyError(f"{kind.__name__} takes no part in this runtime")
+        return found  # type: ignore[return-value]
+
+    def codec(self, type_id: int) -> Codec:
+        """The codec of a type id."""
+        codec = self._codecs.get(type_id)
+        if codec is None:
+            codec = self._codecs[type_id] = self.types.registry.codec(type_id)
+        return codec
+
+    def codec_of(self, text: str) -> Codec:
+        """The codec of a type expression in names that all know."""
+        return self.codec(self.types.id(text))
+
+    def cost(self, call: Any) -> Cost:
+        """What a call costs: ("Pallet", ("name", {…}))."""
+        pallet, (name, _) = self._split(call)
+        return pallet.calls[name].cost
+
+    def dispatch(self, call: Any, origin: Origin) -> None:
+        """Do a call: all of it, or nothing and DispatchError. Calls inside calls come here too."""
+        pallet, (name, arguments) = self._split(call)
+        if self._depth >= MAX_NESTED_DISPATCH:
+            raise DispatchError("Exhausted", "calls are nested too deeply")
+        self._depth += 1
+        self.host.begin()
+        try:
+            getattr(pallet, name)(origin, **arguments)
+        except BaseException:
+            self.host.rollback()
+            raise
+        else:
+            self.host.commit()
+        finally:
+            self._depth -= 1
+
+    def _split(self, call: Any) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
+        """A call value as pallet, name, and arguments by the method's names."""
+        pallet_name, inner = call
+        pallet = self.by_name[pallet_name]
+        name, values = (inner, {}) if isinstance(inner, str) else inner
+        names = pallet.calls[name].arguments
+        return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
+
+    def _no_events(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+        """Without a System pallet nothing keeps events."""
+
+    def _resolve_all(self) -> None:
+        """Give every declared expression its row now, so that there is one registry."""
+        self.types.id("RuntimeError")
+        for pallet in self.pallets:
+            for declared in pallet.storage.values():
+                for text in (*declared.item.keys, declared.item.key, declared.item.value):
+                    if text:
+                        pallet.type_id(text)
+            for constant in pallet.Constant.declared.values():
+                pallet.type_id(constant.type)
+
+    def _outer_enums(self, pallets: Sequence[type[Pallet]]) -> Catalog:
+        own: Catalog = {}
+        for part in ("Call", "Event", "Error"):
+            for kind in pallets:
+                declared = _pallet_enum(kind, part)
+                own[declared.name] = declared
+            outer = _outer_enum(part, [kind for kind in pallets if has_part(kind, part)])
+            own[outer.name] = outer
+        return own
+
+
+def events_of(kind: type[Pallet]) -> dict[str, EventDef]:
+    """A pallet's events by name, those of its bases too."""
+    found: dict[str, EventDef] = {}
+    for base in reversed(kind.Event.__mro__):
+        found.update({name: each for name, each in vars(base).items() if isinstance(each, EventDef)})
+    return found
+
+
+def has_part(kind: type[Pallet], part: str) -> bool:
+    """Whether a pallet declares any calls, events or errors."""
+    return bool({"Call": kind.calls, "Event": events_of(kind), "Error": kind.Error.__members__}[part])
+
+
+def _pallet_enum(kind: type[Pallet], part: str) -> Declaration:
+    def make() -> Enum:
+        if part == "Error":
+            return Enum(tuple((each.value, each.name, ()) for each in kind.Error))
+        rows: list[tuple[int, str, tuple[str, ...] | Mapping[str, str]]]
+        if part == "Call":
+            rows = [(each.index, each.name, each.arguments) for each in kind.calls.values()]
+        else:
+            rows = [(each.index, each.name, each.fields) for each in events_of(kind).values()]
+        scope = {name: parse(target) for name, target in kind.names.items()}
+        return Enum(tuple((index, name, _fields(fields, scope)) for index, name, fields in sorted(rows)))
+
+    crate = kind.crate or kind.name
+    return declaration(f"{crate}::pallet::{part}", f"{kind.name}.{part}", make)
+
+
+def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
+    rows = tuple((kind.index, kind.name, ((None, Name(f"{kind.name}.{part}")),)) for kind in kinds)
+    return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
+
+
+def _fields(fields: tuple[str, ...] | Mapping[str, str], scope: Mapping[str, Any]) -> tuple[Any, ...]:
+    if isinstance(fields, tuple):
+        return tuple((None, substitute(parse(text), scope)) for text in fields)
+    return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())
+
+
+__all__ = ["CRATE", "Composition", "events_of", "has_part"]

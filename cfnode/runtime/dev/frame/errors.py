@@ -1,0 +1,51 @@
+"""How does a call or a transaction fail?
+
+`DispatchError` ends a call: the extrinsic stays in the block, its writes are undone, its fee is paid.
+`TransactionValidityError` keeps a transaction out of the block altogether. `Trap` means that the runtime
+itself cannot go on (a bad block, or a fault of ours): the call of the runtime has no result.
+(Polkadot spec, "Transaction validity"; the enums of sp_runtime as the metadata names them.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DispatchError(Exception):
+    """A failed call: `value` is sp_runtime's `DispatchError` in the value mapping of core.scale."""
+
+    def __init__(self, value: Any, text: str = "") -> None:
+        super().__init__(text or (value if isinstance(value, str) else repr(value)))
+        self.value = value
+
+    @classmethod
+    def module(cls, pallet: int, error: int, text: str) -> DispatchError:
+        """An error that a pallet declares; `text` is for people, the wire has the two indices."""
+        return cls(("Module", {"index": pallet, "error": bytes([error, 0, 0, 0])}), text)
+
+
+def bad_origin() -> DispatchError:
+    """The caller is not the one that the call is for."""
+    return DispatchError("BadOrigin")
+
+
+class TransactionValidityError(Exception):
+    """A transaction that may not enter this block: `value` is the enum of sp_runtime."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(repr(value))
+        self.value = value
+
+
+def invalid(kind: str, custom: int | None = None) -> TransactionValidityError:
+    """`Invalid`: wrong at this state, whoever looks. Kinds: Call, Payment, Future, Stale, BadProof, …"""
+    return TransactionValidityError(("Invalid", kind if custom is None else (kind, custom)))
+
+
+def unknown(kind: str) -> TransactionValidityError:
+    """`Unknown`: this runtime cannot tell. Kinds: CannotLookup, NoUnsignedValidator."""
+    return TransactionValidityError(("Unknown", kind))
+
+
+class Trap(Exception):  # noqa: N818
+    """The runtime stopped: a block that breaks the rules, or bytes that are no argument of the call."""

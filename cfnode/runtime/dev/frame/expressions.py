@@ -1,0 +1,169 @@
+"""How is a type written down, and what does the text mean?
+
+    expression := name | name '<' expression, … '>' | '(' expression, … ')' | '[' expression ';' length ']'
+    fields     := '{' name ':' expression, … '}'  |  '(' expression, … ')'
+
+The notation is Rust's, as every Substrate developer reads it: `Vec<(AccountId32, u128)>`, `[u8; 32]`,
+`Option<H160>`, `Exact(Balance)`, `EthTransaction{tx_hash: [u8; 32], funder: H160}`.
+A parsed expression is a value: equal texts give equal expressions, so it is also a type's identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+_TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*(?:::\w+)*)|(\d+)|([()<>\[\]{};,:]))")
+
+
+class TypeLanguageError(ValueError):
+    """A type expression that cannot be read, or that names a type nobody has declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A declared type or primitive, with its arguments if it is generic."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf:
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
+    item: Expression
+    length: int
+
+
+Expression = Name | TupleOf | ArrayOf
+#: A field's name (None in tuples and newtypes) and the expression of its type.
+FieldOf = tuple[str | None, Expression]
+
+
+@cache
+def parse(text: str) -> Expression:
+    """The expression that a text means. Raises TypeLanguageError with the text and the place."""
+    reader = _Reader(text)
+    expression = reader.expression()
+    reader.end()
+    return expression
+
+
+@cache
+def parse_variant(text: str) -> tuple[str, tuple[FieldOf, ...]]:
+    """`Name`, `Name(A, B)` or `Name{a: A}` as (name, fields)."""
+    reader = _Reader(text)
+    name = reader.name()
+    fields = reader.fields()
+    reader.end()
+    return name, fields
+
+
+def substitute(expression: Expression, bound: Mapping[str, Expression]) -> Expression:
+    """The expression with each bound bare name replaced."""
+    if not bound:
+        return expression
+    if isinstance(expression, Name):
+        if not expression.arguments:
+            return bound.get(expression.name, expression)
+        return Name(expression.name, tuple(substitute(each, bound) for each in expression.arguments))
+    if isinstance(expression, TupleOf):
+        return TupleOf(tuple(substitute(each, bound) for each in expression.items))
+    return ArrayOf(substitute(expression.item, bound), expression.length)
+
+
+def describe(expression: Expression) -> str:
+    """The expression as text, for messages and for the type names of fields."""
+    if isinstance(expression, Name):
+        inner = ", ".join(map(describe, expression.arguments))
+        return f"{expression.name}<{inner}>" if inner else expression.name
+    if isinstance(expression, TupleOf):
+        return "(" + ", ".join(map(describe, expression.items)) + ")"
+    return f"[{describe(expression.item)}; {expression.length}]"
+
+
+class _Reader:
+    """A recursive descent over one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = self._split(text)
+        self._at = 0
+
+    @staticmethod
+    def _split(text: str) -> list[str]:
+        tokens, at = [], 0
+        stripped = text.rstrip()
+        while at < len(stripped):
+            match = _TOKEN.match(stripped, at)
+            if match is None:
+                raise TypeLanguageError(f"{text!r}: cannot read {stripped[at:]!r}")
+            tokens.append(match[match.lastindex or 0])
+            at = match.end()
+        return tokens
+
+    def expression(self) -> Expression:
+        if self._accept("("):
+            return TupleOf(self._list(")"))
+        if self._accept("["):
+            item = self.expression()
+            self._expect(";")
+            length = int(self._next())
+            self._expect("]")
+            return ArrayOf(item, length)
+        name = self.name()
+        return Name(name, self._list(">") if self._accept("<") else ())
+
+    def fields(self) -> tuple[FieldOf, ...]:
+        if self._accept("("):
+            return tuple((None, each) for each in self._list(")"))
+        if not self._accept("{"):
+            return ()
+        found: list[FieldOf] = []
+        while not self._accept("}"):
+            name = self.name()
+            self._expect(":")
+            found.append((name, self.expression()))
+            self._accept(",")
+        return tuple(found)
+
+    def name(self) -> str:
+        token = self._next()
+        if not (token[0].isalpha() or token[0] == "_"):
+            raise TypeLanguageError(f"{self._text!r}: expected a name, found {token!r}")
+        return token
+
+    def end(self) -> None:
+        if self._at != len(self._tokens):
+            raise TypeLanguageError(f"{self._text!r}: {self._tokens[self._at]!r} is left over")
+
+    def _list(self, close: str) -> tuple[Expression, ...]:
+        items: list[Expression] = []
+        while not self._accept(close):
+            items.append(self.expression())
+            if not self._accept(","):
+                self._expect(close)
+                break
+        return tuple(items)
+
+    def _next(self) -> str:
+        if self._at >= len(self._tokens):
+            raise TypeLanguageError(f"{self._text!r}: it ends too early")
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _accept(self, token: str) -> bool:
+        found = self._at < len(self._tokens) and self._tokens[self._at] == token
+        self._at += found
+        return found
+
+    def _expect(self, token: str) -> None:
+        if not self._accept(token):
+            found = self._tokens[self._at] if self._at < len(self._tokens) else "the end"
+            raise TypeLanguageError(f"{self._text!r}: expected {token!r}, found {found!r}")

@@ -1,0 +1,69 @@
+"""What does a runtime ask of whoever runs it?
+
+Ordered storage with nested transactions, as the host API of a Polkadot runtime offers it. The executor's
+`Journal` is one; a genesis is built on a plain dictionary.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Protocol
+
+
+class Host(Protocol):
+    """Storage of the block that is being built or read."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def set(self, key: bytes, value: bytes) -> None: ...
+
+    def delete(self, key: bytes) -> None: ...
+
+    def next_key(self, key: bytes) -> bytes | None:
+        """The first key strictly after `key`."""
+        ...
+
+    def begin(self) -> None:
+        """Open a transaction inside the present one."""
+        ...
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def root(self, version: int) -> bytes:
+        """The state root with all writes so far, of the given state version."""
+        ...
+
+
+class GenesisHost:
+    """A host on a dictionary: what the pallets write into it is the genesis storage."""
+
+    def __init__(self) -> None:
+        self.storage: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.storage.get(key)
+
+    def set(self, key: bytes, value: bytes) -> None:
+        self.storage[key] = value
+
+    def delete(self, key: bytes) -> None:
+        self.storage.pop(key, None)
+
+    def next_key(self, key: bytes) -> bytes | None:
+        keys = sorted(self.storage)
+        at = bisect_right(keys, key)
+        return keys[at] if at < len(keys) else None
+
+    def begin(self) -> None:
+        """A genesis has no transactions: nothing in it may fail."""
+
+    def commit(self) -> None:
+        """See begin."""
+
+    def rollback(self) -> None:
+        raise RuntimeError("a genesis is never rolled back")
+
+    def root(self, version: int) -> bytes:
+        raise RuntimeError("a genesis has a root once it is complete: core.trie.root")

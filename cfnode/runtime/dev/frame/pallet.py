@@ -1,0 +1,234 @@
+"""How is a pallet declared?
+
+    class Funding(Pallet):
+        '''FLIP on accounts: …'''
+
+        index = 5
+        crate = "pallet_cf_funding"                  # first segment of its types' paths in the metadata
+
+        MinimumFunding = Value("u128")               # storage: see frame.storage
+
+        class Event(EventSet):
+            Funded = event(0, account_id="AccountId32", source="FundingSource", funds_added="u128", …)
+
+        class Error(ErrorSet):
+            NoPendingRedemption = "…doc text, as the clients show it…"   # in index order
+
+        class Constant(ConstantSet):
+            SomeLimit = constant("u32", 5)
+
+        @call(8, Cost(25_000_000, reads=1, writes=1), address="H160")
+        def bind_redeem_address(self, origin: Origin, address: bytes) -> None:
+            who = origin.ensure_signed()
+            self.ensure(not self.BoundRedeemAddress.contains(who), self.Error.AccountAlreadyBound)
+            self.BoundRedeemAddress.put(who, address)
+            self.deposit(self.Event.BoundRedeemAddress, account_id=who, address=address)
+
+Names that mean something else in each instance of a pallet (`Account` of the ingress-egress pallet of one
+chain) are given by `names = {"Account": "H160"}`; they are known to all type expressions of the pallet.
+The metadata, the codecs and the dispatch of calls are derived from this, never written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+from cfnode.core.scale import Codec
+
+from .errors import DispatchError
+from .storage import Declared, Stored
+from .weights import Cost
+
+if TYPE_CHECKING:
+    from .composition import Composition
+
+F = TypeVar("F", bound=Callable[..., Any])
+P = TypeVar("P", bound="Pallet")
+_CALL = "__frame_call__"
+
+
+@dataclass(frozen=True, slots=True)
+class CallDef:
+    """A dispatchable: its index, cost, arguments (name → type expression) and the method that does it."""
+
+    index: int
+    name: str
+    cost: Cost
+    arguments: Mapping[str, str]
+    docs: tuple[str, ...]
+
+
+def call(index: int, cost: Cost | None = None, /, **arguments: str) -> Callable[[F], F]:
+    """Mark a method as a dispatchable: index, cost, and the arguments' expressions in order.
+
+    It gets `origin`, then the arguments by name, and may raise DispatchError: all its writes are undone then.
+    A trailing `_` of an argument name is dropped on the wire.
+    """
+
+    def mark(method: F) -> F:
+        docs = tuple(line.strip() for line in (method.__doc__ or "").strip().splitlines())
+        setattr(method, _CALL, CallDef(index, method.__name__, cost or Cost(), arguments, docs))
+        return method
+
+    return mark
+
+
+@dataclass(slots=True)
+class EventDef:
+    """One event; `fields` is a tuple of expressions (unnamed fields) or a mapping of names to expressions."""
+
+    index: int
+    fields: tuple[str, ...] | Mapping[str, str]
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+
+def event(index: int, /, *unnamed: str, **named: str) -> EventDef:
+    """Declare an event inside `class Event(EventSet)`."""
+    return EventDef(index, named or unnamed)
+
+
+class EventSet:
+    """Base of a pallet's `Event` class."""
+
+
+class ErrorSet(Enum):
+    """Base of a pallet's `Error` class: `Name = "doc text"`, in index order."""
+
+    doc: str
+
+    def __new__(cls, doc: str) -> ErrorSet:
+        made = object.__new__(cls)
+        made._value_ = len(cls.__members__)
+        made.doc = doc
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDef:
+    """A constant in the metadata: type expression and value."""
+
+    type: str
+    value: Any
+
+
+def constant(type_: str, value: Any) -> Any:
+    """Declare a constant inside `class Constant(ConstantSet)`; read there, it is its value."""
+    return ConstantDef(type_, value)
+
+
+class ConstantSet:
+    """Base of a pallet's `Constant` class: `self.Constant.SomeLimit` is the value."""
+
+    declared: ClassVar[dict[str, ConstantDef]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = {name: each for name, each in vars(cls).items() if isinstance(each, ConstantDef)}
+        cls.declared = {**cls.declared, **own}
+        for name, each in own.items():
+            setattr(cls, name, each.value)
+
+
+class Pallet:
+    """Base of all pallets: see the module's text for the form, and the hooks below."""
+
+    index: ClassVar[int]
+    name: ClassVar[str] = ""
+    crate: ClassVar[str] = ""
+    names: ClassVar[Mapping[str, str]] = {}
+    storage: ClassVar[dict[str, Declared]] = {}
+    calls: ClassVar[dict[str, CallDef]] = {}
+
+    class Event(EventSet):
+        """No events unless the pallet declares them."""
+
+    class Error(ErrorSet):
+        """No errors unless the pallet declares them."""
+
+    class Constant(ConstantSet):
+        """No constants unless the pallet declares them."""
+
+    def __init_subclass__(cls) -> None:
+        cls.name = vars(cls).get("name") or cls.__name__
+        own = vars(cls)
+        cls.storage = cls.storage | {name: each for name, each in own.items() if isinstance(each, Declared)}
+        marked = [getattr(each, _CALL) for each in own.values() if hasattr(each, _CALL)]
+        cls.calls = cls.calls | {each.name: each for each in marked}
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
+        for name, declared in self.storage.items():
+            self.__dict__[name] = declared.bind(self)
+
+    # What a pallet's methods use
+
+    def deposit(self, what: EventDef, /, *unnamed: Any, **named: Any) -> None:
+        """Record an event of this block, with the present phase."""
+        self.runtime.deposit_event(self, what, named or unnamed)
+
+    def ensure(self, condition: object, error: ErrorSet) -> None:
+        """Fail with one of this pallet's errors unless the condition holds."""
+        if not condition:
+            self.fail(error)
+
+    def fail(self, error: ErrorSet) -> NoReturn:
+        """End the call with one of this pallet's errors."""
+        raise DispatchError.module(self.index, error.value, error.doc or error.name)
+
+    def other(self, kind: type[P]) -> P:
+        """Another pallet of the same runtime."""
+        return self.runtime.pallet(kind)
+
+    def codec(self, text: str) -> Codec:
+        """The codec of a type expression, in this pallet's names."""
+        return self.runtime.codec(self.type_id(text))
+
+    def type_id(self, text: str) -> int:
+        """The id of a type expression, in this pallet's names."""
+        return self.runtime.types.id(text, self.names)
+
+    def stored(self) -> Mapping[str, Stored]:
+        """The storage items, bound, by name."""
+        return {name: self.__dict__[name] for name in self.storage}
+
+    # Hooks, called in the order of the pallets
+
+    def genesis(self, config: Any) -> None:
+        """Write the storage of block 0."""
+
+    def on_initialize(self, number: int) -> None:
+        """Before the first extrinsic of block `number`."""
+
+    def on_idle(self, number: int) -> None:
+        """After the last extrinsic, before on_finalize."""
+
+    def on_finalize(self, number: int) -> None:
+        """The last thing in the block."""
+
+    def on_new_account(self, who: bytes) -> None:
+        """An account came into being (System)."""
+
+    def on_killed_account(self, who: bytes) -> None:
+        """An account is gone (System): forget it."""
+
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+        """A call of this pallet that the author must add, or None: `("set", {"now": …})`."""
+        return None
+
+    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
+        """Raise Trap if another author's inherent call contradicts what this node knows."""
+
+    def is_inherent(self, call: Any) -> bool:
+        """Whether this call of the pallet is an inherent."""
+        return False
+
+    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+        """A `ValidTransaction` for a bare call that may be in a block, None for one that may not.
+
+        `source` is InBlock, Local or External."""
+        return None

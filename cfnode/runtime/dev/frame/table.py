@@ -1,0 +1,163 @@
+"""Which number has a type, and what does its row say?
+
+The type table of one runtime: expressions in, scale-info's portable types out. A type gets its row when an
+expression first names it, so rows exist for what the runtime uses and for nothing else. One expression is
+one row: `Vec<u8>` and `Bytes` are the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cfnode.core.scale import Registry
+from cfnode.core.scale.types import (
+    PRIMITIVES,
+    Array,
+    Compact,
+    Composite,
+    Definition,
+    Field,
+    Param,
+    PortableType,
+    Primitive,
+    Sequence,
+    Tuple,
+    Variant,
+    Variants,
+)
+
+from .expressions import (
+    ArrayOf,
+    Expression,
+    FieldOf,
+    Name,
+    TupleOf,
+    TypeLanguageError,
+    describe,
+    parse,
+    substitute,
+)
+from .types import CATALOG, Alias, Catalog, Declaration, Enum, Struct
+
+Scope = Mapping[str, str]
+"""Names that only one pallet knows, as expressions: {"TargetAccount": "H160"}."""
+
+_WIDTH = {name: int(name[1:]) // 8 for name in PRIMITIVES if name[0] in "ui"} | {
+    "bool": 1,
+    "char": 4,
+    "str": 1,
+}
+
+
+class TypeTable:
+    """Type ids for expressions; `own` are the declarations of this runtime alone (its outer enums)."""
+
+    def __init__(self, own: Catalog) -> None:
+        self.types: list[PortableType] = []
+        self._own = own
+        self._ids: dict[Expression, int] = {}
+        self._registry: Registry | None = None
+
+    def id(self, text: str, scope: Scope | None = None) -> int:
+        """The id of an expression, its row made if it is new. Raises TypeLanguageError for unknown names."""
+        expression = parse(text)
+        if scope:
+            expression = substitute(expression, {name: parse(target) for name, target in scope.items()})
+        try:
+            return self._id(expression)
+        except TypeLanguageError as error:
+            raise TypeLanguageError(f"in {text!r}: {error}") from None
+
+    @property
+    def registry(self) -> Registry:
+        """Codecs for the rows made so far."""
+        if self._registry is None or len(self._registry.types) != len(self.types):
+            self._registry = Registry(tuple(self.types))
+        return self._registry
+
+    def zero(self, type_id: int) -> bytes:
+        """The encoded `Default` of most Rust types: zeros, empty, None, an enum's first variant."""
+        match self.types[type_id].definition:
+            case Composite(fields):
+                return b"".join(self.zero(field.type) for field in fields)
+            case Variants(variants):
+                first = variants[0]
+                return bytes([first.index]) + b"".join(self.zero(field.type) for field in first.fields)
+            case Tuple(items):
+                return b"".join(map(self.zero, items))
+            case Array(length, item):
+                return self.zero(item) * length
+            case Primitive(name):
+                return bytes(_WIDTH[name])
+            case _:
+                return b"\0"
+
+    def _id(self, expression: Expression) -> int:
+        known = self._ids.get(expression)
+        if known is not None:
+            return known
+        written_out = self._written_out(expression)
+        if written_out != expression:
+            self._ids[expression] = self._id(written_out)
+            return self._ids[expression]
+        declared = self._declared(expression)
+        number = self._ids[expression] = len(self.types)
+        self.types.append(PortableType(number, (), (), Tuple(())))  # holds the place: types may be recursive
+        self.types[number] = self._row(number, expression, declared)
+        return number
+
+    def _written_out(self, expression: Expression) -> Expression:
+        """The expression without aliases: two ways to write a type are one type."""
+        declared = self._declared(expression)
+        if declared is not None and isinstance(body := declared.make(), Alias):
+            return self._written_out(body.target)
+        match expression:
+            case Name(name, arguments) if arguments:
+                return Name(name, tuple(map(self._written_out, arguments)))
+            case TupleOf(items):
+                return TupleOf(tuple(map(self._written_out, items)))
+            case ArrayOf(item, length):
+                return ArrayOf(self._written_out(item), length)
+        return expression
+
+    def _declared(self, expression: Expression) -> Declaration | None:
+        if not isinstance(expression, Name):
+            return None
+        return self._own.get(expression.name) or CATALOG.get(expression.name)
+
+    def _row(self, number: int, expression: Expression, declared: Declaration | None) -> PortableType:
+        if declared is None:
+            return PortableType(number, (), (), self._built_in(expression))
+        assert isinstance(expression, Name)
+        if len(expression.arguments) != len(declared.parameters):
+            wanted = ", ".join(declared.parameters) or "no arguments"
+            raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {wanted}")
+        bound = dict(zip(declared.parameters, expression.arguments, strict=True))
+        params = tuple(Param(name, self._id(argument)) for name, argument in bound.items())
+        return PortableType(number, declared.path, params, self._body(declared, bound))
+
+    def _body(self, declared: Declaration, bound: Mapping[str, Expression]) -> Definition:
+        body = declared.make()
+        if isinstance(body, Struct):
+            return Composite(self._fields(body.fields, bound))
+        assert isinstance(body, Enum)
+        return Variants(
+            tuple(Variant(name, self._fields(fields, bound), index) for index, name, fields in body.variants)
+        )
+
+    def _fields(self, fields: tuple[FieldOf, ...], bound: Mapping[str, Expression]) -> tuple[Field, ...]:
+        return tuple(Field(name, self._id(substitute(each, bound)), describe(each)) for name, each in fields)
+
+    def _built_in(self, expression: Expression) -> Definition:
+        match expression:
+            case TupleOf(items):
+                return Tuple(tuple(map(self._id, items)))
+            case ArrayOf(item, length):
+                return Array(length, self._id(item))
+            case Name("Vec", (item,)):
+                return Sequence(self._id(item))
+            case Name("Compact", (item,)):
+                return Compact(self._id(item))
+            case Name(name, ()) if name in PRIMITIVES:
+                return Primitive(name)
+        raise TypeLanguageError(f"no type is declared as {describe(expression)!r}")

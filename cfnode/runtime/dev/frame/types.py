@@ -1,0 +1,134 @@
+"""What types does the runtime declare?
+
+One catalog of named declarations; everything that has a shape is derived from it: codecs, storage keys and
+metadata (scale-info's registry, metadata V14 and V15). A declaration is written in the notation of
+`frame.expressions`:
+
+    struct("cf_primitives::DcaParameters", number_of_chunks="u32", chunk_interval="u32")
+    struct("cf_primitives::SwapId", "u64")                                   # a newtype
+    struct("cf_primitives::Beneficiary<Id>", account="Id", bps="u16")        # generic
+    enum("cf_primitives::ForeignChain", {1: "Ethereum", 2: "Polkadot"})
+    enum("cf_funding::RedemptionAmount<Balance>", "Max", "Exact(Balance)")   # indices from 0
+    alias("Bytes", "Vec<u8>")
+
+The first argument is the path in the metadata; its last segment is the name in expressions, unless `name`
+gives another one (two chains may both have an `AggKey`: `name="btc::AggKey"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from .expressions import Expression, FieldOf, Name, TypeLanguageError, parse, parse_variant
+
+__all__ = ["CATALOG", "Alias", "Catalog", "Declaration", "Enum", "Struct", "alias", "enum", "struct"]
+
+VariantOf = tuple[int, str, tuple[FieldOf, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A composite: named fields, or unnamed ones (one of them is a newtype)."""
+
+    fields: tuple[FieldOf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """A tagged union: (index on the wire, name, fields)."""
+
+    variants: tuple[VariantOf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another way to write an expression; leaves no trace in the metadata."""
+
+    target: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One named type: `make` gives its body when first needed (an outer enum knows its pallets only then)."""
+
+    name: str
+    path: tuple[str, ...]
+    parameters: tuple[str, ...]
+    make: Callable[[], Struct | Enum | Alias]
+
+
+Catalog = dict[str, Declaration]
+CATALOG: Catalog = {}
+"""All declarations, by name. Filled when the modules that declare types are imported."""
+
+
+def struct(path: str, /, *unnamed: str, name: str | None = None, **named: str) -> str:
+    """Declare a composite; a trailing `_` of a field name is dropped (`from_`). Returns its name."""
+    fields: tuple[FieldOf, ...] = tuple((None, parse(text)) for text in unnamed)
+    fields += tuple((field.removesuffix("_"), parse(text)) for field, text in named.items())
+    return _declare(path, name, Struct(fields))
+
+
+def enum(path: str, /, *variants: str | Mapping[int, str], name: str | None = None) -> str:
+    """Declare an enum: variants counted from 0, or one mapping of index to variant. Returns its name."""
+    rows: dict[int, str] = {}
+    for position, each in enumerate(variants):
+        rows.update({position: each} if isinstance(each, str) else each)
+    return _declare(path, name, Enum(tuple((index, *parse_variant(text)) for index, text in rows.items())))
+
+
+def alias(name: str, target: str) -> str:
+    """Declare another name for an expression. Returns the name."""
+    return _declare(name, name, Alias(parse(target)))
+
+
+def declaration(path: str, name: str | None, make: Callable[[], Struct | Enum | Alias]) -> Declaration:
+    """A declaration whose path may carry generic parameters: `cf_primitives::Beneficiary<Id>`."""
+    head, _, rest = path.partition("<")
+    segments = tuple(head.split("::"))
+    parameters = _parameters(path) if rest else ()
+    return Declaration(name or segments[-1], segments, parameters, make)
+
+
+def _declare(path: str, name: str | None, body: Struct | Enum | Alias) -> str:
+    made = declaration(path, name, lambda: body)
+    known = CATALOG.get(made.name)
+    if known is not None and (known.path, known.parameters, known.make()) != (
+        made.path,
+        made.parameters,
+        body,
+    ):
+        raise TypeLanguageError(
+            f"{made.name!r} is declared twice: as {'::'.join(known.path)} and as {'::'.join(made.path)}; "
+            "give one of them a name of its own (name=…)"
+        )
+    CATALOG[made.name] = made
+    return made.name
+
+
+def _parameters(path: str) -> tuple[str, ...]:
+    parsed = parse(path)
+    assert isinstance(parsed, Name)
+    return tuple(each.name for each in parsed.arguments if isinstance(each, Name))
+
+
+# What Rust, SCALE and Substrate's primitives bring along.
+alias("Bytes", "Vec<u8>")
+enum("Option<T>", "None", "Some(T)")
+enum("Result<T, E>", "Ok(T)", "Err(E)")
+struct("BTreeMap<K, V>", "Vec<(K, V)>")
+struct("BTreeSet<T>", "Vec<T>")
+struct("Range<Idx>", start="Idx", end="Idx")
+struct("bounded_collections::bounded_vec::BoundedVec<T>", "Vec<T>")
+struct("bounded_collections::weak_bounded_vec::WeakBoundedVec<T>", "Vec<T>")
+struct("bounded_collections::bounded_btree_map::BoundedBTreeMap<K, V>", "BTreeMap<K, V>")
+struct("bounded_collections::bounded_btree_set::BoundedBTreeSet<T>", "BTreeSet<T>")
+struct("primitive_types::H160", "[u8; 20]")
+struct("primitive_types::H256", "[u8; 32]")
+struct("primitive_types::U256", "[u64; 4]")
+struct("sp_core::crypto::AccountId32", "[u8; 32]")
+struct("sp_arithmetic::per_things::Permill", "u32")
+struct("sp_arithmetic::per_things::Perbill", "u32")
+struct("sp_arithmetic::per_things::Percent", "u8")
+struct("sp_arithmetic::fixed_point::FixedU128", "u128")
