@@ -168,7 +168,8 @@ def test_generic_and_recursive_types_have_one_row_for_each_use() -> None:
     enum("test::Tree<T>", "Leaf(T)", "Node(Vec<test::Tree<T>>)", name="test::Tree")
     table = TypeTable({})
     assert table.id("test::Pair<u8, Bytes>") == table.id("test::Pair<u8, Vec<u8>>")
-    codec = table.registry.codec(table.id("test::Tree<u8>"))
+    tree = table.id("test::Tree<u8>")
+    codec = table.registry.codec(tree)
     value = ("Node", [("Leaf", 1), ("Node", [])])
     assert codec.decode(codec.encode(value)) == value
 

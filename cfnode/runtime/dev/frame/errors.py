@@ -47,5 +47,5 @@ def unknown(kind: str) -> TransactionValidityError:
     return TransactionValidityError(("Unknown", kind))
 
 
-class Trap(Exception):  # noqa: N818
+class Trap(Exception):
     """The runtime stopped: a block that breaks the rules, or bytes that are no argument of the call."""
