@@ -1,0 +1,101 @@
+"""What did the runtime say about a transaction: valid (in which order), invalid (why), or not known?
+
+The answer of `TaggedTransactionQueue_validate_transaction` (Substrate, `sp_runtime::transaction_validity`):
+`Result<ValidTransaction, TransactionValidityError>`.
+The names of the reasons are Substrate's; clients read them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.scale import Cursor, ScaleError
+
+INVALID = (
+    "Call",
+    "Payment",
+    "Future",
+    "Stale",
+    "BadProof",
+    "AncientBirthBlock",
+    "ExhaustsResources",
+    "Custom",
+    "BadMandatory",
+    "MandatoryValidation",
+    "BadSigner",
+    "IndeterminateImplicit",
+    "UnknownOrigin",
+)
+UNKNOWN = ("CannotLookup", "NoUnsignedValidator", "Custom")
+
+SOURCE_IN_BLOCK, SOURCE_LOCAL, SOURCE_EXTERNAL = 0, 1, 2
+"""Where a transaction came from, as the runtime is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidTransaction:
+    """Order and life of a valid transaction.
+
+    It may enter a block after transactions that provided all `requires`; of two that provide the same tag
+    only one may be in the pool; `longevity` counts blocks from validation; `propagate`: may peers be told.
+    """
+
+    priority: int
+    requires: tuple[bytes, ...]
+    provides: tuple[bytes, ...]
+    longevity: int
+    propagate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """It can never (or not now) enter a block. `code` belongs to the reason `Custom`."""
+
+    reason: str
+    code: int | None = None
+
+    def __str__(self) -> str:
+        return self.reason if self.code is None else f"{self.reason}({self.code})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The runtime cannot tell. `code` belongs to the reason `Custom`."""
+
+    reason: str
+    code: int | None = None
+
+    def __str__(self) -> str:
+        return self.reason if self.code is None else f"{self.reason}({self.code})"
+
+
+Validity = ValidTransaction | Invalid | Unknown
+
+
+def decode_validity(data: bytes) -> Validity:
+    """The answer of `TaggedTransactionQueue_validate_transaction`; raises ScaleError on anything else."""
+    cursor = Cursor(data)
+    answer = decode_validity_error(cursor) if cursor.boolean() else _valid(cursor)
+    cursor.finish()
+    return answer
+
+
+def decode_validity_error(cursor: Cursor) -> Invalid | Unknown:
+    """A `TransactionValidityError` at the cursor."""
+    unknown = cursor.boolean()
+    names = UNKNOWN if unknown else INVALID
+    index = cursor.u8()
+    if index >= len(names):
+        raise ScaleError(f"no transaction validity reason has the index {index}")
+    code = cursor.u8() if names[index] == "Custom" else None
+    return Unknown(names[index], code) if unknown else Invalid(names[index], code)
+
+
+def _valid(cursor: Cursor) -> ValidTransaction:
+    priority = cursor.u64()
+    requires, provides = _tags(cursor), _tags(cursor)
+    return ValidTransaction(priority, requires, provides, cursor.u64(), cursor.boolean())
+
+
+def _tags(cursor: Cursor) -> tuple[bytes, ...]:
+    return tuple(cursor.bytes() for _ in range(cursor.count()))

@@ -1,0 +1,133 @@
+"""What time is it on the chain, and in which slot does the next block lie?
+
+Slots are 6,000 ms and hold one block each, and whoever follows the chain refuses blocks from the future.
+So a chain that is faster than one block in 6 s cannot live in real time.
+It gets a clock of its own: it starts in the past (a year back by default), each block takes the next slot,
+a jump leaves slots out, and it never runs ahead of the real clock.
+At 6 s a block the chain's time is the real time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+SLOT_MS = 6_000
+YEAR_MS = 365 * 24 * 3_600 * 1_000
+
+
+class ClockError(Exception):
+    """The chain's clock cannot do what was asked; the text says what to do."""
+
+
+class SlotInTheFuture(ClockError):
+    """The next slot has not begun in real time."""
+
+    def __init__(self, message: str, wait_ms: int) -> None:
+        super().__init__(message)
+        self.wait_ms = wait_ms
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class ChainClock:
+    """Slots for an author.
+
+    `start_ms`: Unix milliseconds at which a chain with its own clock begins; None: it lives in real time.
+    `wall_ms`: the real clock, Unix milliseconds.
+    """
+
+    def __init__(self, *, start_ms: int | None = None, wall_ms: Callable[[], int] = _wall_ms) -> None:
+        self._wall_ms = wall_ms
+        self._start_slot = None if start_ms is None else start_ms // SLOT_MS
+        self._skip = 0
+        if start_ms is not None and start_ms > wall_ms():
+            raise ClockError(
+                f"the start time {start_ms} ms lies in the future (now {wall_ms()} ms): "
+                "a chain may begin at any time up to now"
+            )
+
+    @classmethod
+    def own(
+        cls, start_ms: int | None = None, *, back_ms: int = YEAR_MS, wall_ms: Callable[[], int] = _wall_ms
+    ) -> ChainClock:
+        """A clock of the chain's own that begins at `start_ms`, else `back_ms` before now."""
+        return cls(start_ms=wall_ms() - back_ms if start_ms is None else start_ms, wall_ms=wall_ms)
+
+    @property
+    def is_real(self) -> bool:
+        """Does the chain live in real time?"""
+        return self._start_slot is None
+
+    def real_slot(self) -> int:
+        """The slot of this moment in real time; no block may lie beyond it."""
+        return self._wall_ms() // SLOT_MS
+
+    def now_ms(self) -> int:
+        """Real time, Unix milliseconds."""
+        return self._wall_ms()
+
+    def next_slot(self, parent_slot: int | None) -> int:
+        """The slot of the next block on a parent in `parent_slot` (None: the genesis block, which has none).
+
+        Raises SlotInTheFuture when real time has not come so far.
+        """
+        slot = self._candidate(parent_slot)
+        if slot > self.real_slot():
+            raise self._too_early(slot)
+        return slot
+
+    def take(self, slot: int) -> None:
+        """A block was sealed in `slot`: a pending jump is used up."""
+        self._skip = 0
+
+    def jump(self, slots: int, parent_slot: int | None) -> int:
+        """Leave out `slots` slots before the next block; returns that block's slot. Jumps add up."""
+        if self.is_real:
+            raise ClockError(
+                "this chain lives in real time and cannot jump: start it with --dev-start-time, "
+                "--dev-block-time below 6 or --dev-seal instant"
+            )
+        if slots < 0:
+            raise ClockError("time goes forward only: a jump takes a positive length")
+        target = self._candidate(parent_slot) + slots
+        if target > self.real_slot():
+            raise self._too_early(target)
+        self._skip += slots
+        return target
+
+    def timestamp_ms(self, slot: int) -> int:
+        """The time a block in `slot` states: its beginning, or now where the chain lives in real time."""
+        now = self._wall_ms()
+        return now if self.is_real and now // SLOT_MS == slot else slot * SLOT_MS
+
+    def until_slot_ms(self, slot: int) -> int:
+        """Real milliseconds until `slot` begins; 0 when it has begun."""
+        return max(0, slot * SLOT_MS - self._wall_ms())
+
+    def reserve_slots(self, parent_slot: int | None) -> int:
+        """How many blocks may still be made at once before real time is reached."""
+        return max(0, self.real_slot() - self._candidate(parent_slot) + 1)
+
+    def _candidate(self, parent_slot: int | None) -> int:
+        if self._start_slot is None:
+            now = self.real_slot()
+            return now if parent_slot is None else max(parent_slot + 1, now)
+        if parent_slot is None:
+            return self._start_slot + self._skip
+        return parent_slot + 1 + self._skip
+
+    def _too_early(self, slot: int) -> SlotInTheFuture:
+        wait = self.until_slot_ms(slot)
+        if self.is_real:
+            text = f"the next slot begins in {wait / 1000:.1f} s: this chain makes one block in 6 s"
+        else:
+            text = (
+                f"the chain's clock would run {wait / 1000:.0f} s ahead of the real time: "
+                "its reserve is used up. Begin a new chain further back (--dev-start-time, with --tmp or "
+                "after purge-chain), "
+                "or go on at one block in 6 s"
+            )
+        return SlotInTheFuture(text, wait)

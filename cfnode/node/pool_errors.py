@@ -1,0 +1,89 @@
+"""Why did the pool refuse a transaction?
+
+One class for each of Substrate's pool errors; `str()` is the form in which Rust prints the value, which
+clients of the official node know (`InvalidTransaction(Payment)`, `TooLowPriority { old: 1, new: 1 }`).
+"""
+
+from __future__ import annotations
+
+from cfnode.core.validity import Invalid, Unknown
+
+
+class PoolError(Exception):
+    """The pool did not take the transaction."""
+
+
+class BadFormat(PoolError):
+    """The bytes are no extrinsic."""
+
+
+class VerificationFailed(PoolError):
+    """The runtime could not judge it: it trapped, or the state of the block is gone."""
+
+
+class InvalidTransaction(PoolError):
+    """The runtime calls it invalid; `reason` says why."""
+
+    def __init__(self, reason: Invalid) -> None:
+        super().__init__(f"InvalidTransaction({reason})")
+        self.reason = reason
+
+
+class UnknownTransaction(PoolError):
+    """The runtime cannot tell whether it is valid."""
+
+    def __init__(self, reason: Unknown) -> None:
+        super().__init__(f"UnknownTransaction({reason})")
+        self.reason = reason
+
+
+class TemporarilyBanned(PoolError):
+    """It was found invalid, dropped or included within the last half hour."""
+
+    def __init__(self) -> None:
+        super().__init__("TemporarilyBanned")
+
+
+class AlreadyImported(PoolError):
+    """It is in the pool already."""
+
+    def __init__(self, tx_hash: bytes) -> None:
+        super().__init__(f"AlreadyImported(0x{tx_hash.hex()})")
+        self.hash = tx_hash
+
+
+class TooLowPriority(PoolError):
+    """Others in the pool provide the same tags, and their priorities together (`old`) are not below `new`."""
+
+    def __init__(self, old: int, new: int) -> None:
+        super().__init__(f"TooLowPriority {{ old: {old}, new: {new} }}")
+        self.old = old
+        self.new = new
+
+
+class CycleDetected(PoolError):
+    """It would replace a transaction that it depends on."""
+
+    def __init__(self) -> None:
+        super().__init__("CycleDetected")
+
+
+class ImmediatelyDropped(PoolError):
+    """The pool is full of transactions that come before it."""
+
+    def __init__(self) -> None:
+        super().__init__("ImmediatelyDropped")
+
+
+class Unactionable(PoolError):
+    """It must not be told to peers, and this node makes no blocks: nobody could include it."""
+
+    def __init__(self) -> None:
+        super().__init__("Unactionable")
+
+
+class NoTagsProvided(PoolError):
+    """It provides no tag, so nothing would keep it from being included twice."""
+
+    def __init__(self) -> None:
+        super().__init__("NoTagsProvided")

@@ -1,0 +1,152 @@
+"""What is told to somebody who watches a transaction?
+
+Substrate's transaction status stream (`sc-transaction-pool-api`, `TransactionStatus`): a transaction may
+become ready, be told to peers, enter a block, leave it with a retracted block, enter another, and ends in
+one of finalized, finalityTimeout, usurped, dropped or invalid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from cfnode.node.events import BlockRef, Publisher, Subscription
+
+FINALITY_TIMEOUT_BLOCKS = 512
+"""A block that is not final so many blocks later is given up: its watchers end with finalityTimeout."""
+
+
+class StatusKind(Enum):
+    """Where a transaction stands; the value is its name in JSON-RPC."""
+
+    FUTURE = "future"
+    READY = "ready"
+    BROADCAST = "broadcast"
+    IN_BLOCK = "inBlock"
+    RETRACTED = "retracted"
+    FINALITY_TIMEOUT = "finalityTimeout"
+    FINALIZED = "finalized"
+    USURPED = "usurped"
+    DROPPED = "dropped"
+    INVALID = "invalid"
+
+
+_LAST = frozenset(
+    {
+        StatusKind.FINALITY_TIMEOUT,
+        StatusKind.FINALIZED,
+        StatusKind.USURPED,
+        StatusKind.DROPPED,
+        StatusKind.INVALID,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TxStatus:
+    """One step.
+
+    `hash`: the block (inBlock, retracted, finalityTimeout, finalized) or the usurping transaction;
+    `index`: the place in the block (inBlock, finalized); `peers`: who was told (broadcast).
+    """
+
+    kind: StatusKind
+    hash: bytes | None = None
+    index: int | None = None
+    peers: tuple[str, ...] = ()
+
+    @property
+    def is_last(self) -> bool:
+        """Does the stream end with this status?"""
+        return self.kind in _LAST
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A transaction under watch: its hash, and its statuses as a bounded stream that ends after the last."""
+
+    hash: bytes
+    statuses: Subscription[TxStatus]
+
+
+@dataclass(slots=True)
+class _WatchedBlock:
+    number: int
+    transactions: dict[bytes, int]
+
+
+class Watchers:
+    """Who watches which transaction, and which unfinalized blocks hold watched ones."""
+
+    def __init__(self) -> None:
+        self._watched: dict[bytes, Publisher[TxStatus]] = {}
+        self._blocks: dict[bytes, _WatchedBlock] = {}
+
+    def __contains__(self, tx_hash: bytes) -> bool:
+        return tx_hash in self._watched
+
+    def watch(self, tx_hash: bytes) -> Watch:
+        """A new stream of the transaction's statuses from now on."""
+        publisher = self._watched.setdefault(tx_hash, Publisher(None))
+        return Watch(tx_hash, publisher.subscribe())
+
+    def future(self, tx_hash: bytes) -> None:
+        self._tell(tx_hash, TxStatus(StatusKind.FUTURE))
+
+    def ready(self, tx_hash: bytes) -> None:
+        self._tell(tx_hash, TxStatus(StatusKind.READY))
+
+    def broadcast(self, tx_hash: bytes, peers: Iterable[str]) -> None:
+        self._tell(tx_hash, TxStatus(StatusKind.BROADCAST, peers=tuple(peers)))
+
+    def usurped(self, tx_hash: bytes, by: bytes) -> None:
+        self._tell(tx_hash, TxStatus(StatusKind.USURPED, by))
+
+    def dropped(self, tx_hash: bytes) -> None:
+        self._tell(tx_hash, TxStatus(StatusKind.DROPPED))
+
+    def invalid(self, tx_hash: bytes) -> None:
+        self._tell(tx_hash, TxStatus(StatusKind.INVALID))
+
+    def in_block(self, tx_hash: bytes, block: BlockRef, index: int) -> None:
+        """The transaction was found in a block of the best chain, at `index`."""
+        if self._tell(tx_hash, TxStatus(StatusKind.IN_BLOCK, block.hash, index)):
+            held = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, {}))
+            held.transactions[tx_hash] = index
+
+    def retracted(self, block_hash: bytes) -> None:
+        """The block left the best chain."""
+        held = self._blocks.pop(block_hash, None)
+        for tx_hash in held.transactions if held else ():
+            self._tell(tx_hash, TxStatus(StatusKind.RETRACTED, block_hash))
+
+    def finalized(self, block_hash: bytes) -> None:
+        """The block is final."""
+        held = self._blocks.pop(block_hash, None)
+        for tx_hash, index in held.transactions.items() if held else ():
+            self._tell(tx_hash, TxStatus(StatusKind.FINALIZED, block_hash, index))
+
+    def give_up_before(self, best_number: int) -> None:
+        """End the watch of blocks that finality has left too far behind `best_number`."""
+        last = best_number - FINALITY_TIMEOUT_BLOCKS
+        for block_hash in [key for key, held in self._blocks.items() if held.number <= last]:
+            for tx_hash in self._blocks.pop(block_hash).transactions:
+                self._tell(tx_hash, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
+
+    def finish(self) -> None:
+        """The node stops: all streams end."""
+        for publisher in tuple(self._watched.values()):
+            publisher.finish()
+        self._watched.clear()
+
+    def _tell(self, tx_hash: bytes, status: TxStatus) -> bool:
+        publisher = self._watched.get(tx_hash)
+        if publisher is None:
+            return False
+        publisher.publish(status)
+        if status.is_last or not len(publisher):
+            publisher.finish()
+            self._watched.pop(tx_hash, None)
+            return False
+        return True

@@ -1,0 +1,93 @@
+"""The chain's clock: real at 6 s a block, else its own, behind the real one and never ahead."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfnode.node.clock import SLOT_MS, YEAR_MS, ChainClock, ClockError, SlotInTheFuture
+
+NOW = 1_800_000_000_000
+
+
+class Wall:
+    def __init__(self, ms: int = NOW) -> None:
+        self.ms = ms
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+def test_in_real_time_the_slot_is_that_of_the_moment() -> None:
+    wall = Wall(NOW + 2_500)
+    clock = ChainClock(wall_ms=wall)
+    assert clock.is_real
+    slot = clock.next_slot(parent_slot=NOW // SLOT_MS - 7)
+    assert slot == NOW // SLOT_MS
+    assert clock.timestamp_ms(slot) == NOW + 2_500
+
+
+def test_in_real_time_one_slot_holds_one_block() -> None:
+    wall = Wall(NOW + 2_500)
+    clock = ChainClock(wall_ms=wall)
+    with pytest.raises(SlotInTheFuture, match=r"begins in 3\.5 s") as refused:
+        clock.next_slot(NOW // SLOT_MS)
+    assert refused.value.wait_ms == 3_500
+    wall.ms += 3_500
+    assert clock.next_slot(NOW // SLOT_MS) == NOW // SLOT_MS + 1
+
+
+def test_a_clock_of_its_own_begins_a_year_back_and_takes_slot_after_slot() -> None:
+    clock = ChainClock.own(wall_ms=Wall())
+    first = clock.next_slot(None)
+    assert first == (NOW - YEAR_MS) // SLOT_MS
+    assert clock.timestamp_ms(first) == first * SLOT_MS
+    assert [clock.next_slot(first), clock.next_slot(first + 1)] == [first + 1, first + 2]
+
+
+def test_a_chain_that_is_kept_goes_on_at_its_last_slot() -> None:
+    clock = ChainClock.own(wall_ms=Wall())
+    assert clock.next_slot(12_345) == 12_346
+
+
+def test_a_jump_leaves_slots_out_once_and_jumps_add_up() -> None:
+    clock = ChainClock.own(NOW - 1_000 * SLOT_MS, wall_ms=Wall())
+    first = clock.next_slot(None)
+    clock.take(first)
+    assert clock.jump(10, first) == first + 11
+    assert clock.jump(5, first) == first + 16
+    slot = clock.next_slot(first)
+    assert slot == first + 16
+    clock.take(slot)
+    assert clock.next_slot(slot) == slot + 1
+
+
+def test_the_reserve_is_counted_and_its_end_is_said() -> None:
+    wall = Wall()
+    clock = ChainClock.own(NOW - 2 * SLOT_MS, wall_ms=wall)
+    slot = clock.next_slot(None)
+    assert clock.reserve_slots(None) == 3
+    slot = clock.next_slot(clock.next_slot(slot))
+    assert slot == clock.real_slot()
+    assert clock.reserve_slots(slot) == 0
+    with pytest.raises(SlotInTheFuture, match=r"reserve is used up.*--dev-start-time") as refused:
+        clock.next_slot(slot)
+    assert refused.value.wait_ms == SLOT_MS
+    wall.ms += SLOT_MS
+    assert clock.next_slot(slot) == slot + 1
+
+
+def test_a_jump_never_passes_the_real_time() -> None:
+    clock = ChainClock.own(NOW - 10 * SLOT_MS, wall_ms=Wall())
+    first = clock.next_slot(None)
+    with pytest.raises(SlotInTheFuture):
+        clock.jump(10, first)
+    assert clock.jump(9, first) == clock.real_slot()
+
+
+def test_what_cannot_be_is_refused_with_words() -> None:
+    with pytest.raises(ClockError, match="in the future"):
+        ChainClock.own(NOW + 1, wall_ms=Wall())
+    with pytest.raises(ClockError, match="lives in real time"):
+        ChainClock(wall_ms=Wall()).jump(1, None)
+    with pytest.raises(ClockError, match="forward only"):
+        ChainClock.own(wall_ms=Wall()).jump(-1, None)
