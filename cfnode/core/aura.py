@@ -1,0 +1,120 @@
+"""Who may write the block of a slot, and did they sign it?
+
+Time is cut into slots, and the authority at `slot mod n` writes the block of a slot. The header names the
+slot in one pre-runtime item; its last item, the seal, signs the hash of the header without that seal. The
+authorities are those of the parent's state. Substrate, Aura; Polkadot spec, "Digest".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cfnode.core.header import DigestItem, DigestKind, Header
+from cfnode.core.keys import verify
+from cfnode.core.scale import Cursor, ScaleError
+
+__all__ = [
+    "ENGINE",
+    "AuraError",
+    "author_index",
+    "authorities_change",
+    "pre_runtime_item",
+    "pre_seal_hash",
+    "seal_item",
+    "sealed",
+    "slot_of",
+    "verify_seal",
+    "without_seal",
+]
+
+ENGINE = b"aura"
+
+_AUTHORITIES_CHANGE = b"\x01"  # the variant of Aura's consensus log
+
+
+class AuraError(ValueError):
+    """A header that no Aura authority may have written so."""
+
+
+def pre_runtime_item(slot: int) -> DigestItem:
+    """The item by which an author names the slot."""
+    return DigestItem(DigestKind.PRE_RUNTIME, ENGINE, slot.to_bytes(8, "little"))
+
+
+def seal_item(signature: bytes) -> DigestItem:
+    """The item that carries the author's sr25519 signature (64 bytes) over `pre_seal_hash`."""
+    return DigestItem(DigestKind.SEAL, ENGINE, signature)
+
+
+def sealed(header: Header, signature: bytes) -> Header:
+    """The header with its seal."""
+    return replace(header, digest=(*header.digest, seal_item(signature)))
+
+
+def slot_of(header: Header) -> int:
+    """The slot that a header names; raises AuraError unless exactly one item does."""
+    slots = [i.data for i in header.digest if i.kind is DigestKind.PRE_RUNTIME and i.engine == ENGINE]
+    if len(slots) != 1 or len(slots[0]) != 8:
+        raise AuraError(
+            f"block {header.number}: {len(slots)} Aura slots in the header, one of 8 bytes is due"
+        )
+    return int.from_bytes(slots[0], "little")
+
+
+def author_index(slot: int, authorities: int) -> int:
+    """Which of so many authorities writes the block of a slot."""
+    if authorities < 1:
+        raise AuraError("no Aura authority is known")
+    return slot % authorities
+
+
+def without_seal(header: Header) -> tuple[Header, bytes]:
+    """The header as the runtime executes it, and the seal's signature; raises AuraError."""
+    seals = [item for item in header.digest if item.kind is DigestKind.SEAL]
+    last = header.digest[-1] if header.digest else None
+    if last is None or seals != [last] or last.engine != ENGINE:
+        raise AuraError(f"block {header.number}: its last digest item, and no other, must be an Aura seal")
+    return replace(header, digest=header.digest[:-1]), last.data
+
+
+def pre_seal_hash(header: Header) -> bytes:
+    """The hash that the seal of this sealed header signs."""
+    return without_seal(header)[0].hash
+
+
+def verify_seal(header: Header, authorities: Sequence[bytes]) -> int:
+    """The index of the authority whose turn the slot was and who sealed the header.
+
+    `authorities` are the sr25519 keys at the parent's state. Raises AuraError.
+    """
+    unsealed, signature = without_seal(header)
+    index = author_index(slot_of(header), len(authorities))
+    if not verify("sr25519", authorities[index], unsealed.hash, signature):
+        raise AuraError(
+            f"block {header.number}: the seal is not by authority {index} of {len(authorities)},"
+            f" 0x{authorities[index].hex()}, whose slot {slot_of(header)} is"
+        )
+    return index
+
+
+def authorities_change(header: Header) -> tuple[bytes, ...] | None:
+    """The authorities from the next block on, where the header announces new ones; raises AuraError."""
+    for item in header.digest:
+        if (
+            item.kind is DigestKind.CONSENSUS
+            and item.engine == ENGINE
+            and item.data[:1] == _AUTHORITIES_CHANGE
+        ):
+            return _read_authorities(item.data)
+    return None
+
+
+def _read_authorities(data: bytes) -> tuple[bytes, ...]:
+    cursor = Cursor(data, 1)
+    try:
+        authorities = tuple(cursor.take(32) for _ in range(cursor.count(32)))
+        cursor.finish()
+    except ScaleError as error:
+        raise AuraError(f"the list of new Aura authorities is malformed: {error}") from error
+    return authorities

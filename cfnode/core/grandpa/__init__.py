@@ -1,0 +1,52 @@
+"""GRANDPA, as an observer needs it: who finalizes, how votes are written, and when they suffice."""
+
+from __future__ import annotations
+
+from cfnode.core.grandpa.authorities import (
+    Authority,
+    AuthoritySet,
+    encode_authorities,
+    read_authorities,
+    sign_payload,
+    threshold,
+)
+from cfnode.core.grandpa.changes import ENGINE, ForcedChange, ScheduledChange, forced_change, scheduled_change
+from cfnode.core.grandpa.messages import (
+    COMMIT,
+    NEIGHBOUR,
+    Commit,
+    CommitMessage,
+    Justification,
+    NeighbourPacket,
+    Precommit,
+)
+from cfnode.core.grandpa.verify import FinalityError, verify_commit, verify_justification
+from cfnode.core.grandpa.warp import WarpFragment, WarpProof, WarpTarget, verify_warp_proof
+
+__all__ = [
+    "COMMIT",
+    "ENGINE",
+    "NEIGHBOUR",
+    "Authority",
+    "AuthoritySet",
+    "Commit",
+    "CommitMessage",
+    "FinalityError",
+    "ForcedChange",
+    "Justification",
+    "NeighbourPacket",
+    "Precommit",
+    "ScheduledChange",
+    "WarpFragment",
+    "WarpProof",
+    "WarpTarget",
+    "encode_authorities",
+    "forced_change",
+    "read_authorities",
+    "scheduled_change",
+    "sign_payload",
+    "threshold",
+    "verify_commit",
+    "verify_justification",
+    "verify_warp_proof",
+]

@@ -1,0 +1,79 @@
+"""Who may finalize, and how much agreement is enough?
+
+A set of authorities has an id, which grows by one at each change, and a weight for each key. Weights are not
+all one on this chain (votes are delegated), so everything is counted by weight, never by head. A block is
+final with more than two thirds of the total. Polkadot spec, "Finality"; the thresholds of finality-grandpa.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cfnode.core.scale import Cursor, encode_compact
+
+__all__ = ["Authority", "AuthoritySet", "encode_authorities", "read_authorities", "sign_payload", "threshold"]
+
+Authority = tuple[bytes, int]
+"""An ed25519 key (32 bytes) and its weight (u64, at least 1)."""
+
+_PRECOMMIT = b"\x01"
+
+
+def threshold(total: int) -> int:
+    """The weight that suffices of a total: the smallest that is more than two thirds of it."""
+    return total - (total - 1) // 3
+
+
+def sign_payload(target_hash: bytes, target_number: int, round_number: int, set_id: int) -> bytes:
+    """The 53 bytes that an authority signs to precommit to a block."""
+    vote = target_hash + target_number.to_bytes(4, "little")
+    return _PRECOMMIT + vote + round_number.to_bytes(8, "little") + set_id.to_bytes(8, "little")
+
+
+@dataclass(frozen=True)
+class AuthoritySet:
+    """The authorities of one set id. A key listed twice has the sum of its weights."""
+
+    set_id: int
+    authorities: tuple[Authority, ...]
+
+    def __post_init__(self) -> None:
+        if not self.authorities or any(len(key) != 32 or weight < 1 for key, weight in self.authorities):
+            raise ValueError(f"authority set {self.set_id}: it needs keys of 32 bytes with weights from 1 up")
+        if self.total >= 1 << 64:
+            raise ValueError(f"authority set {self.set_id}: the total weight does not fit in 64 bits")
+
+    @cached_property
+    def weights(self) -> dict[bytes, int]:
+        """Weight by key."""
+        weights: dict[bytes, int] = {}
+        for key, weight in self.authorities:
+            weights[key] = weights.get(key, 0) + weight
+        return weights
+
+    @cached_property
+    def total(self) -> int:
+        """The weight of all authorities together."""
+        return sum(weight for _, weight in self.authorities)
+
+    @property
+    def threshold(self) -> int:
+        """The weight that makes a block final."""
+        return threshold(self.total)
+
+    def successor(self, authorities: Sequence[Authority]) -> AuthoritySet:
+        """The set that follows this one; raises ValueError."""
+        return AuthoritySet(self.set_id + 1, tuple(authorities))
+
+
+def encode_authorities(authorities: Sequence[Authority]) -> bytes:
+    """SCALE Vec<(key, u64)>."""
+    items = (key + weight.to_bytes(8, "little") for key, weight in authorities)
+    return encode_compact(len(authorities)) + b"".join(items)
+
+
+def read_authorities(cursor: Cursor) -> tuple[Authority, ...]:
+    """SCALE Vec<(key, u64)> at the cursor; raises ScaleError."""
+    return tuple((cursor.take(32), cursor.u64()) for _ in range(cursor.count(40)))

@@ -1,0 +1,166 @@
+"""How do votes, commits and justifications look on the wire?
+
+The same votes travel in two forms. A *justification* proves a block to anyone: it lists the signed
+precommits one by one and the headers between the blocks they name. The *commit* of the gossip leaves the
+headers out and keeps votes and signatures in two lists. All numbers here are fixed-width, unlike in headers.
+Substrate, GRANDPA client; Polkadot spec, "GRANDPA messages".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.header import Header
+from cfnode.core.scale import Cursor, ScaleError, encode_compact
+
+__all__ = [
+    "COMMIT",
+    "NEIGHBOUR",
+    "Commit",
+    "CommitMessage",
+    "Justification",
+    "NeighbourPacket",
+    "Precommit",
+]
+
+COMMIT, NEIGHBOUR = 1, 2
+"""First bytes of gossip messages."""
+
+MAX_PRECOMMITS = 20_000
+"""Votes in one commit; the check against the authority set comes later and is tighter."""
+
+_MIN_HEADER = 98  # three hashes, a number and an empty digest
+
+
+@dataclass(frozen=True, slots=True)
+class Precommit:
+    """One authority's signed vote for a block."""
+
+    target_hash: bytes
+    target_number: int
+    signature: bytes
+    authority: bytes
+
+    def encode(self) -> bytes:
+        return self.target() + self.signature + self.authority
+
+    def target(self) -> bytes:
+        """The vote without signature and key."""
+        return self.target_hash + self.target_number.to_bytes(4, "little")
+
+    @classmethod
+    def read(cls, cursor: Cursor) -> Precommit:
+        return cls(cursor.take(32), cursor.u32(), cursor.take(64), cursor.take(32))
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A block and the votes that make it final."""
+
+    target_hash: bytes
+    target_number: int
+    precommits: tuple[Precommit, ...]
+
+    def encode(self) -> bytes:
+        """As within a justification."""
+        votes = b"".join(vote.encode() for vote in self.precommits)
+        head = self.target_hash + self.target_number.to_bytes(4, "little")
+        return head + encode_compact(len(self.precommits)) + votes
+
+    @classmethod
+    def read(cls, cursor: Cursor) -> Commit:
+        target_hash, target_number = cursor.take(32), cursor.u32()
+        votes = tuple(Precommit.read(cursor) for _ in range(_votes(cursor, 132)))
+        return cls(target_hash, target_number, votes)
+
+
+@dataclass(frozen=True, slots=True)
+class Justification:
+    """The proof that a block is final; `ancestries` are the headers from the lowest vote to the others."""
+
+    round: int
+    commit: Commit
+    ancestries: tuple[Header, ...] = ()
+
+    def encode(self) -> bytes:
+        headers = b"".join(header.encode() for header in self.ancestries)
+        head = self.round.to_bytes(8, "little") + self.commit.encode()
+        return head + encode_compact(len(self.ancestries)) + headers
+
+    @classmethod
+    def decode(cls, data: bytes) -> Justification:
+        """The justification in these bytes, to the last one; raises ScaleError."""
+        cursor = Cursor(data)
+        justification = cls.read(cursor)
+        cursor.finish()
+        return justification
+
+    @classmethod
+    def read(cls, cursor: Cursor) -> Justification:
+        """The justification at the cursor; raises ScaleError."""
+        round_number, commit = cursor.u64(), Commit.read(cursor)
+        headers = tuple(Header.read(cursor) for _ in range(cursor.count(_MIN_HEADER)))
+        return cls(round_number, commit, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMessage:
+    """A commit as the gossip carries it."""
+
+    round: int
+    set_id: int
+    commit: Commit
+
+    def encode(self) -> bytes:
+        """The message body, without its leading `COMMIT` byte."""
+        commit, votes = self.commit, self.commit.precommits
+        count = encode_compact(len(votes))
+        head = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
+        head += commit.target_hash + commit.target_number.to_bytes(4, "little")
+        targets = b"".join(vote.target() for vote in votes)
+        return head + count + targets + count + b"".join(vote.signature + vote.authority for vote in votes)
+
+    @classmethod
+    def decode(cls, data: bytes) -> CommitMessage:
+        """The message body, without its leading `COMMIT` byte; raises ScaleError."""
+        cursor = Cursor(data)
+        round_number, set_id = cursor.u64(), cursor.u64()
+        target_hash, target_number = cursor.take(32), cursor.u32()
+        targets = [(cursor.take(32), cursor.u32()) for _ in range(_votes(cursor, 36))]
+        signatures = [(cursor.take(64), cursor.take(32)) for _ in range(_votes(cursor, 96))]
+        cursor.finish()
+        if len(targets) != len(signatures):
+            raise ScaleError(f"commit: {len(targets)} votes but {len(signatures)} signatures")
+        votes = (Precommit(*vote, *signed) for vote, signed in zip(targets, signatures, strict=True))
+        return cls(round_number, set_id, Commit(target_hash, target_number, tuple(votes)))
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourPacket:
+    """What a peer is interested in: commits of this set above this finalized number."""
+
+    round: int
+    set_id: int
+    finalized: int
+
+    def encode(self) -> bytes:
+        """The whole message, with its leading `NEIGHBOUR` byte; packet version 1."""
+        numbers = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
+        return bytes((NEIGHBOUR, 1)) + numbers + self.finalized.to_bytes(4, "little")
+
+    @classmethod
+    def decode(cls, data: bytes) -> NeighbourPacket:
+        """The whole message, with its leading `NEIGHBOUR` byte; raises ScaleError."""
+        cursor = Cursor(data)
+        if cursor.take(2) != bytes((NEIGHBOUR, 1)):
+            raise ScaleError("this is no neighbour packet of version 1")
+        packet = cls(cursor.u64(), cursor.u64(), cursor.u32())
+        cursor.finish()
+        return packet
+
+
+def _votes(cursor: Cursor, size: int) -> int:
+    count = cursor.count(size)
+    if count > MAX_PRECOMMITS:
+        raise ScaleError(f"commit of {count} votes, more than {MAX_PRECOMMITS}")
+    return count

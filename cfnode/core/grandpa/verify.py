@@ -1,0 +1,149 @@
+"""Do these votes make this block final?
+
+The one gate through which finality enters. The votes may be for the block itself or for blocks above it, and
+one authority may have voted twice. In order:
+
+1. At most two votes an authority: more are a waste of signature checks.
+2. Every signature holds (ZIP-215, as on the chain). So a single bad one costs a peer its whole justification,
+   and us one slow check; a good one that only libsodium dislikes costs nothing.
+3. The *base* is the lowest block voted for. Every vote is for it or for a block above it, shown by walking
+   parent by parent. In a justification, the headers walked over are exactly those it lists.
+4. A vote counts for its block and all below it. An authority with two different votes counts for every block:
+   whatever an equivocator does must not stop finality.
+5. The highest block with the threshold of weight (the GHOST of the precommits) *is* the target. A commit
+   whose votes reach higher than it says is refused as well.
+
+Votes by keys outside the set have no weight, but their signatures and ancestry must hold. These are the
+rules of finality-grandpa's `validate_commit` and of Substrate's justification check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cfnode.core import ed25519
+from cfnode.core.grandpa.authorities import AuthoritySet, sign_payload
+from cfnode.core.grandpa.messages import Commit, Justification, Precommit
+from cfnode.core.header import Header
+
+__all__ = ["FinalityError", "verify_commit", "verify_justification"]
+
+Parent = Callable[[bytes], "bytes | None"]
+"""From a block hash to its parent's, None where the block is not known."""
+
+MAX_VOTE_HEIGHT = 10_000
+"""How far above the base a vote may be, in blocks."""
+
+
+class FinalityError(ValueError):
+    """Votes that do not make the block final that they claim."""
+
+
+def verify_justification(
+    justification: Justification, authorities: AuthoritySet, target: tuple[bytes, int] | None = None
+) -> None:
+    """Accept a justification by the authorities, for `target` (hash, number) if given, or FinalityError."""
+    commit = justification.commit
+    if target is not None and (commit.target_hash, commit.target_number) != target:
+        raise FinalityError(
+            f"justification is for block {commit.target_number} 0x{commit.target_hash.hex()},"
+            f" not for block {target[1]} 0x{target[0].hex()}"
+        )
+    parents = _parents(justification.ancestries)
+    visited = _verify(commit, justification.round, authorities, parents.get)
+    unused = len(parents.keys() - visited)
+    if unused:
+        raise FinalityError(
+            f"justification of block {commit.target_number} has {unused} headers no vote needs"
+        )
+
+
+def verify_commit(commit: Commit, round_number: int, authorities: AuthoritySet, parent: Parent) -> None:
+    """Accept a commit of the gossip; `parent` knows the blocks it speaks of. Raises FinalityError."""
+    _verify(commit, round_number, authorities, parent)
+
+
+def _parents(headers: Sequence[Header]) -> dict[bytes, bytes]:
+    parents = {header.hash: header.parent_hash for header in headers}
+    if len(parents) != len(headers):
+        raise FinalityError("justification lists an ancestry header twice")
+    return parents
+
+
+def _verify(commit: Commit, round_number: int, authorities: AuthoritySet, parent: Parent) -> set[bytes]:
+    """All the rules; the blocks above the base that the votes walk over."""
+    votes = commit.precommits
+    if not votes:
+        raise FinalityError(f"no votes for block {commit.target_number}")
+    if len(votes) > 2 * len(authorities.weights):
+        raise FinalityError(f"{len(votes)} votes of {len(authorities.weights)} authorities")
+    _check_signatures(votes, round_number, authorities.set_id)
+    base = min(votes, key=lambda vote: vote.target_number)
+    chain = _Chain(base.target_hash, parent)
+    for vote in votes:
+        chain.add(vote.target_hash)
+    ghost, height = chain.ghost(*_weigh(votes, authorities), authorities.threshold)
+    if (ghost, base.target_number + height) != (commit.target_hash, commit.target_number):
+        raise FinalityError(
+            f"the votes of set {authorities.set_id} do not finalize block {commit.target_number}"
+            f" 0x{commit.target_hash.hex()} but {'none' if ghost is None else '0x' + ghost.hex()}"
+        )
+    return set(chain.heights) - {base.target_hash}
+
+
+def _check_signatures(votes: Sequence[Precommit], round_number: int, set_id: int) -> None:
+    for vote in votes:
+        payload = sign_payload(vote.target_hash, vote.target_number, round_number, set_id)
+        if not ed25519.verify(vote.authority, payload, vote.signature):
+            raise FinalityError(
+                f"bad signature of authority 0x{vote.authority.hex()} in round {round_number} of set {set_id}"
+            )
+
+
+def _weigh(votes: Iterable[Precommit], authorities: AuthoritySet) -> tuple[dict[bytes, int], int]:
+    """Weight by voted block, and the weight of the equivocators, which counts everywhere."""
+    first: dict[bytes, Precommit] = {}
+    twice: set[bytes] = set()
+    for vote in votes:
+        if vote.authority in authorities.weights and first.setdefault(vote.authority, vote) != vote:
+            twice.add(vote.authority)
+    weights: dict[bytes, int] = {}
+    for key, vote in first.items():
+        if key not in twice:
+            weights[vote.target_hash] = weights.get(vote.target_hash, 0) + authorities.weights[key]
+    return weights, sum(authorities.weights[key] for key in twice)
+
+
+class _Chain:
+    """The blocks between the base and the votes: parents, and heights above the base."""
+
+    def __init__(self, base: bytes, parent: Parent) -> None:
+        self._parent = parent
+        self._parents: dict[bytes, bytes] = {}
+        self.heights = {base: 0}
+
+    def add(self, block: bytes) -> None:
+        """Walk from a voted block down to what is known already, at last to the base."""
+        way: list[bytes] = []
+        at: bytes = block
+        while at not in self.heights:
+            below = self._parent(at)
+            if below is None or len(way) >= MAX_VOTE_HEIGHT:
+                raise FinalityError(
+                    f"a vote for 0x{block.hex()}, whose descent from the lowest vote is not shown"
+                )
+            self._parents[at] = below
+            way.append(at)
+            at = below
+        for step in reversed(way):
+            self.heights[step] = self.heights[self._parents[step]] + 1
+
+    def ghost(self, weights: dict[bytes, int], everywhere: int, wanted: int) -> tuple[bytes | None, int]:
+        """The highest block with the wanted weight, and its height above the base."""
+        total = dict.fromkeys(self.heights, 0) | weights
+        for block in sorted(self.heights, key=lambda block: -self.heights[block]):
+            if total[block] + everywhere >= wanted:
+                return block, self.heights[block]
+            if block in self._parents:
+                total[self._parents[block]] += total[block]
+        return None, 0

@@ -1,0 +1,93 @@
+"""How does one get from a known set of authorities to today's without reading all the blocks between?
+
+A warp proof is a list of fragments, each a header and its justification: one for every block that changes the
+authorities, and possibly a last one that does not. Each set vouches for the change to the next, so the chain
+of trust is as long as the number of sets, not of blocks. A forced change breaks it. Substrate, GRANDPA warp
+sync.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.grandpa.authorities import AuthoritySet
+from cfnode.core.grandpa.changes import scheduled_change
+from cfnode.core.grandpa.messages import Justification
+from cfnode.core.grandpa.verify import FinalityError, verify_justification
+from cfnode.core.header import Header
+from cfnode.core.scale import Cursor, encode_compact
+
+__all__ = ["WarpFragment", "WarpProof", "WarpTarget", "verify_warp_proof"]
+
+_MIN_FRAGMENT = 98 + 46  # a header and a justification without votes
+
+
+@dataclass(frozen=True, slots=True)
+class WarpFragment:
+    """A finalized header with its proof."""
+
+    header: Header
+    justification: Justification
+
+    def encode(self) -> bytes:
+        return self.header.encode() + self.justification.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class WarpProof:
+    """The answer of a warp server; `finished` says that nothing newer is there."""
+
+    fragments: tuple[WarpFragment, ...]
+    finished: bool
+
+    def encode(self) -> bytes:
+        body = b"".join(fragment.encode() for fragment in self.fragments)
+        return encode_compact(len(self.fragments)) + body + bytes((self.finished,))
+
+    @classmethod
+    def decode(cls, data: bytes) -> WarpProof:
+        """The proof in these bytes, to the last one; raises ScaleError."""
+        cursor = Cursor(data)
+        count = cursor.count(_MIN_FRAGMENT)
+        fragments = [WarpFragment(Header.read(cursor), Justification.read(cursor)) for _ in range(count)]
+        finished = cursor.boolean()
+        cursor.finish()
+        return cls(tuple(fragments), finished)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpTarget:
+    """Where a proof leads: a finalized header and the authorities after it."""
+
+    header: Header
+    authorities: AuthoritySet
+    finished: bool
+
+
+def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 0) -> WarpTarget:
+    """Follow a proof from the authorities after block number `after`; raises FinalityError."""
+    if not proof.fragments:
+        raise FinalityError("the warp proof is empty")
+    for index, fragment in enumerate(proof.fragments):
+        header = fragment.header
+        if header.number <= after:
+            raise FinalityError(f"warp proof: block {header.number} follows block {after}")
+        verify_justification(fragment.justification, authorities, (header.hash, header.number))
+        last = index == len(proof.fragments) - 1
+        authorities = _next_set(header, authorities, may_stay=last and proof.finished)
+        after = header.number
+    return WarpTarget(proof.fragments[-1].header, authorities, proof.finished)
+
+
+def _next_set(header: Header, authorities: AuthoritySet, *, may_stay: bool) -> AuthoritySet:
+    try:
+        change = scheduled_change(header)
+        if change is not None:
+            return authorities.successor(change.authorities)
+    except ValueError as error:
+        raise FinalityError(
+            f"warp proof: the change in block {header.number} is malformed: {error}"
+        ) from error
+    if not may_stay:
+        raise FinalityError(f"warp proof: block {header.number} changes no authorities and is not the end")
+    return authorities

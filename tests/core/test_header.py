@@ -1,0 +1,111 @@
+"""Block headers of three chains, and digests of engines we do not know."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.core.header import DigestItem, DigestKind, Header
+from cfnode.core.scale import ScaleError
+from cfnode.core.trie import EMPTY_ROOT
+from tests.conftest import shared
+
+HEX = ["polkadot-1.hex", "polkadot-2.hex", "kusama-1.hex", "kusama-2.hex", "rococo.hex"]
+BINARY = ["polkadot-512271", "kusama-7472481"]
+
+
+def read(name: str) -> bytes:
+    path = shared("vectors", "smoldot", f"header-{name}")
+    if name.endswith(".hex"):
+        return bytes.fromhex(path.read_text())
+    text = path.read_bytes()
+    return bytes.fromhex(text.decode().strip()) if text[:1] in b"0123456789abcdef" else text
+
+
+def known(name: str) -> Any:
+    return json.loads(shared("vectors", "smoldot", "expected.json").read_text())[f"header-{name}"]
+
+
+@pytest.mark.parametrize("name", HEX + BINARY)
+def test_headers_seen_on_chain_decode_and_encode_to_the_same_bytes(name: str) -> None:
+    data, expected = read(name), known(name)
+    header = Header.decode(data)
+    assert header.number == expected["number"]
+    assert header.encode() == data
+    if "hash" in expected:
+        assert header.hash.hex() == expected["hash"]
+
+
+@pytest.mark.parametrize("chain", ["polkadot", "kusama"])
+def test_the_hash_of_a_block_is_the_parent_of_the_next(chain: str) -> None:
+    first, second = Header.decode(read(f"{chain}-1.hex")), Header.decode(read(f"{chain}-2.hex"))
+    assert first.parent_hash.hex() == known(f"{chain}-1.hex")["parent"]
+    assert second.parent_hash == first.hash
+
+
+def test_items_of_an_unknown_engine_are_kept() -> None:
+    engines = {item.engine for item in Header.decode(read("rococo.hex")).digest}
+    assert b"BEEF" in engines
+
+
+def test_a_malformed_header_is_refused() -> None:
+    with pytest.raises(ScaleError):
+        Header.decode(read("malformed-regression-2336.hex"))
+
+
+def test_the_main_net_genesis_header_has_the_published_hash() -> None:
+    genesis = json.loads(shared("vectors", "chainflip", "genesis-expected.json").read_text())["berghain"]
+    header = Header(bytes(32), 0, bytes.fromhex(genesis["state_root"]), EMPTY_ROOT)
+    assert header.encode().hex() == genesis["genesis_header_scale"]
+    assert header.hash.hex() == genesis["genesis_hash"]
+
+
+ITEMS = st.one_of(
+    st.builds(DigestItem, st.just(DigestKind.OTHER), st.none(), st.binary(max_size=80)),
+    st.builds(
+        DigestItem,
+        st.sampled_from([DigestKind.CONSENSUS, DigestKind.SEAL, DigestKind.PRE_RUNTIME]),
+        st.binary(min_size=4, max_size=4),
+        st.binary(max_size=80),
+    ),
+    st.just(DigestItem(DigestKind.RUNTIME_ENVIRONMENT_UPDATED)),
+)
+HASHES = st.binary(min_size=32, max_size=32)
+HEADERS = st.builds(
+    Header, HASHES, st.integers(0, 2**32 - 1), HASHES, HASHES, st.lists(ITEMS, max_size=5).map(tuple)
+)
+
+
+@given(HEADERS)
+def test_any_header_survives(header: Header) -> None:
+    assert Header.decode(header.encode()) == header
+
+
+@given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda b: bytes(97) + b))
+def test_any_bytes_are_a_header_or_a_scale_error(data: bytes) -> None:
+    try:
+        assert Header.decode(data).encode() == data
+    except ScaleError:
+        return
+
+
+@pytest.mark.parametrize("tail", ["0107", "0103", "0406616263", "00ff", "04", "fcfc"])
+def test_bad_digests_are_refused(tail: str) -> None:
+    with pytest.raises(ScaleError):
+        Header.decode(bytes(97) + bytes.fromhex(tail))
+
+
+def test_a_number_above_32_bits_is_refused() -> None:
+    number = bytes([0x07]) + (2**32).to_bytes(5, "little")
+    with pytest.raises(ScaleError, match="32 bits"):
+        Header.decode(bytes(32) + number + bytes(64) + b"\0")
+
+
+def test_an_engine_stands_only_where_the_kind_has_one() -> None:
+    for kind, engine in ((DigestKind.OTHER, b"aura"), (DigestKind.SEAL, None), (DigestKind.SEAL, b"aur")):
+        with pytest.raises(ValueError, match="engine"):
+            DigestItem(kind, engine)
