@@ -1,0 +1,193 @@
+"""What did a client ask, and how is the answer written? The JSON-RPC 2.0 envelope, as bytes.
+
+Follows the JSON-RPC 2.0 specification (jsonrpc.org/specification) and, where that leaves a choice, the
+answers that clients of Substrate nodes know: the codes of `ErrorCode`, a batch answered in its own order, ids
+written back byte for byte as they came. Integers are exact at any size up to 4,300 digits (amounts are u128
+and u256), `NaN` and unpaired surrogates are not JSON, the last of two equal keys wins, and nesting too deep
+for the decoder is a parse error like any other.
+
+Nothing here knows methods, sessions or sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal
+
+import msgspec
+
+NULL = b"null"
+_ABSENT = msgspec.Raw()
+_NO_ARGUMENTS = frozenset({b"", b"[]", b"{}", b"null"})
+
+
+class ErrorCode(IntEnum):
+    """The codes of the specification (-327xx, -326xx) and of the server (-320xx)."""
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    CALL_FAILED = -32000
+    BATCHES_REFUSED = -32005
+    TOO_MANY_SUBSCRIPTIONS = -32006
+    REQUEST_TOO_BIG = -32007
+    RESPONSE_TOO_BIG = -32008
+    SERVER_BUSY = -32009
+    BATCH_REQUEST_TOO_BIG = -32010
+    BATCH_RESPONSE_TOO_BIG = -32011
+
+
+class RpcError(Exception):
+    """An answer that is an error. `data` is any JSON value; None leaves the member out."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = int(code)
+        self.message = message
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"RpcError({self.code}, {self.message!r}, {self.data!r})"
+
+
+class InvalidParams(RpcError):
+    """-32602; `reason` says which parameter was wrong and what it should have been."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(ErrorCode.INVALID_PARAMS, "Invalid params", reason)
+
+
+class Call(msgspec.Struct, frozen=True, gc=False):
+    """One request or notification; `id` and `params` hold the client's own bytes."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: msgspec.Raw = _ABSENT
+    id: msgspec.Raw = _ABSENT
+
+    @property
+    def is_notification(self) -> bool:
+        """Whether the client wants no answer (no `id` member)."""
+        return not bytes(self.id)
+
+    @property
+    def reply_id(self) -> bytes:
+        """The id as it came, JSON text."""
+        return bytes(self.id)
+
+    def arguments(self) -> list[Any] | dict[str, Any]:
+        """The decoded `params`: a list by position, a dict by name, `[]` if there are none.
+
+        Raises InvalidParams for any other JSON value and for text inside that is no JSON.
+        """
+        if (raw := bytes(self.params)) in _NO_ARGUMENTS:
+            return []
+        try:
+            arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(raw)
+        except _UNREADABLE as error:
+            raise InvalidParams(f"params must be an array or an object: {error}") from None
+        return arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message, or one entry of a batch, that is no request: answered with `error` under `id`."""
+
+    id: bytes
+    error: RpcError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The entries of a JSON array, in order; never empty."""
+
+    entries: tuple[Call | Refused, ...]
+
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_CALL = msgspec.json.Decoder(Call)
+_ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
+_ANY = msgspec.json.Decoder()
+_ID = msgspec.json.Decoder(int | float | str | None)
+_ARGUMENTS = msgspec.json.Decoder(list[Any] | dict[str, Any])
+_ENCODER = msgspec.json.Encoder()
+
+encode = _ENCODER.encode
+"""JSON bytes of a result. `bytes` never belong in one: write hex first."""
+
+
+def parse(data: bytes | str) -> Call | Batch | Refused:
+    """Read one message. Never raises: what cannot be read comes back as Refused."""
+    if _opens_an_array(data):
+        return _parse_batch(data)
+    return _parse_call(data)
+
+
+def _opens_an_array(data: bytes | str) -> bool:
+    head = data[:64].lstrip()
+    if not head:
+        head = data.lstrip()
+    return head[:1] in ("[", b"[")
+
+
+def _parse_call(data: bytes | str | msgspec.Raw) -> Call | Refused:
+    try:
+        call = _CALL.decode(data)
+        if not (raw := bytes(call.id)).isdigit() and raw:
+            _ID.decode(raw)
+    except _UNREADABLE:
+        return _explain(data)
+    return call
+
+
+def _explain(data: bytes | str | msgspec.Raw) -> Refused:
+    """JSON that is no request is an invalid request under its own id; the rest is no JSON."""
+    try:
+        value = _ANY.decode(data)
+    except _UNREADABLE:
+        return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
+    identity = value.get("id") if isinstance(value, dict) else None
+    if isinstance(identity, bool) or not isinstance(identity, int | float | str):
+        identity = None
+    return Refused(encode(identity), RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+
+
+def _parse_batch(data: bytes | str) -> Batch | Refused:
+    try:
+        entries = _ENTRIES.decode(data)
+    except _UNREADABLE:
+        return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
+    if not entries:
+        return Refused(NULL, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+    return Batch(tuple(_parse_call(entry) for entry in entries))
+
+
+def success(identity: bytes, result: bytes) -> bytes:
+    """The answer to one call; both arguments are JSON text."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (identity, result)
+
+
+def failure(identity: bytes, error: RpcError) -> bytes:
+    """The answer to one call that failed."""
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        body["data"] = error.data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (identity, encode(body))
+
+
+def batch(replies: Sequence[bytes]) -> bytes:
+    """The answers to a batch in its order. Empty bytes if it held nothing but notifications."""
+    return b"[%b]" % b",".join(replies) if replies else b""
+
+
+def notification(method: str, subscription: str, result: bytes) -> bytes:
+    """One message of a subscription; `result` is JSON text."""
+    return b'{"jsonrpc":"2.0","method":%b,"params":{"subscription":%b,"result":%b}}' % (
+        encode(method),
+        encode(subscription),
+        result,
+    )

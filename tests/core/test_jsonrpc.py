@@ -1,0 +1,174 @@
+"""The JSON-RPC envelope: what is a request, what is refused with which code, what comes back unchanged."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.core import jsonrpc
+from cfnode.core.jsonrpc import Batch, Call, ErrorCode, InvalidParams, Refused, RpcError
+
+
+def call_of(text: bytes) -> Call:
+    parsed = jsonrpc.parse(text)
+    assert isinstance(parsed, Call)
+    return parsed
+
+
+def refusal_of(text: bytes | str) -> Refused:
+    parsed = jsonrpc.parse(text)
+    assert isinstance(parsed, Refused)
+    return parsed
+
+
+@pytest.mark.parametrize("identity", [b"1", b"-7", b"1.50", b'"a-b"', b'"\\u00e9"', b"null", b"9" * 40])
+def test_an_id_comes_back_byte_for_byte(identity: bytes) -> None:
+    call = call_of(b'{"jsonrpc":"2.0","method":"m","id":%b}' % identity)
+    assert not call.is_notification
+    assert jsonrpc.success(call.reply_id, b"true") == b'{"jsonrpc":"2.0","id":%b,"result":true}' % identity
+
+
+def test_a_call_without_an_id_is_a_notification() -> None:
+    assert call_of(b'{"jsonrpc":"2.0","method":"m"}').is_notification
+
+
+def test_text_and_bytes_are_read_alike() -> None:
+    text = '{"jsonrpc":"2.0","method":"chain_getBlockHash","params":[0],"id":"é"}'
+    assert jsonrpc.parse(text) == jsonrpc.parse(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("params", "arguments"),
+    [(b"[]", []), (b"{}", []), (b"null", []), (b"[1,null]", [1, None]), (b'{"at":"0x00"}', {"at": "0x00"})],
+)
+def test_params_come_by_position_or_by_name(params: bytes, arguments: object) -> None:
+    call = call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":%b}' % params)
+    assert call.arguments() == arguments
+
+
+@given(st.integers(min_value=-(2**300), max_value=2**300))
+def test_integers_are_exact_in_both_directions(number: int) -> None:
+    call = call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%d]}' % number)
+    assert call.arguments() == [number]
+    assert json.loads(jsonrpc.encode(number)) == number
+
+
+@pytest.mark.parametrize("params", [b'"text"', b"7", b"true", b"[" + b"9" * 5000 + b"]"])
+def test_params_that_are_no_array_or_object_are_invalid_params(params: bytes) -> None:
+    with pytest.raises(InvalidParams) as caught:
+        call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":%b}' % params).arguments()
+    assert caught.value.code == ErrorCode.INVALID_PARAMS
+    assert caught.value.message == "Invalid params"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"   ",
+        b"{",
+        b"nonsense",
+        b'{"jsonrpc":"2.0","method":"m","id":NaN}',
+        b'{"jsonrpc":"2.0","method":"m","id":1,"params":[NaN]}',
+        b'{"jsonrpc":"2.0","method":"\\ud800","id":1}',
+        b'{"jsonrpc":"2.0","method":"m","id":"\xff"}',
+        b'{"jsonrpc":"2.0","method":"m","id":"\\ud800"}',
+        b"[1,",
+        b"\xef\xbb\xbf{}",
+    ],
+)
+def test_what_is_no_json_is_a_parse_error_with_a_null_id(text: bytes) -> None:
+    refused = refusal_of(text)
+    assert (refused.id, refused.error.code, refused.error.message) == (b"null", -32700, "Parse error")
+
+
+@pytest.mark.parametrize("depth", [1_000, 50_000, 3_000_000])
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: bytes) -> None:
+    assert sys.getrecursionlimit() <= 1_500
+    bomb = opening * depth + b"1" + closing * depth
+    assert refusal_of(bomb).error.code == -32700
+    within = refusal_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":' + bomb + b"}")
+    assert within.error.code == -32700
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        (b"7", b"null"),
+        (b'"text"', b"null"),
+        (b"{}", b"null"),
+        (b"[]", b"null"),
+        (b'{"jsonrpc":"1.0","method":"m","id":3}', b"3"),
+        (b'{"method":"m","id":3}', b"3"),
+        (b'{"jsonrpc":"2.0","id":"x"}', b'"x"'),
+        (b'{"jsonrpc":"2.0","method":5,"id":1}', b"1"),
+        (b'{"jsonrpc":"2.0","method":"m","id":true}', b"null"),
+        (b'{"jsonrpc":"2.0","method":"m","id":[1]}', b"null"),
+    ],
+)
+def test_json_that_is_no_request_is_an_invalid_request(text: bytes, identity: bytes) -> None:
+    refused = refusal_of(text)
+    assert (refused.id, refused.error.code, refused.error.message) == (identity, -32600, "Invalid request")
+
+
+def test_the_last_of_two_equal_keys_wins() -> None:
+    assert call_of(b'{"jsonrpc":"2.0","method":"a","method":"b","id":1}').method == "b"
+
+
+def test_a_batch_keeps_its_order_and_refuses_its_bad_entries_one_by_one() -> None:
+    good = b'{"jsonrpc":"2.0","method":"m","id":1}'
+    parsed = jsonrpc.parse(b" \n [%b, 7, [%b], {}]" % (good, good))
+    assert isinstance(parsed, Batch)
+    assert [type(entry) for entry in parsed.entries] == [Call, Refused, Refused, Refused]
+    assert {entry.error.code for entry in parsed.entries if isinstance(entry, Refused)} == {-32600}
+
+
+def test_a_batch_of_notifications_has_no_answer() -> None:
+    assert jsonrpc.batch([]) == b""
+    assert jsonrpc.batch([b"1", b"2"]) == b"[1,2]"
+
+
+def test_an_error_writes_data_only_if_it_has_any() -> None:
+    bare = json.loads(jsonrpc.failure(b"1", RpcError(-32601, "Method not found")))
+    assert bare == {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
+    full = json.loads(jsonrpc.failure(b'"x"', InvalidParams("No more params")))
+    assert full["error"] == {"code": -32602, "message": "Invalid params", "data": "No more params"}
+
+
+def test_a_notification_names_its_subscription() -> None:
+    message = json.loads(jsonrpc.notification("chain_newHead", "abc", b'{"number":"0x1"}'))
+    assert message == {
+        "jsonrpc": "2.0",
+        "method": "chain_newHead",
+        "params": {"subscription": "abc", "result": {"number": "0x1"}},
+    }
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_the_parser_raise(data: bytes) -> None:
+    assert isinstance(jsonrpc.parse(data), Call | Batch | Refused)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=10))
+def test_no_json_makes_the_parser_raise(value: object) -> None:
+    assert isinstance(
+        jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "method": value, "id": value})), Call | Refused
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [b'"\\ud800"', b'"\\udc00 and more text"', b'"\\ud800\\u0041 and more"', b'"\xc3("']
+)
+def test_unpaired_surrogates_never_reach_a_method(text: bytes) -> None:
+    parsed = jsonrpc.parse(b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%b]}' % text)
+    if isinstance(parsed, Call):
+        with pytest.raises(InvalidParams):
+            parsed.arguments()
+    else:
+        assert isinstance(parsed, Refused)
+        assert parsed.error.code == ErrorCode.PARSE_ERROR
