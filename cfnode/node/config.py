@@ -37,6 +37,8 @@ class RpcConfig:
     rate_limit_whitelist: tuple[str, ...] = ()
     """Addresses or networks (CIDR) the rate limit does not count."""
     trust_proxy_headers: bool = False
+    broker_clients: tuple[str, ...] = ()
+    """Addresses or networks (CIDR) that may call broker methods; none: everybody who reaches the port."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,110 @@
+"""Who may speak to this port? The Host and Origin of a request, and the addresses that may use the broker.
+
+A page in a browser can reach 127.0.0.1. Two things stop a foreign one: its Origin is not on the list, and a
+name that its owner pointed at 127.0.0.1 (DNS rebinding) is not among the hosts we answer to.
+`--rpc-cors=all` turns both off. Programs that are no browsers send no Origin and are not affected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+LOCAL_ORIGINS = (
+    "http://localhost:*",
+    "http://127.0.0.1:*",
+    "https://localhost:*",
+    "https://127.0.0.1:*",
+    "https://polkadot.js.org",
+)
+HOST_REFUSED = b"Provided Host header is not whitelisted."
+ORIGIN_REFUSED = b"Provided Origin is not allowed; see --rpc-cors."
+
+Headers = list[tuple[bytes, bytes]]
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Which hosts and origins are served. Made by `gate_for`."""
+
+    hosts: frozenset[bytes]
+    """Values of the Host header; empty: any."""
+    origins: tuple[str, ...]
+    """Origins, `*` for any port; empty: any."""
+
+    def refusal(self, host: bytes | None, origin: bytes | None) -> bytes | None:
+        """Why a request with these headers is refused (403), or None."""
+        if self.hosts and (host is None or host.lower() not in self.hosts):
+            return HOST_REFUSED
+        if origin is not None and self.origins and not self._is_listed(origin):
+            return ORIGIN_REFUSED
+        return None
+
+    def _is_listed(self, origin: bytes) -> bool:
+        text = origin.decode("latin-1").lower()
+        return any(_matches(text, pattern) for pattern in self.origins)
+
+    def cors_headers(self, origin: bytes | None) -> Headers:
+        """The headers that let a browser's page read the answer; none for other programs."""
+        if origin is None:
+            return []
+        if not self.origins:
+            return [(b"access-control-allow-origin", b"*")]
+        return [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
+
+    def preflight_headers(self, origin: bytes | None) -> Headers:
+        """The answer to a browser that asks before it posts JSON."""
+        anything = not self.origins
+        return [
+            *self.cors_headers(origin),
+            (b"access-control-allow-methods", b"*" if anything else b"GET, POST"),
+            (b"access-control-allow-headers", b"*" if anything else b"content-type"),
+            (b"access-control-max-age", b"600"),
+        ]
+
+
+def _matches(origin: str, pattern: str) -> bool:
+    if pattern.endswith(":*"):
+        head, _, port = origin.rpartition(":")
+        return origin == pattern[:-2] or (head == pattern[:-2] and port.isdigit())
+    return fnmatchcase(origin, pattern) if "*" in pattern else origin == pattern
+
+
+def gate_for(cors: tuple[str, ...] | None, port: int) -> Gate:
+    """The gate of `--rpc-cors`: None is the local origins, ("all",) everybody."""
+    if cors is not None and "all" in cors:
+        return Gate(frozenset(), ())
+    hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
+    origins = tuple(origin.lower().rstrip("/") for origin in (LOCAL_ORIGINS if cors is None else cors))
+    return Gate(frozenset(host.encode() for host in hosts), origins or ("null",))
+
+
+def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Addresses and networks (CIDR) as given by a flag. Raises ValueError naming the one that is neither."""
+    return tuple(ip_network(text, strict=False) for text in texts)
+
+
+def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
+    """Whether the peer's address is in one of the networks; an IPv4 address mapped into IPv6 counts as
+    IPv4.
+    """
+    try:
+        parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return any((mapped or parsed) in network for network in allowed)
+
+
+def forwarded_for(value: bytes, peer: str) -> str:
+    """The client that a trusted proxy names: the last address of X-Forwarded-For, which the proxy itself
+    added.
+    """
+    last = value.decode("latin-1").rpartition(",")[2].strip()
+    try:
+        return str(ip_address(last))
+    except ValueError:
+        return peer

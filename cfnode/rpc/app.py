@@ -1,0 +1,188 @@
+"""What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
+
+The server below it (hypercorn) has no limits of its own worth the name, so they are here: the size of a
+body is counted as it comes, the whole of it has `BODY_DEADLINE` seconds however slowly it drips, only JSON
+is read, and Host and Origin are looked at before anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Protocol
+
+import trio
+
+from cfnode.core import jsonrpc
+from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.node.config import RpcConfig
+from cfnode.rpc.access import Gate, Headers
+from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.session import Session
+
+BODY_DEADLINE = 30.0
+_JSON = (b"content-type", b"application/json; charset=utf-8")
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+
+
+class Peer(Protocol):
+    """The connection below a request; the server puts it in `scope["state"]["connection"]`."""
+
+    client: Client
+
+    def abort(self) -> None:
+        """Close it now, whatever is on its way."""
+
+
+class BodyRefused(Exception):
+    """A request's body that is not read to its end, and the status that says why."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class App:
+    """The ASGI application of one listener."""
+
+    def __init__(self, dispatcher: Dispatcher, config: RpcConfig, gate: Gate) -> None:
+        self._dispatcher = dispatcher
+        self._config = config
+        self._gate = gate
+        self.stopping = trio.Event()
+        """Set when the server stops: WebSocket connections are closed in order."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, or one WebSocket connection."""
+        headers = dict(scope["headers"])
+        origin = headers.get(b"origin")
+        refused = self._gate.refusal(headers.get(b"host"), origin)
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send, refused)
+        elif refused is not None:
+            await respond(send, 403, refused, [_TEXT])
+        elif scope["method"] == "POST":
+            await self._post(scope, headers, receive, send)
+        else:
+            await self._other(scope, headers, send)
+
+    async def _post(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        cors = self._gate.cors_headers(headers.get(b"origin"))
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+            text = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
+            await respond(send, 415, text, [_TEXT, *cors])
+            return
+        try:
+            body = await self._body(headers.get(b"content-length"), receive)
+        except BodyRefused as error:
+            await respond(send, error.status, self._too_big(error.status), [_JSON, *cors], close=True)
+            return
+        if body is None:
+            return
+        reply = await self._dispatcher.answer(jsonrpc.parse(body), scope["state"]["connection"].client)
+        await respond(send, 200, reply, [_JSON, *cors])
+
+    async def _body(self, announced: bytes | None, receive: Receive) -> bytes | None:
+        """The whole body; None if the client left meanwhile. Raises BodyRefused."""
+        limit = self._config.max_request_size
+        if announced is not None and int(announced) > limit:
+            raise BodyRefused(413)
+        parts = bytearray()
+        with trio.move_on_after(BODY_DEADLINE):
+            while True:
+                event = await receive()
+                if event["type"] != "http.request":
+                    return None
+                parts += event["body"]
+                if len(parts) > limit:
+                    raise BodyRefused(413)
+                if not event["more_body"]:
+                    return bytes(parts)
+        raise BodyRefused(408)
+
+    def _too_big(self, status: int) -> bytes:
+        if status != 413:
+            return b""
+        limit = f"Exceeded max limit of {self._config.max_request_size}"
+        return jsonrpc.failure(jsonrpc.NULL, RpcError(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit))
+
+    async def _other(self, scope: Scope, headers: dict[bytes, bytes], send: Send) -> None:
+        origin = headers.get(b"origin")
+        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            await respond(send, 200, b"", self._gate.preflight_headers(origin))
+        elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
+            health = self._dispatcher.node.health()
+            is_ready = not health["isSyncing"] and (health["peers"] > 0 or not health["shouldHavePeers"])
+            status = 200 if is_ready or scope["path"] != "/health/readiness" else 500
+            await respond(send, status, jsonrpc.encode(health), [_JSON, *self._gate.cors_headers(origin)])
+        else:
+            text = b"Used HTTP Method is not allowed. POST is required\n"
+            await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send, refused: bytes | None) -> None:
+        await receive()  # websocket.connect
+        if refused is not None:
+            await deny(send, 403, refused)
+            return
+        await send({"type": "websocket.accept"})
+        peer: Peer = scope["state"]["connection"]
+
+        async def transmit(message: bytes) -> None:
+            await send({"type": "websocket.send", "text": message.decode()})
+
+        async def next_message() -> str | bytes | None:
+            event = await receive()
+            if event["type"] != "websocket.receive":
+                return None
+            text: str | bytes = event["bytes"] if event["text"] is None else event["text"]
+            return text
+
+        session = Session(self._dispatcher, self._config, peer.client, transmit, peer.abort)
+        self._dispatcher.counts.sessions_opened += 1
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
+                await session.run(next_message)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._dispatcher.counts.sessions_closed += 1
+        await send({"type": "websocket.close", "code": 1001 if self.stopping.is_set() else 1000})
+
+    async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
+        await self.stopping.wait()
+        scope.cancel()
+
+
+_HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})
+
+
+async def respond(send: Send, status: int, body: bytes, headers: Headers, *, close: bool = False) -> None:
+    """One whole HTTP answer."""
+    head = [*headers, (b"content-length", b"%d" % len(body))]
+    if close:
+        head.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def deny(send: Send, status: int, body: bytes) -> None:
+    """Refuse a WebSocket before it is accepted, with a status and words."""
+    headers = [_TEXT, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
+
+
+class Busy:
+    """The ASGI application that a connection beyond the limit meets: words, and the end."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse whatever is asked."""
+        text = b"Too many connections; see --rpc-max-connections. Please try again later.\n"
+        if scope["type"] == "websocket":
+            await receive()
+            await deny(send, 429, text)
+        else:
+            await respond(send, 429, text, [_TEXT], close=True)

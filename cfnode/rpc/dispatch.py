@@ -1,0 +1,188 @@
+"""How does a message become an answer? Find its row, check access, convert, call, encode.
+
+One dispatcher serves all connections. What differs between them (subscriptions, rate, whether broker
+methods are open to the peer) is the Client's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypedDict
+
+from cfnode.core import jsonrpc
+from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
+from cfnode.node.config import RpcConfig
+from cfnode.rpc.errors import explain
+from cfnode.rpc.table import Access, Method, Row, Subscription, Table, Unsubscribe
+
+log = logging.getLogger("rpc")
+
+METHOD_NOT_FOUND = RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
+UNSAFE = RpcError(ErrorCode.METHOD_NOT_FOUND, "RPC call is unsafe to be called externally")
+NO_SUBSCRIPTIONS = RpcError(
+    ErrorCode.INTERNAL_ERROR, "Internal error", "Subscriptions need a WebSocket connection"
+)
+SYNCING_TEXT = (
+    "The node is syncing: nothing is signed or submitted until system_health says isSyncing false; "
+    "try again then"
+)
+
+
+class Health(TypedDict):
+    """The answer of system_health."""
+
+    peers: int
+    isSyncing: bool
+    shouldHavePeers: bool
+
+
+class ServedNode(Protocol):
+    """What the server itself asks of a node; handlers ask for more."""
+
+    def health(self) -> Health:
+        """How it is doing."""
+
+
+@dataclass
+class Client:
+    """One connection, as far as calls care."""
+
+    may_use_broker: bool = True
+    subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
+    """Opens a subscription and gives its id; None where the transport has none (HTTP)."""
+    unsubscribe: Callable[[str], bool] | None = None
+    pace: Callable[[], Awaitable[None]] | None = None
+    """Waits until the rate limit allows one more call; None without a limit."""
+
+
+@dataclass
+class Counts:
+    """Calls since the start, by method, for the metrics."""
+
+    started: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    sessions_opened: int = 0
+    sessions_closed: int = 0
+
+
+class Dispatcher:
+    """Answers messages for one node. `allow_unsafe` is what --rpc-methods came to for this listener."""
+
+    def __init__(self, node: ServedNode, table: Table, config: RpcConfig, *, allow_unsafe: bool) -> None:
+        self.node = node
+        self._rows = table.by_name
+        self._config = config
+        self._allow_unsafe = allow_unsafe
+        self.counts = Counts()
+
+    def is_quick(self, message: Call | Batch | Refused) -> bool:
+        """Whether the answer needs no waiting: it may be given before the next message is read."""
+        if type(message) is Call:
+            row = self._rows.get(message.method)
+            return (type(row) is Method and not row.is_async) or type(row) is Unsubscribe
+        return type(message) is Refused
+
+    async def answer(self, message: Call | Batch | Refused, client: Client) -> bytes:
+        """The answer as JSON text; empty where none is due."""
+        if type(message) is Call:
+            return await self._answer_call(message, client)
+        if type(message) is Batch:
+            return await self._answer_batch(message, client)
+        assert isinstance(message, Refused)
+        return jsonrpc.failure(message.id, message.error)
+
+    async def _answer_batch(self, batch: Batch, client: Client) -> bytes:
+        limit = self._config.max_batch
+        if not limit:
+            return _refusal(ErrorCode.BATCHES_REFUSED, "Batched requests are not supported by this server")
+        if len(batch.entries) > limit:
+            return _refusal(ErrorCode.BATCH_REQUEST_TOO_BIG, "The batch request was too large", limit)
+        replies, size = [], 0
+        for entry in batch.entries:
+            reply = await self.answer(entry, client)
+            if reply:
+                replies.append(reply)
+            size += len(reply) + 1
+            if size > self._config.max_response_size:
+                return _refusal(
+                    ErrorCode.BATCH_RESPONSE_TOO_BIG,
+                    "The batch response was too large",
+                    self._config.max_response_size,
+                )
+        return jsonrpc.batch(replies)
+
+    async def _answer_call(self, call: Call, client: Client) -> bytes:
+        if client.pace is not None:
+            await client.pace()
+        identity = call.reply_id
+        try:
+            result = jsonrpc.encode(await self._result(call, client))
+            if len(result) > self._config.max_response_size:
+                raise _too_big(self._config.max_response_size)
+        except RpcError as error:
+            reply = self._failed(call, error)
+        # The one fence: whatever a handler did not foresee costs its own call and a line in the log, no more.
+        except Exception as error:
+            reply = self._failed(call, explain(error, call.method))
+        else:
+            reply = jsonrpc.success(identity, result)
+        return reply if identity else b""
+
+    async def _result(self, call: Call, client: Client) -> Any:
+        row = self._rows.get(call.method)
+        if type(row) is Method:
+            started = self.counts.started
+            started[row.name] = started.get(row.name, 0) + 1
+            arguments = self._checked(row, call, client)
+            result = row.handler(self.node, *arguments)
+            return await result if row.is_async else result
+        if type(row) is Subscription:
+            return await self._subscribe(row, call, client)
+        if type(row) is Unsubscribe:
+            return _unsubscribe(call, client)
+        raise METHOD_NOT_FOUND
+
+    async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:
+        if client.subscribe is None:
+            raise NO_SUBSCRIPTIONS
+        return await client.subscribe(row, self._checked(row, call, client))
+
+    def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
+        if row.access is not Access.SAFE and not self._is_open(row.access, client):
+            raise UNSAFE
+        arguments = row.bind(call.arguments())
+        if row.unsafe_if is not None and not self._allow_unsafe and row.unsafe_if(arguments):
+            raise UNSAFE
+        if row.submits and self.node.health()["isSyncing"]:
+            raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT)
+        return arguments
+
+    def _is_open(self, access: Access, client: Client) -> bool:
+        return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
+
+    def _failed(self, call: Call, error: RpcError) -> bytes:
+        if call.method in self._rows:
+            self.counts.failed[call.method] = self.counts.failed.get(call.method, 0) + 1
+        return jsonrpc.failure(call.reply_id, error)
+
+
+def _unsubscribe(call: Call, client: Client) -> bool:
+    arguments = call.arguments()
+    values = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    if client.unsubscribe is None or not values or not isinstance(values[0], str):
+        return False
+    return client.unsubscribe(values[0])
+
+
+def _limit_text(limit: int | None) -> str | None:
+    return None if limit is None else f"Exceeded max limit of {limit}"
+
+
+def _refusal(code: ErrorCode, message: str, limit: int | None = None) -> bytes:
+    return jsonrpc.failure(jsonrpc.NULL, RpcError(code, message, _limit_text(limit)))
+
+
+def _too_big(limit: int) -> RpcError:
+    return RpcError(ErrorCode.RESPONSE_TOO_BIG, "Response is too big", _limit_text(limit))

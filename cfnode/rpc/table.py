@@ -1,0 +1,166 @@
+"""Which methods are there? One row each: names, parameters, who may call it, and the function that answers.
+
+A method takes its parameters by position or by name. By name they are written in snake_case or
+lowerCamelCase; a trailing optional one may be missing or `null`; surplus ones are ignored: the rules of the
+servers that Substrate nodes use, so that a client written for those needs no change.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from cfnode.core.jsonrpc import InvalidParams
+
+
+class Access(Enum):
+    """Who may call a row."""
+
+    SAFE = "safe"
+    """Everybody who reaches the port."""
+    UNSAFE = "unsafe"
+    """Only where --rpc-methods allows it: they reveal or change what belongs to the operator."""
+    BROKER = "broker"
+    """They spend the broker's funds: everybody, unless --rpc-broker-clients names networks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a JSON value becomes what a handler takes. `read` raises ValueError with words that fit after the
+    name.
+    """
+
+    shape: str
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter; an optional one that is absent or null is None."""
+
+    name: str
+    reader: Reader
+    optional: bool = False
+
+    @property
+    def camel_name(self) -> str:
+        """The lowerCamelCase spelling."""
+        head, *rest = self.name.split("_")
+        return head + "".join(word.capitalize() for word in rest)
+
+    def convert(self, value: Any) -> Any:
+        """The converted value; raises InvalidParams naming this parameter."""
+        if value is None and self.optional:
+            return None
+        try:
+            return self.reader.read(value)
+        except ValueError as error:
+            raise InvalidParams(f"{self.name}: {error}") from None
+
+
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Row:
+    """What methods and subscriptions share."""
+
+    name: str
+    handler: Callable[..., Any]
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    params: tuple[Param, ...] = field(default=(), kw_only=True)
+    access: Access = field(default=Access.SAFE, kw_only=True)
+    unsafe_if: Callable[[Sequence[Any]], bool] | None = field(default=None, kw_only=True)
+    """For a safe row: the arguments with which it is unsafe all the same."""
+    submits: bool = field(default=False, kw_only=True)
+    """Whether it signs or submits: refused while the node is syncing."""
+
+    @property
+    def doc(self) -> str:
+        """The first paragraph of the handler's docstring."""
+        return inspect.cleandoc(self.handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+    def bind(self, arguments: list[Any] | dict[str, Any]) -> list[Any]:
+        """The handler's arguments after the node. Raises InvalidParams."""
+        if not self.params:
+            return []
+        if isinstance(arguments, dict):
+            return [self._by_name(param, arguments) for param in self.params]
+        given = len(arguments)
+        return [
+            self._convert(param, arguments[index] if index < given else _MISSING)
+            for index, param in enumerate(self.params)
+        ]
+
+    def _by_name(self, param: Param, arguments: dict[str, Any]) -> Any:
+        value = arguments.get(param.name, _MISSING)
+        if value is _MISSING:
+            value = arguments.get(param.camel_name, _MISSING)
+        if value is _MISSING and not param.optional:
+            raise InvalidParams(f"missing field `{param.name}`")
+        return self._convert(param, value)
+
+    @staticmethod
+    def _convert(param: Param, value: Any) -> Any:
+        if value is not _MISSING:
+            return param.convert(value)
+        if param.optional:
+            return None
+        raise InvalidParams(f"No more params: {param.name} is missing")
+
+
+@dataclass(frozen=True)
+class Method(Row):
+    """One call, one answer. `handler(node, *arguments)` gives a JSON value, at once or as a coroutine."""
+
+    is_async: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_async", inspect.iscoroutinefunction(self.handler))
+
+
+@dataclass(frozen=True)
+class Subscription(Row):
+    """A stream of messages over a WebSocket. `await handler(node, *arguments)` checks, opens and gives the
+    stream.
+    """
+
+    handler: Callable[..., Awaitable[AsyncGenerator[Any, None]]]
+    notification: str = field(kw_only=True)
+    unsubscribe: str = field(kw_only=True)
+    unsubscribe_aliases: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True)
+class Unsubscribe:
+    """The end of a subscription; made by the table from its row."""
+
+    name: str
+    subscription: Subscription
+
+
+AnyRow = Method | Subscription | Unsubscribe
+
+
+class Table:
+    """All rows that a node offers, by every name they have."""
+
+    def __init__(self, rows: Iterable[Method | Subscription]) -> None:
+        self.rows = tuple(rows)
+        self.by_name: dict[str, AnyRow] = {}
+        for row in self.rows:
+            self._add(row)
+        self.names = sorted(self.by_name)
+
+    def _add(self, row: Method | Subscription) -> None:
+        named: list[tuple[str, AnyRow]] = [(name, row) for name in (row.name, *row.aliases)]
+        if isinstance(row, Subscription):
+            end = Unsubscribe(row.unsubscribe, row)
+            named += [(name, end) for name in (row.unsubscribe, *row.unsubscribe_aliases)]
+        for name, entry in named:
+            if name in self.by_name:
+                raise ValueError(f"two methods are named {name}")
+            self.by_name[name] = entry

@@ -1,0 +1,285 @@
+"""JSON-RPC over HTTP: what is answered, with which status, and what is refused before it is read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import trio
+
+from cfnode.core.jsonrpc import InvalidParams
+from cfnode.rpc.convert import TEXT, U32
+from cfnode.rpc.system import METHODS
+from cfnode.rpc.table import Access, Method, Param
+from tests.rpc.clients import Http, StandIn, served
+
+
+def echo(node: StandIn, text: str, times: int | None) -> str:
+    """Say it again."""
+    return text * (1 if times is None else times)
+
+
+async def wait_for_ever(node: StandIn) -> None:
+    """Never answer."""
+    await trio.sleep_forever()
+
+
+def break_down(node: StandIn) -> None:
+    """A handler with a bug."""
+    raise ZeroDivisionError("secret detail")
+
+
+ECHO = Method(
+    "test_echo",
+    echo,
+    aliases=("echo",),
+    params=(Param("the_text", TEXT), Param("times", U32, optional=True)),
+)
+ROWS = (
+    *METHODS,
+    ECHO,
+    Method("test_wait", wait_for_ever),
+    Method("test_bug", break_down),
+    Method("test_unsafe", lambda node: True, access=Access.UNSAFE),
+    Method("test_spend", lambda node: True, access=Access.BROKER),
+    Method("test_submit", lambda node: True, submits=True),
+)
+
+
+def call(method: str, params: Any = None, identity: Any = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+
+
+async def test_a_call_is_answered_with_status_200_and_its_own_id() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post(call("system_health", identity="a-b"))
+        assert answer.status == 200
+        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+        assert answer.json() == {
+            "jsonrpc": "2.0",
+            "id": "a-b",
+            "result": {"peers": 0, "isSyncing": False, "shouldHavePeers": False},
+        }
+
+
+async def test_one_connection_serves_many_calls() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        for number in range(5):
+            assert (await http.post(call("echo", [str(number)]))).json()["result"] == str(number)
+
+
+@pytest.mark.parametrize(
+    ("params", "result"),
+    [
+        (["ab"], "ab"),
+        (["ab", None], "ab"),
+        (["ab", 2], "abab"),
+        (["ab", 2, "surplus"], "abab"),
+        ({"the_text": "ab"}, "ab"),
+        ({"theText": "ab", "times": 2}, "abab"),
+        ({"the_text": "ab", "times": None, "unknown": 1}, "ab"),
+    ],
+)
+async def test_parameters_come_by_position_or_by_name_in_both_spellings(params: Any, result: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        assert (await http.post(call("test_echo", params))).json()["result"] == result
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ([], "No more params: the_text is missing"),
+        ({}, "No more params: the_text is missing"),
+        ({"times": 1}, "missing field `the_text`"),
+        ([5], "the_text: expected a string, got 5"),
+        ([None], "the_text: expected a string, got None"),
+        (["a", "b"], "times: expected an integer, got 'b'"),
+        (["a", -1], "times: expected an integer from 0 to 4294967295, got -1"),
+        (["a", True], "times: expected an integer, got True"),
+        (["a", 1.5], "times: expected an integer, got 1.5"),
+    ],
+)
+async def test_a_wrong_parameter_is_named_with_what_it_should_be(params: Any, reason: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        error = (await http.post(call("test_echo", params))).json()["error"]
+        assert error == {"code": -32602, "message": "Invalid params", "data": reason}
+
+
+async def test_an_unknown_method_and_a_broken_one_have_their_codes_and_reveal_nothing() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        unknown = (await http.call("test_nothing"))["error"]
+        assert unknown == {"code": -32601, "message": "Method not found"}
+        assert (await http.call("test_bug"))["error"] == {"code": -32603, "message": "Internal error"}
+        assert (await http.call("system_health"))["result"]["peers"] == 0
+
+
+async def test_notifications_get_an_empty_answer() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post({"jsonrpc": "2.0", "method": "system_health"})
+        assert (answer.status, answer.body) == (200, b"")
+        batch = await http.post([{"jsonrpc": "2.0", "method": "system_health"}] * 3)
+        assert (batch.status, batch.body) == (200, b"")
+
+
+async def test_a_batch_is_answered_in_its_order_and_an_entry_that_fails_fails_alone() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        batch = [call("echo", ["x"], 1), 7, call("nothing", identity=2), call("echo", ["y"], "3")]
+        answers = (await http.post(batch)).json()
+        assert [entry["id"] for entry in answers] == [1, None, 2, "3"]
+        assert [entry.get("error", {}).get("code") for entry in answers] == [None, -32600, -32601, None]
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "code", "message"),
+    [
+        (0, 100, -32600, "Invalid request"),
+        (101, 100, -32010, "The batch request was too large"),
+        (1, 0, -32005, "Batched requests are not supported by this server"),
+    ],
+)
+async def test_batches_that_are_not_served_get_one_error(
+    size: int, limit: int, code: int, message: str
+) -> None:
+    async with served(ROWS, max_batch=limit) as port, Http(port) as http:
+        answer = (await http.post([call("system_health")] * size)).json()
+        assert (answer["id"], answer["error"]["code"], answer["error"]["message"]) == (None, code, message)
+
+
+async def test_a_batch_of_a_hundred_is_served() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        assert len((await http.post([call("system_health")] * 100)).json()) == 100
+
+
+@pytest.mark.parametrize("body", [b"{", b"", b"[" * 50_000, b'{"jsonrpc":"2.0","method":"m","id":NaN}'])
+async def test_what_is_no_json_is_a_parse_error_and_the_server_goes_on(body: bytes) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post(body)
+        assert answer.status == 200
+        assert answer.json() == {
+            "jsonrpc": "2.0",
+            "id": None,
+            "error": {"code": -32700, "message": "Parse error"},
+        }
+        assert "result" in await http.call("system_health")
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+async def test_only_json_is_read(content_type: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post(call("system_health"), content_type=content_type)
+        assert answer.status == 415
+
+
+async def test_a_charset_does_not_matter() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post(call("system_health"), content_type="Application/JSON; charset=UTF-8")
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE", "PATCH", "HEAD"])
+async def test_other_verbs_are_405(verb: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        head = f"{verb} / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n"
+        await http.stream.send_all(head.encode())
+        data = bytes(await http.stream.receive_some(4096))
+        assert data.startswith(b"HTTP/1.1 405 ")
+        assert b"allow: POST, OPTIONS\r\n" in data
+
+
+async def test_a_body_over_the_limit_is_413_at_its_announcement() -> None:
+    async with served(ROWS, max_request_size=1000) as port, Http(port) as http:
+        await http.stream.send_all(
+            f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+            "content-length: 1001\r\n\r\n".encode()
+        )
+        answer = await http.answer()
+        assert answer.status == 413
+        assert answer.json()["error"] == {
+            "code": -32007,
+            "message": "Request is too big",
+            "data": "Exceeded max limit of 1000",
+        }
+
+
+async def test_a_chunked_body_without_an_end_is_413_as_soon_as_the_count_is_passed() -> None:
+    async with served(ROWS, max_request_size=100_000) as port, Http(port) as http:
+        await http.stream.send_all(
+            f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+            "transfer-encoding: chunked\r\n\r\n".encode()
+        )
+        for _ in range(11):
+            await http.stream.send_all(b"2710\r\n" + b" " * 10_000 + b"\r\n")
+        assert (await http.answer()).status == 413
+
+
+async def test_a_body_at_the_limit_is_served() -> None:
+    async with served(ROWS, max_request_size=1000) as port, Http(port) as http:
+        body = json.dumps(call("system_health")).encode()
+        assert (await http.post(body + b" " * (1000 - len(body)))).status == 200
+
+
+async def test_an_answer_over_the_limit_is_an_error() -> None:
+    async with served(ROWS, max_response_size=1000) as port, Http(port) as http:
+        assert len((await http.call("echo", "x" * 998))["result"]) == 998
+        assert (await http.call("echo", "x" * 999))["error"] == {
+            "code": -32008,
+            "message": "Response is too big",
+            "data": "Exceeded max limit of 1000",
+        }
+        batch = (await http.post([call("echo", ["x" * 500]), call("echo", ["y" * 500])])).json()
+        assert batch["error"]["code"] == -32011
+
+
+async def test_health_pages() -> None:
+    node = StandIn(is_syncing=True, should_have_peers=True)
+    async with served(ROWS, node) as port, Http(port) as http:
+        page = await http.request("GET", "/health")
+        assert (page.status, page.json()) == (200, node.health())
+        assert (await http.request("GET", "/health/readiness")).status == 500
+        assert (await http.request("GET", "/health/liveness")).status == 200
+        node.is_syncing = False
+        assert (await http.request("GET", "/health/readiness")).status == 500
+        node.should_have_peers = False
+        assert (await http.request("GET", "/health/readiness")).status == 200
+        node.should_have_peers, node.peers = True, 1
+        assert (await http.request("GET", "/health/readiness")).status == 200
+
+
+async def test_while_syncing_nothing_is_submitted() -> None:
+    node = StandIn(is_syncing=True)
+    async with served(ROWS, node) as port, Http(port) as http:
+        error = (await http.call("test_submit"))["error"]
+        assert error["code"] == -32000
+        assert "isSyncing" in error["message"]
+        node.is_syncing = False
+        assert (await http.call("test_submit"))["result"] is True
+
+
+async def test_subscriptions_need_a_websocket_and_say_so() -> None:
+    from tests.rpc.test_websocket import COUNT
+
+    async with served([COUNT]) as port, Http(port) as http:
+        assert (await http.call("test_subscribeCount", 3))["error"] == {
+            "code": -32603,
+            "message": "Internal error",
+            "data": "Subscriptions need a WebSocket connection",
+        }
+        assert (await http.call("test_unsubscribeCount", "x"))["result"] is False
+
+
+async def test_an_upgrade_to_http2_is_not_taken_up() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.request(
+            "GET", "/health", upgrade="h2c", connection="Upgrade, HTTP2-Settings", http2_settings="AAMAAABk"
+        )
+        assert (answer.status, answer.json()["peers"]) == (200, 0)
+    async with served(ROWS) as port, Http(port) as http:
+        await http.stream.send_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        assert (await http.answer()).status == 505
+
+
+def test_a_reader_error_keeps_its_parameter() -> None:
+    with pytest.raises(InvalidParams) as caught:
+        ECHO.bind(["x", 2**32])
+    assert caught.value.data == "times: expected an integer from 0 to 4294967295, got 4294967296"

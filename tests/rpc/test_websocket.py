@@ -1,0 +1,235 @@
+"""JSON-RPC over WebSocket: calls, batches, subscriptions and their limits, and clients that misbehave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.jsonrpc import RpcError
+from cfnode.rpc.convert import U32
+from cfnode.rpc.system import METHODS
+from cfnode.rpc.table import Method, Param, Subscription
+from tests.rpc.clients import StandIn, WebSocket, served
+
+
+async def count(node: StandIn, last: int) -> AsyncGenerator[int, None]:
+    """Count from 0 to `last`, then wait."""
+    if last > 1_000_000:
+        raise RpcError(-32020, "that is too far")
+
+    async def numbers() -> AsyncGenerator[int, None]:
+        for number in range(last + 1):
+            yield number
+        await trio.sleep_forever()
+
+    return numbers()
+
+
+async def flood(node: StandIn) -> AsyncGenerator[str, None]:
+    """Push as fast as it can."""
+
+    async def messages() -> AsyncGenerator[str, None]:
+        while True:
+            yield "x" * 50_000
+            await trio.lowlevel.checkpoint()
+
+    return messages()
+
+
+async def stumble(node: StandIn) -> AsyncGenerator[int, None]:
+    """Two messages and a bug."""
+
+    async def messages() -> AsyncGenerator[int, None]:
+        yield 1
+        yield 2
+        raise ZeroDivisionError
+
+    return messages()
+
+
+COUNT = Subscription(
+    "test_subscribeCount",
+    count,
+    notification="test_count",
+    unsubscribe="test_unsubscribeCount",
+    params=(Param("last", U32),),
+)
+FLOOD = Subscription(
+    "test_subscribeFlood", flood, notification="test_flood", unsubscribe="test_unsubscribeFlood"
+)
+STUMBLE = Subscription("test_stumble", stumble, notification="test_stumbled", unsubscribe="test_unstumble")
+ROWS = (*METHODS, COUNT, FLOOD, STUMBLE)
+
+
+async def test_calls_are_answered_in_order() -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        assert ws.status == 101
+        for _ in range(3):
+            assert (await ws.call("system_health"))["result"]["isSyncing"] is False
+        assert (await ws.call("nothing"))["error"]["code"] == -32601
+
+
+async def test_a_batch_of_one_is_answered_with_an_array_of_one() -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        await ws.send(b'[{"jsonrpc":"2.0","id":"u-1","method":"system_health","params":[]}]')
+        answer = await ws.message()
+        assert isinstance(answer, list)
+        assert [entry["id"] for entry in answer] == ["u-1"]
+
+
+async def test_binary_messages_are_read_like_text() -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"system_health"}', opcode=2)
+        assert (await ws.message())["id"] == 1
+
+
+@pytest.mark.parametrize("body", [b"{", b"[" * 50_000, b"", b'{"a":' * 100_000])
+async def test_what_is_no_json_is_a_parse_error_and_the_connection_stays(body: bytes) -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        await ws.send(body)
+        assert (await ws.message())["error"]["code"] == -32700
+        assert "result" in await ws.call("system_health")
+
+
+async def test_a_subscription_gives_its_id_first_then_its_messages_until_unsubscribed() -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_subscribeCount","params":[2]}')
+        identity = (await ws.message())["result"]
+        assert len(identity) == 16
+        for number in range(3):
+            message = await ws.message()
+            assert message["method"] == "test_count"
+            assert message["params"] == {"subscription": identity, "result": number}
+        assert (await ws.call("test_unsubscribeCount", identity))["result"] is True
+        assert (await ws.call("test_unsubscribeCount", identity))["result"] is False
+        assert (await ws.call("test_unsubscribeCount", 5))["result"] is False
+        assert (await ws.call("test_unsubscribeCount"))["result"] is False
+
+
+async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered() -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": {"last": 0}}
+        await ws.send(json.dumps([call | {"id": 1}, call | {"id": 2}]).encode())
+        ids = {entry["result"] for entry in await ws.message()}
+        assert {(await ws.notification())["subscription"] for _ in range(2)} == ids
+
+
+async def test_a_subscription_that_is_refused_at_its_start_is_an_error() -> None:
+    async with served(ROWS, max_subscriptions=1) as port, WebSocket(port) as ws:
+        error = (await ws.call("test_subscribeCount", 2_000_000))["error"]
+        assert error == {"code": -32020, "message": "that is too far"}
+        assert (await ws.call("test_subscribeCount"))["error"]["code"] == -32602
+        assert "result" in await ws.call("test_subscribeCount", 0)
+
+
+async def test_a_stream_that_breaks_ends_alone() -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        identity = (await ws.call("test_stumble"))["result"]
+        assert [(await ws.notification())["result"] for _ in range(2)] == [1, 2]
+        assert "result" in await ws.call("system_health")
+        assert (await ws.call("test_unstumble", identity))["result"] is False
+
+
+async def test_one_subscription_too_many_is_refused_and_room_comes_back() -> None:
+    async with served(ROWS, max_subscriptions=2) as port, WebSocket(port) as ws:
+        ids = [(await ws.call("test_subscribeCount", 0))["result"] for _ in range(2)]
+        assert (await ws.call("test_subscribeCount", 0))["error"] == {
+            "code": -32006,
+            "message": "Too many subscriptions on the connection",
+            "data": "Exceeded max limit of 2",
+        }
+        assert (await ws.call("test_unsubscribeCount", ids[0]))["result"] is True
+        assert "result" in await ws.call("test_subscribeCount", 0)
+
+
+async def test_a_subscriber_that_stops_reading_is_cut_off_and_others_are_not() -> None:
+    async with served(ROWS) as port, WebSocket(port) as slow, WebSocket(port) as other:
+        await slow.send(b'{"jsonrpc":"2.0","id":1,"method":"test_subscribeFlood"}')
+        with trio.fail_after(20), pytest.raises((EOFError, trio.BrokenResourceError)):
+            while True:
+                await trio.testing.wait_all_tasks_blocked(0.2)
+                await slow.send(b"", opcode=10)
+        assert "result" in await other.call("system_health")
+
+
+async def test_a_client_that_vanishes_ends_its_pushes() -> None:
+    ended = trio.Event()
+
+    async def watched(node: StandIn) -> AsyncGenerator[int, None]:
+        async def messages() -> AsyncGenerator[int, None]:
+            try:
+                while True:
+                    yield 1
+                    await trio.sleep(0.01)
+            finally:
+                ended.set()
+
+        return messages()
+
+    row = Subscription("test_watch", watched, notification="test_watched", unsubscribe="test_unwatch")
+    async with served([row]) as port:
+        async with WebSocket(port) as ws:
+            await ws.call("test_watch")
+            await ws.notification()
+        with trio.fail_after(5):
+            await ended.wait()
+
+
+async def test_slow_calls_do_not_hold_up_quick_ones() -> None:
+    release = trio.Event()
+
+    async def wait(node: StandIn) -> str:
+        await release.wait()
+        return "done"
+
+    async with served([*METHODS, Method("test_wait", wait)]) as port, WebSocket(port) as ws:
+        await ws.send(b'{"jsonrpc":"2.0","id":"slow","method":"test_wait"}')
+        assert "result" in await ws.call("system_health")
+        release.set()
+        assert await ws.message() == {"jsonrpc": "2.0", "id": "slow", "result": "done"}
+
+
+async def test_compression_is_never_negotiated() -> None:
+    offer = "permessage-deflate; client_max_window_bits"
+    async with served(ROWS) as port, WebSocket(port, sec_websocket_extensions=offer) as ws:
+        assert ws.status == 101
+        assert "extensions" not in ws.handshake.lower()
+        assert "result" in await ws.call("system_health")
+
+
+async def test_a_message_over_the_limit_ends_the_connection_after_saying_why() -> None:
+    async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
+        await ws.send(b" " * 10_001)
+        opcode, payload = await ws.frame()
+        assert (opcode, int.from_bytes(payload[:2], "big")) == (8, 1009)
+        with trio.fail_after(5), pytest.raises((EOFError, trio.BrokenResourceError)):
+            await ws.frame()
+
+
+async def test_endless_fragments_end_the_connection() -> None:
+    async with served(ROWS, max_request_size=100_000) as port, WebSocket(port) as ws:
+        await ws.send(b" ", final=False)
+        with trio.fail_after(10), pytest.raises((EOFError, trio.BrokenResourceError)):
+            while True:
+                await ws.send("ü".encode() * 20_000, opcode=0, final=False)
+
+
+async def test_the_server_says_goodbye_when_it_stops() -> None:
+    async with trio.open_nursery() as nursery:
+        opened: Any = trio.Event()
+
+        async def client(port: int) -> None:
+            async with WebSocket(port) as ws:
+                await ws.call("system_health")
+                opened.set()
+                opcode, payload = await ws.frame()
+                assert (opcode, int.from_bytes(payload[:2], "big")) == (8, 1001)
+
+        async with served(ROWS) as port:
+            nursery.start_soon(client, port)
+            await opened.wait()
