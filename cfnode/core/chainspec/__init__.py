@@ -1,0 +1,36 @@
+"""Chain specifications: which chain is meant, where its nodes are, and with which state it began."""
+
+from __future__ import annotations
+
+from cfnode.core.chainspec.builtin import BERGHAIN, BUILT_IN
+from cfnode.core.chainspec.errors import ChainSpecError
+from cfnode.core.chainspec.genesis import (
+    STATE_VERSION,
+    genesis_hash,
+    genesis_header,
+    grandpa_authorities,
+    state_root,
+    to_light,
+)
+from cfnode.core.chainspec.model import Authorities, ChainSpec, Genesis, LightGenesis, RawGenesis
+from cfnode.core.chainspec.parse import parse
+from cfnode.core.chainspec.write import to_json
+
+__all__ = [
+    "BERGHAIN",
+    "BUILT_IN",
+    "STATE_VERSION",
+    "Authorities",
+    "ChainSpec",
+    "ChainSpecError",
+    "Genesis",
+    "LightGenesis",
+    "RawGenesis",
+    "genesis_hash",
+    "genesis_header",
+    "grandpa_authorities",
+    "parse",
+    "state_root",
+    "to_json",
+    "to_light",
+]
