@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import substrate
+from . import addresses, assets, channels, substrate, swaps
 
-__all__ = ["substrate"]
+__all__ = ["addresses", "assets", "channels", "substrate", "swaps"]

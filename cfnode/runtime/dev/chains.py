@@ -1,0 +1,239 @@
+"""In what do the foreign chains differ, as far as the runtime is concerned?
+
+The chain pallets (tracking, vault, ingress-egress, later the broadcaster) exist once for each chain: same
+storage, calls, events and errors, other types and figures. A `ChainInstance` is all of that difference; the
+pallets are made from the seven of them.
+
+Block times are the nominal ones from which the main net's genesis took its channel lifetimes of 24 hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CHAIN_INSTANCES", "MODULES", "ChainFamily", "ChainInstance"]
+
+MODULES = {
+    "Ethereum": "eth",
+    "Polkadot": "dot",
+    "Bitcoin": "btc",
+    "Arbitrum": "arb",
+    "Solana": "sol",
+    "Assethub": "hub",
+    "Tron": "tron",
+}
+"""What the runtime's source calls each chain, in declaration order."""
+
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFamily:
+    """What chains of one kind share: their threshold signer, and type expressions."""
+
+    signer: str
+    agg_key: str
+    account: str
+    amount: str
+    height: str
+    channel_state: str
+    fetch_id: str
+
+
+EVM = ChainFamily(
+    signer="EvmThresholdSigner",
+    agg_key="evm::AggKey",
+    account="H160",
+    amount="u128",
+    height="u64",
+    channel_state="DeploymentStatus",
+    fetch_id="EvmFetchId",
+)
+SUBSTRATE = ChainFamily(
+    signer="PolkadotThresholdSigner",
+    agg_key="PolkadotAccountId",
+    account="PolkadotAccountId",
+    amount="u128",
+    height="u32",
+    channel_state="PolkadotChannelState",
+    fetch_id="u64",
+)
+BITCOIN = ChainFamily(
+    signer="BitcoinThresholdSigner",
+    agg_key="btc::AggKey",
+    account="ScriptPubkey",
+    amount="u64",
+    height="u64",
+    channel_state="DepositAddress",
+    fetch_id="BitcoinFetchId",
+)
+SOLANA = ChainFamily(
+    signer="SolanaThresholdSigner",
+    agg_key="Address",
+    account="Address",
+    amount="u64",
+    height="u64",
+    channel_state="u8",
+    fetch_id="SolanaDepositFetchId",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainInstance:
+    """One foreign chain: indices of its pallets, type expressions, and figures.
+
+    `block_time` is in milliseconds, `witness_period` and `safety_buffer` in blocks of the chain.
+    `tracked_data` is what genesis knows of the chain's fees, of type `tracked_type`.
+    """
+
+    name: str
+    family: ChainFamily
+    tracking_index: int
+    vault_index: int
+    ingress_egress_index: int
+    block_time: int
+    witness_period: int
+    safety_buffer: int | None
+    safety_margin: int | None
+    tracked_type: str
+    tracked_data: Mapping[str, Any] | tuple[()]
+    tracked: bool = True
+
+    @property
+    def lifetime(self) -> int:
+        """How many of its blocks a deposit channel counts deposits: those of a day."""
+        return _DAY_MS // self.block_time
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the chain-bound names in the pallets' type expressions stand for."""
+        return {
+            "Account": self.family.account,
+            "Amount": self.family.amount,
+            "Height": self.family.height,
+            "AggKey": self.family.agg_key,
+            "ChainAsset": f"{MODULES[self.name]}::Asset",
+            "ChainState": f"ChainState{self.name}<{self.name}>",
+            "DepositChannel": f"DepositChannel{self.name}",
+            "DepositChannelDetails": f"DepositChannelDetails{self.name}",
+            "FetchOrTransfer": f"FetchOrTransfer{self.name}<{self.name}>",
+        }
+
+    def height_at(self, now: int) -> int:
+        """The height at a Unix time in milliseconds: nominal blocks since 1970, in whole periods."""
+        return self.period_start(now // self.block_time)
+
+    def period_start(self, height: int) -> int:
+        """The witness period that a height lies in, named by its first block."""
+        return height - height % self.witness_period
+
+    def after_period(self, height: int) -> int:
+        """The first block of the witness period after the one that `height` lies in."""
+        return self.period_start(height) + self.witness_period
+
+
+_SUBSTRATE_FEES = {
+    "median_tip": 0,
+    "runtime_version": {"spec_version": 1_007_001, "transaction_version": 26},
+}
+
+_INSTANCES = (
+    ChainInstance(
+        "Ethereum",
+        EVM,
+        tracking_index=18,
+        vault_index=21,
+        ingress_egress_index=32,
+        block_time=14_000,
+        witness_period=1,
+        safety_buffer=8,
+        safety_margin=2,
+        tracked_type="EthereumTrackedData",
+        tracked_data={"base_fee": 2_000_000_000, "priority_fee": 100_000_000},
+    ),
+    # Nobody watches Polkadot any more: its height stays where genesis put it.
+    ChainInstance(
+        "Polkadot",
+        SUBSTRATE,
+        tracking_index=19,
+        vault_index=22,
+        ingress_egress_index=33,
+        block_time=6_000,
+        witness_period=1,
+        safety_buffer=None,
+        safety_margin=None,
+        tracked_type="PolkadotTrackedData",
+        tracked_data=_SUBSTRATE_FEES,
+        tracked=False,
+    ),
+    ChainInstance(
+        "Bitcoin",
+        BITCOIN,
+        tracking_index=20,
+        vault_index=23,
+        ingress_egress_index=34,
+        block_time=600_000,
+        witness_period=1,
+        safety_buffer=8,
+        safety_margin=2,
+        tracked_type="BitcoinTrackedData",
+        tracked_data={"btc_fee_info": {"sats_per_kilobyte": 5_000}},
+    ),
+    ChainInstance(
+        "Arbitrum",
+        EVM,
+        tracking_index=37,
+        vault_index=38,
+        ingress_egress_index=40,
+        block_time=250,
+        witness_period=24,
+        safety_buffer=8,
+        safety_margin=1,
+        tracked_type="ArbitrumTrackedData",
+        tracked_data={"base_fee": 20_000_000, "l1_base_fee_estimate": 1},
+    ),
+    ChainInstance(
+        "Solana",
+        SOLANA,
+        tracking_index=46,
+        vault_index=41,
+        ingress_egress_index=44,
+        block_time=400,
+        witness_period=15,
+        safety_buffer=None,
+        safety_margin=1,
+        tracked_type="SolTrackedData",
+        tracked_data={"priority_fee": 100_000},
+    ),
+    ChainInstance(
+        "Assethub",
+        SUBSTRATE,
+        tracking_index=48,
+        vault_index=49,
+        ingress_egress_index=51,
+        block_time=12_000,
+        witness_period=3,
+        safety_buffer=1,
+        safety_margin=None,
+        tracked_type="AssethubTrackedData",
+        tracked_data=_SUBSTRATE_FEES,
+    ),
+    ChainInstance(
+        "Tron",
+        EVM,
+        tracking_index=58,
+        vault_index=59,
+        ingress_egress_index=61,
+        block_time=3_000,
+        witness_period=1,
+        safety_buffer=25,
+        safety_margin=19,
+        tracked_type="TronTrackedData",
+        tracked_data=(),
+    ),
+)
+
+CHAIN_INSTANCES: dict[str, ChainInstance] = {instance.name: instance for instance in _INSTANCES}
+"""By chain, in the order of the chain pallets' hooks."""

@@ -1,0 +1,132 @@
+"""Who holds the development chain's vaults on the foreign chains?
+
+Everybody: each secret is the Keccak-256 of a label that stands here, so that a test can sign what the
+authorities of the main net would have signed; no real funds must ever be sent there. Contract and program
+addresses come from labels too. The tokens are those of the main nets, because deposit addresses depend on
+them (`core.addresses.evm`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import base58
+from coincurve import PrivateKey
+from nacl.signing import SigningKey
+
+from cfnode.core.addresses.solana import program_address
+from cfnode.core.hashing import keccak_256
+
+__all__ = [
+    "ASSETHUB_VAULT",
+    "EVM_CHAIN_IDS",
+    "TOKENS",
+    "bitcoin_public_key",
+    "contract",
+    "evm_secret",
+    "signer_key",
+    "solana_environment",
+    "solana_public_key",
+]
+
+_LABEL = "cfnode development chain: "
+# secp256k1's order; the key manager contract wants the x of an aggregate key in its lower half.
+_HALF_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
+
+EVM_CHAIN_IDS = {"Ethereum": 1, "Arbitrum": 42161, "Tron": 728126428}
+"""The main nets' chain ids."""
+
+TOKENS: dict[str, bytes] = {
+    asset: bytes.fromhex(address)
+    for asset, address in {
+        "Eth": "ee" * 20,
+        "ArbEth": "ee" * 20,
+        "Trx": "ee" * 20,
+        "Flip": "826180541412D574cf1336d22c0C0a287822678A",
+        "Usdc": "A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+        "Usdt": "dAC17F958D2ee523a2206206994597C13D831ec7",
+        "Wbtc": "2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599",
+        "ArbUsdc": "af88d065e77c8cC2239327C5EDb3A432268e5831",
+        "ArbUsdt": "Fd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
+        "TrxUsdt": "a614f803b6fd780986a42c78ec9c7f77e6ded13c",
+    }.items()
+}
+"""Token contracts of the EVM chains by asset; 0xee… stands for the chain's own coin."""
+
+SOLANA_TOKENS = {
+    "SolUsdc": base58.b58decode("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+    "SolUsdt": base58.b58decode("Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"),
+}
+_TOKEN_PROGRAM = base58.b58decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+_ATA_PROGRAM = base58.b58decode("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+
+
+def _labelled(what: str) -> bytes:
+    return keccak_256((_LABEL + what).encode())
+
+
+def contract(chain: str, what: str) -> bytes:
+    """The 20-byte address of one of Chainflip's contracts ("vault", "key manager", …) on an EVM chain."""
+    return _labelled(f"{chain} {what}")[-20:]
+
+
+ASSETHUB_VAULT = _labelled("Assethub vault")
+"""The account under which deposit channels on Assethub are derived."""
+
+
+@lru_cache(maxsize=1)
+def evm_secret() -> bytes:
+    """The secret scalar of the EVM chains' aggregate key, the first label whose x is small enough."""
+    attempt = 0
+    while True:
+        secret = _labelled(f"EVM key {attempt}")
+        if int.from_bytes(PrivateKey(secret).public_key.format()[1:], "big") <= _HALF_ORDER:
+            return secret
+        attempt += 1
+
+
+@lru_cache(maxsize=1)
+def bitcoin_public_key() -> bytes:
+    """The x-only aggregate key (32 bytes) of the Bitcoin vault."""
+    return PrivateKey(_labelled("Bitcoin key")).public_key.format()[1:]
+
+
+@lru_cache(maxsize=1)
+def solana_public_key() -> bytes:
+    """The aggregate key (32 bytes) of the Solana vault."""
+    return SigningKey(_labelled("Solana key")).verify_key.encode()
+
+
+def signer_key(signer: str) -> Any:
+    """The aggregate key that a threshold signer pallet holds, in the value mapping of its type."""
+    if signer == "EvmThresholdSigner":
+        public = PrivateKey(evm_secret()).public_key.format()
+        return {"pub_key_x": public[1:], "pub_key_y_parity": "Odd" if public[0] == 3 else "Even"}
+    if signer == "BitcoinThresholdSigner":
+        return {"previous": None, "current": bitcoin_public_key()}
+    return solana_public_key()
+
+
+def solana_environment() -> dict[str, Any]:
+    """`SolApiEnvironment`: Chainflip's programs and accounts on Solana."""
+    vault = _labelled("Solana vault program")
+    vault_pda = program_address([b"vault"], vault)[0]
+    swap_endpoint = _labelled("Solana swap endpoint program")
+    return {
+        "vault_program": vault,
+        "vault_program_data_account": _labelled("Solana vault data account"),
+        "token_vault_pda_account": vault_pda,
+        "usdc_token_mint_pubkey": SOLANA_TOKENS["SolUsdc"],
+        "usdc_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdc"]),
+        "usdt_token_mint_pubkey": SOLANA_TOKENS["SolUsdt"],
+        "usdt_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdt"]),
+        "swap_endpoint_program": swap_endpoint,
+        "swap_endpoint_program_data_account": _labelled("Solana swap endpoint data account"),
+        "alt_manager_program": _labelled("Solana address table manager program"),
+        "address_lookup_table_account": {"key": _labelled("Solana address table"), "addresses": []},
+    }
+
+
+def _token_account(owner: bytes, mint: bytes) -> bytes:
+    return program_address([owner, _TOKEN_PROGRAM, mint], _ATA_PROGRAM)[0]

@@ -1,0 +1,60 @@
+"""The figures of the foreign chains, and the keys of their vaults."""
+
+from __future__ import annotations
+
+import pytest
+from coincurve import PrivateKey
+
+from cfnode.core.addresses.solana import is_on_curve
+from cfnode.runtime.dev.chains import CHAIN_INSTANCES
+from cfnode.runtime.dev.keys import contract, evm_secret, signer_key, solana_environment
+
+HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+MAIN_NET_LIFETIMES = {
+    "Ethereum": 6_171,
+    "Arbitrum": 345_600,
+    "Bitcoin": 144,
+    "Solana": 216_000,
+    "Assethub": 7_200,
+    "Tron": 28_800,
+    "Polkadot": 14_400,
+}
+
+
+def test_channels_live_as_long_as_main_nets_genesis_says() -> None:
+    assert {name: chain.lifetime for name, chain in CHAIN_INSTANCES.items()} == MAIN_NET_LIFETIMES
+
+
+@pytest.mark.parametrize("name", CHAIN_INSTANCES)
+def test_a_height_is_a_multiple_of_the_witness_period_and_moves_with_the_clock(name: str) -> None:
+    chain = CHAIN_INSTANCES[name]
+    start = 1_750_000_000_123
+    assert chain.height_at(start) % chain.witness_period == 0
+    period_ms = chain.block_time * chain.witness_period
+    assert chain.height_at(start + period_ms) == chain.height_at(start) + chain.witness_period
+
+
+def test_after_a_period_comes_the_next_one_even_from_its_first_block() -> None:
+    arbitrum = CHAIN_INSTANCES["Arbitrum"]
+    assert [arbitrum.after_period(height) for height in (0, 23, 24, 25)] == [24, 24, 48, 48]
+
+
+def test_the_evm_key_is_one_that_the_key_manager_contract_accepts() -> None:
+    public = PrivateKey(evm_secret()).public_key.format()
+    assert int.from_bytes(public[1:], "big") <= HALF_ORDER
+    assert signer_key("EvmThresholdSigner") == {
+        "pub_key_x": public[1:],
+        "pub_key_y_parity": {2: "Even", 3: "Odd"}[public[0]],
+    }
+
+
+def test_every_vault_is_a_contract_of_its_own() -> None:
+    vaults = {contract(chain, "vault") for chain in ("Ethereum", "Arbitrum", "Tron")}
+    assert len(vaults) == 3
+    assert contract("Ethereum", "key manager") not in vaults
+
+
+def test_token_accounts_on_solana_are_program_addresses() -> None:
+    accounts = solana_environment()
+    for name in ("token_vault_pda_account", "usdc_token_vault_ata", "usdt_token_vault_ata"):
+        assert not is_on_curve(accounts[name])
