@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
+from tests.core.scale_tables import hand_made_metadata
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +125,42 @@ def test_what_is_no_metadata_is_refused(data):
 def test_bytes_behind_the_metadata_are_refused(metadata_v15):
     with pytest.raises(ScaleError, match="1 bytes follow"):
         decode_metadata(metadata_v15 + b"\0")
+
+
+def test_a_map_with_two_hashers_has_two_hashed_keys_and_their_prefixes():
+    item = hand_made_metadata().storage("Only", "Map")
+    prefix = twox_128(b"Only") + twox_128(b"Map")
+    first, second = b"\1\0\0\0", b"\2" + bytes(7)
+    whole = prefix + twox_64(first) + first + second
+    assert item.key() == prefix
+    assert item.key(1) == prefix + twox_64(first) + first
+    assert item.key(1, 2) == whole
+    assert item.decode_key(whole) == (1, 2)
+    with pytest.raises(ScaleError, match="has 2 keys, not 3"):
+        item.key(1, 2, 3)
+    with pytest.raises(ScaleError, match="wrong length"):
+        item.decode_key(whole + b"\0")
+    with pytest.raises(ScaleError, match="not one of"):
+        item.decode_key(first)
+
+
+def test_metadata_made_by_hand_is_looked_up_like_any_other():
+    metadata = hand_made_metadata()
+    assert decode_metadata(encode_metadata(metadata)) == metadata
+    assert metadata.constant("Only", "Answer") == 42
+    assert metadata.pallet_by_index(3) is metadata.pallet("Only")
+    assert metadata.storage("Only", "Plain").decode(None) == 7
+    assert metadata.storage("Only", "Map").decode(None) is None
+    assert metadata.api_method("Sum_add").encode_args(1, 2) == b"\1\0\0\0\2\0\0\0"
+    assert metadata.has_api("Sum_add")
+    assert not metadata.has_api("Sum_subtract")
+
+
+def test_what_a_version_cannot_say_is_refused_in_words():
+    metadata = hand_made_metadata()
+    with pytest.raises(ScaleError, match="version 16 is not known"):
+        encode_metadata(replace(metadata, version=16))
+    with pytest.raises(ScaleError, match="needs the outer enums"):
+        encode_metadata(replace(metadata, outer_enums=None))
+    with pytest.raises(ScaleError, match="needs the type of the whole extrinsic"):
+        encode_metadata(replace(metadata, version=14, extrinsic=replace(metadata.extrinsic, type=None)))

@@ -9,7 +9,7 @@ from cfnode.core.scale.compact import end_of_input
 from cfnode.core.scale.errors import ScaleError, describe
 from cfnode.core.scale.kind import Kind
 
-__all__ = ["Case", "enum", "union"]
+__all__ = ["Case", "enum", "names", "union"]
 
 
 class Case(NamedTuple):

@@ -7,10 +7,10 @@ Closures and not classes, since a call through `self` costs a third of a small d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-__all__ = ["Decode", "Encode", "Kind"]
+__all__ = ["Decode", "Encode", "Kind", "least"]
 
 Encode = Callable[[Any, bytearray, int], None]
 Decode = Callable[[bytes, int, int], tuple[Any, int]]
@@ -22,3 +22,11 @@ class Kind(NamedTuple):
     encode: Encode
     decode: Decode
     size: int
+
+
+_MOST = 1 << 32
+
+
+def least(sizes: Iterable[int]) -> int:
+    """The size of parts together, kept small: a hostile type table can double it with each row."""
+    return min(sum(sizes), _MOST)

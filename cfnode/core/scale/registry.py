@@ -19,12 +19,13 @@ __all__ = ["Codec", "Registry"]
 class Codec:
     """One type's two directions. Cheap to keep; safe to use from several threads."""
 
-    __slots__ = ("_kind", "name", "type_id")
+    __slots__ = ("_decode", "_encode", "name", "type_id")
 
     def __init__(self, type_id: int, name: str, kind: Kind) -> None:
         self.type_id = type_id
         self.name = name
-        self._kind = kind
+        self._encode = kind.encode
+        self._decode = kind.decode
 
     def __repr__(self) -> str:
         return f"Codec({self.name}, type {self.type_id})"
@@ -33,7 +34,7 @@ class Codec:
         """The SCALE bytes of a value; `ScaleError` names the part that does not fit."""
         out = bytearray()
         try:
-            self._kind.encode(value, out, 0)
+            self._encode(value, out, 0)
         except ScaleError as error:
             error.within(self.name)
             raise
@@ -43,7 +44,13 @@ class Codec:
 
     def decode(self, data: bytes) -> Any:
         """The value of the whole input; bytes behind it are refused."""
-        value, end = self.decode_from(data, 0)
+        try:
+            value, end = self._decode(data if type(data) is bytes else bytes(data), 0, 0)
+        except ScaleError as error:
+            error.within(self.name)
+            raise
+        except RecursionError:
+            raise ScaleError(f"{self.name}: nested too deeply") from None
         if end != len(data):
             raise ScaleError(
                 f"{self.name}: {len(data) - end} bytes follow the value, which ends at offset {end}"
@@ -55,7 +62,7 @@ class Codec:
         if offset < 0:
             raise ScaleError(f"an offset of {offset} is before the input")
         try:
-            return self._kind.decode(data if type(data) is bytes else bytes(data), offset, 0)
+            return self._decode(data if type(data) is bytes else bytes(data), offset, 0)
         except ScaleError as error:
             error.within(self.name)
             raise

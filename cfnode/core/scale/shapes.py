@@ -6,13 +6,13 @@ that is fixed by a specification, as the metadata's own, is written down with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, KeysView, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cfnode.core.scale.compact import decode_length, encode_compact, end_of_input
 from cfnode.core.scale.errors import ScaleError, describe
-from cfnode.core.scale.kind import Kind
+from cfnode.core.scale.kind import Decode, Kind, least
 
 __all__ = ["MAX_EMPTY_ITEMS", "Some", "array", "named", "option", "record", "sequence", "tuple_of"]
 
@@ -72,7 +72,7 @@ def array(length: int, item: Kind) -> Kind:
             raise
         return items, offset
 
-    return _settled(Kind(encode, decode, length * size))
+    return _settled(Kind(encode, decode, least([length * size])))
 
 
 def _items(value: Any) -> list[Any] | tuple[Any, ...]:
@@ -139,16 +139,18 @@ def tuple_of(parts: Sequence[Kind]) -> Kind:
             raise
         return tuple(values), offset
 
-    return _settled(Kind(encode, decode, sum(part.size for part in parts)))
+    return _settled(Kind(encode, decode, least(part.size for part in parts)))
 
 
 def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
     """A struct whose fields have names: a dict in their order."""
     encoders = tuple((name, kind.encode) for name, kind in fields)
     decoders = tuple((name, kind.decode) for name, kind in fields)
+    names = dict(fields).keys()
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
-        _check_names(value, encoders)
+        if not isinstance(value, dict) or value.keys() != names:
+            raise _other_names(value, names)
         for name, encode_field in encoders:
             try:
                 encode_field(value[name], out, depth)
@@ -156,6 +158,11 @@ def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
                 error.within(f".{name}")
                 raise
 
+    decode = _decode_one(*decoders[0]) if len(decoders) == 1 else _decode_named(decoders)
+    return _settled(Kind(encode, decode, least(kind.size for _, kind in fields)))
+
+
+def _decode_named(decoders: tuple[tuple[str, Decode], ...]) -> Decode:
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         value = {}
         name = ""
@@ -167,18 +174,31 @@ def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
             raise
         return value, offset
 
-    return _settled(Kind(encode, decode, sum(kind.size for _, kind in fields)))
+    return decode
 
 
-def _check_names(value: Any, fields: tuple[tuple[str, Any], ...]) -> None:
-    if not isinstance(value, Mapping):
-        raise ScaleError(f"a dict of fields is wanted, not {describe(value)}")
-    missing = [name for name, _ in fields if name not in value]
+def _decode_one(name: str, decode_field: Decode) -> Decode:
+    """Without the loop, for the many calls and events that have one field."""
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        try:
+            value, offset = decode_field(data, offset, depth)
+        except ScaleError as error:
+            error.within(f".{name}")
+            raise
+        return {name: value}, offset
+
+    return decode
+
+
+def _other_names(value: Any, names: KeysView[str]) -> ScaleError:
+    if not isinstance(value, dict):
+        return ScaleError(f"a dict of fields is wanted, not {describe(value)}")
+    missing = [name for name in names if name not in value]
     if missing:
-        raise ScaleError(f"the field {missing[0]!r} is missing")
-    if len(value) != len(fields):
-        unknown = next(name for name in value if name not in dict(fields))
-        raise ScaleError(f"there is no field {describe(unknown)}")
+        return ScaleError(f"the field {missing[0]!r} is missing")
+    unknown = next(name for name in value if name not in names)
+    return ScaleError(f"there is no field {describe(unknown)}")
 
 
 def option(inner: Kind, wrap: bool = False) -> Kind:
@@ -225,4 +245,4 @@ def record(make: Callable[..., Any], **fields: Kind) -> Kind:
             values.append(value)
         return make(*values), offset
 
-    return Kind(encode, decode, sum(kind.size for kind in fields.values()))
+    return Kind(encode, decode, least(kind.size for kind in fields.values()))

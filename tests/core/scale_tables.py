@@ -1,0 +1,109 @@
+"""A small metadata made by hand, with every kind of type and of table row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.scale import (
+    Array,
+    BitSequence,
+    Compact,
+    Composite,
+    Definition,
+    Field,
+    Param,
+    PortableType,
+    Primitive,
+    Registry,
+    Sequence,
+    Tuple,
+    Variant,
+    Variants,
+)
+from cfnode.core.scale.metadata import (
+    ApiMethod,
+    Constant,
+    CustomValue,
+    Extrinsic,
+    MapKind,
+    Metadata,
+    MethodInput,
+    OuterEnums,
+    Pallet,
+    PlainKind,
+    RuntimeApi,
+    StorageEntry,
+    StoragePallet,
+    TransactionExtension,
+)
+from cfnode.core.scale.types import PRIMITIVES
+
+
+def hand_made() -> Registry:
+    """Every kind of type, also those that the runtime 2.2.3 does not use. Types 0 to 14 are the primitives.
+
+    No u256 or i256 inside another type: the oracle does not step over their bytes and goes on reading there.
+    """
+    number = {name: index for index, name in enumerate(PRIMITIVES)}
+    rows: list[tuple[tuple[str, ...], Definition]] = [((), Primitive(name)) for name in PRIMITIVES]
+
+    def add(definition: Definition, *path: str) -> int:
+        rows.append((path, definition))
+        return len(rows) - 1
+
+    lsb = add(Composite(()), "bitvec", "order", "Lsb0")
+    msb = add(Composite(()), "bitvec", "order", "Msb0")
+    for store in ("u8", "u16", "u32", "u64"):
+        add(BitSequence(number[store], lsb))
+        add(BitSequence(number[store], msb))
+    for width in (8, 16, 32, 64, 128):
+        add(Compact(number[f"u{width}"]))
+    wrapped = add(Composite((Field(None, number["u32"]),)), "Perbill")
+    add(Compact(wrapped))
+    option = _option(add, number["u16"])
+    nested = _option(add, option)
+    _option(add, add(Composite((Field(None, nested),)), "Newtype"))
+    add(Tuple((number["u32"], number["u64"])))
+    add(Array(3, nested))
+    add(Array(0, number["u64"]))
+    add(Tuple((number["bool"], number["char"], number["str"])))
+    add(Composite((Field(None, number["u8"]), Field(None, number["i64"]))), "Pair")
+    tree = len(rows) + 1
+    add(Sequence(tree))
+    leaf = Variant("Leaf", (Field("value", number["i128"]),), 3)
+    branch = Variant("Branch", (Field(None, tree - 1), Field(None, number["bool"])), 200)
+    add(Variants((leaf, branch, Variant("Bud", (), 7))), "Tree")
+    parts = enumerate(("Address", "Call", "Signature", "Extra"))
+    whole = add(Composite((Field(None, number["u8"]),)), "UncheckedExtrinsic")
+    params = {
+        whole: tuple(Param(part, type_id) for type_id, part in parts),
+        wrapped: (Param("T", None),),
+    }
+    return Registry([PortableType(i, path, params.get(i, ()), kind) for i, (path, kind) in enumerate(rows)])
+
+
+def _option(add: Any, inner: int) -> int:
+    none, some = Variant("None", (), 0), Variant("Some", (Field(None, inner),), 1)
+    return int(add(Variants((none, some)), "Option"))
+
+
+def hand_made_metadata() -> Metadata:
+    registry = hand_made()
+    pair = next(row.id for row in registry.types if row.definition == Tuple((5, 6)))
+    extension = TransactionExtension("CheckNonce", 6, 0)
+    extrinsic = Extrinsic(4, 0, 1, 2, 3, (extension,), registry.find("UncheckedExtrinsic").id)
+    default = StorageEntry("Plain", "Default", PlainKind(5), b"\7\0\0\0", ("A number.",))
+    doubled = StorageEntry("Map", "Optional", MapKind(("Twox64Concat", "Identity"), pair, 5), b"\0")
+    constant = Constant("Answer", 5, b"\x2a\0\0\0", ("What it is.",))
+    pallet = Pallet("Only", StoragePallet("Only", (default, doubled)), 0, None, (constant,), 0, 3)
+    method = ApiMethod("add", (MethodInput("a", 5), MethodInput("b", 5)), 5, ("The sum.",))
+    return Metadata(
+        15,
+        registry,
+        (pallet,),
+        extrinsic,
+        0,
+        (RuntimeApi("Sum", (method,), ("Sums.",)),),
+        OuterEnums(1, 2, 3),
+        (CustomValue("made", 0, b"\1"),),
+    )
