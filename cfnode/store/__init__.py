@@ -1,1 +1,25 @@
 """What lies on disk: the pruned LMDB store and the keystore files."""
+
+from __future__ import annotations
+
+from cfnode.store.blocks import BlockRef
+from cfnode.store.errors import BasePathError, StateDiscarded, StoreError, UnknownBlock
+from cfnode.store.overlays import Overlay
+from cfnode.store.reader import StoreReader
+from cfnode.store.state import StateView
+from cfnode.store.store import ARCHIVE, Finalized, Pruning, Store
+
+__all__ = [
+    "ARCHIVE",
+    "BasePathError",
+    "BlockRef",
+    "Finalized",
+    "Overlay",
+    "Pruning",
+    "StateDiscarded",
+    "StateView",
+    "Store",
+    "StoreError",
+    "StoreReader",
+    "UnknownBlock",
+]

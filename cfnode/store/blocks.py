@@ -1,0 +1,201 @@
+"""Which blocks are known, what is in them, and which of them are final?
+
+Headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash; number → hash
+of the finalized chain; the unfinalized blocks in order, and the *stale* ones, which lost against a finalized
+block and stay readable until the window of bodies has passed them. `Facts` is one row, so that a snapshot is
+asked once what its finalized block is and how far back it reaches.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from cfnode.core.header import DigestKind, Header
+from cfnode.core.scale import decode_compact
+from cfnode.store.versioned import block_suffix
+
+if TYPE_CHECKING:
+    from cfnode.store.database import Database, Transaction
+
+Justification: TypeAlias = tuple[bytes, bytes]
+"""Engine id (4 bytes) and the encoded justification."""
+
+_FACTS = struct.Struct(">I32sIIQ32s")
+_encode = msgspec.msgpack.Encoder().encode
+_body = msgspec.msgpack.Decoder(list[bytes])
+_justifications = msgspec.msgpack.Decoder(list[Justification])
+
+_GRANDPA_ENGINE = b"FRNK"
+_CHANGE_TAGS = (b"\1", b"\2")  # ConsensusLog::ScheduledChange and ForcedChange of sp_consensus_grandpa
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRef:
+    """A block by number and hash."""
+
+    number: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a snapshot says of itself."""
+
+    finalized: BlockRef
+    oldest_state: int
+    """The first finalized block whose state can be read."""
+    oldest_body: int
+    """The first finalized block whose body is there."""
+    generation: int
+    """Goes up with each commit that moves states (finality, shelving): overlays may have become needless."""
+    newest_justified: bytes
+    """The finalized block with the newest justification; zeros before the first."""
+
+
+class Blocks:
+    """The tables of blocks; every method works in the caller's transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database.meta
+        self._headers = database.table("headers")
+        self._bodies = database.table("bodies")
+        self._justifications = database.table("justifications")
+        self._numbers = database.table("numbers")
+        self._unfinalized = database.table("unfinalized")
+        self._stale = database.table("stale")
+        self._set_changes = database.table("set-changes")
+
+    def facts(self, txn: Transaction) -> Facts | None:
+        """None before the store has been initialised."""
+        data = txn.get(b"facts", db=self._meta)
+        if data is None:
+            return None
+        number, block, oldest_state, oldest_body, generation, justified = _FACTS.unpack(data)
+        return Facts(BlockRef(number, block), oldest_state, oldest_body, generation, justified)
+
+    def put_facts(self, txn: Transaction, facts: Facts) -> None:
+        data = _FACTS.pack(
+            facts.finalized.number, facts.finalized.hash, facts.oldest_state, facts.oldest_body,
+            facts.generation, facts.newest_justified,
+        )  # fmt: skip
+        txn.put(b"facts", data, db=self._meta)
+
+    def genesis_hash(self, txn: Transaction) -> bytes | None:
+        return txn.get(b"genesis", db=self._meta)
+
+    def put_genesis(self, txn: Transaction, header: Header) -> None:
+        """The block that the store begins with: final, without a body."""
+        txn.put(b"genesis", header.hash, db=self._meta)
+        self.put_block(txn, header, [])
+        txn.delete(block_suffix(header.number) + header.hash, db=self._unfinalized)
+        txn.put(block_suffix(header.number), header.hash, db=self._numbers)
+
+    def put_block(self, txn: Transaction, header: Header, body: Sequence[bytes]) -> None:
+        """A new unfinalized block."""
+        block = header.hash
+        txn.put(block, block_suffix(header.number) + header.encode(), db=self._headers)
+        txn.put(block, _encode(list(body)), db=self._bodies)
+        txn.put(block_suffix(header.number) + block, header.parent_hash, db=self._unfinalized)
+
+    def header(self, txn: Transaction, block: bytes) -> Header | None:
+        data = txn.get(block, db=self._headers)
+        return None if data is None else Header.decode(data[4:])
+
+    def number(self, txn: Transaction, block: bytes) -> int | None:
+        data = txn.get(block, db=self._headers)
+        return None if data is None else int.from_bytes(data[:4], "big")
+
+    def number_and_root(self, txn: Transaction, block: bytes) -> tuple[int, bytes] | None:
+        """Number and state root; both stand at the beginning of a header."""
+        data = txn.get(block, db=self._headers)
+        if data is None:
+            return None
+        _, end = decode_compact(data, 36)
+        return int.from_bytes(data[:4], "big"), data[end : end + 32]
+
+    def parent(self, txn: Transaction, block: bytes) -> bytes | None:
+        """A header begins with its parent's hash, so it need not be decoded for that."""
+        data = txn.get(block, db=self._headers)
+        return None if data is None else data[4:36]
+
+    def body(self, txn: Transaction, block: bytes) -> list[bytes] | None:
+        data = txn.get(block, db=self._bodies)
+        return None if data is None else _body.decode(data)
+
+    def justifications(self, txn: Transaction, block: bytes) -> list[Justification]:
+        data = txn.get(block, db=self._justifications)
+        return [] if data is None else _justifications.decode(data)
+
+    def put_justifications(self, txn: Transaction, block: bytes, added: Sequence[Justification]) -> None:
+        """One for each engine: a new one takes the place of the old."""
+        if added:
+            known = dict(self.justifications(txn, block)) | dict(added)
+            txn.put(block, _encode(list(known.items())), db=self._justifications)
+
+    def hash_at(self, txn: Transaction, number: int) -> bytes | None:
+        return txn.get(block_suffix(number), db=self._numbers) if 0 <= number < 1 << 32 else None
+
+    def unfinalized(self, txn: Transaction) -> Iterator[tuple[BlockRef, bytes]]:
+        """Each unfinalized block and its parent's hash, oldest first."""
+        with txn.cursor(self._unfinalized) as cursor:
+            for key, parent in cursor:
+                yield BlockRef(int.from_bytes(key[:4], "big"), key[4:]), parent
+
+    def is_unfinalized(self, txn: Transaction, block: BlockRef) -> bool:
+        return txn.get(block_suffix(block.number) + block.hash, db=self._unfinalized) is not None
+
+    def set_changes(self, txn: Transaction, after: int) -> Iterator[BlockRef]:
+        """The finalized blocks after number `after` whose header changes the authority set, oldest first."""
+        with txn.cursor(self._set_changes) as cursor:
+            found = cursor.set_range(block_suffix(min(after + 1, 0xFFFFFFFF)))
+            while found:
+                yield BlockRef(int.from_bytes(cursor.key(), "big"), cursor.value())
+                found = cursor.next()
+
+    def make_final(self, txn: Transaction, block: BlockRef) -> None:
+        txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
+        txn.put(block_suffix(block.number), block.hash, db=self._numbers)
+        header = self.header(txn, block.hash)
+        if header is not None and changes_authorities(header):
+            txn.put(block_suffix(block.number), block.hash, db=self._set_changes)
+
+    def make_stale(self, txn: Transaction, block: BlockRef) -> None:
+        key = block_suffix(block.number) + block.hash
+        txn.delete(key, db=self._unfinalized)
+        txn.put(key, b"", db=self._stale)
+
+    def prune(self, txn: Transaction, number: int, newest_justified: bytes) -> None:
+        """Forgets the finalized body at a number, and its justification unless it is one that stays; and all
+        of the stale blocks of that number."""
+        block = self.hash_at(txn, number)
+        if block is not None:
+            txn.delete(block, db=self._bodies)
+            if block != newest_justified:
+                self.prune_justification(txn, BlockRef(number, block))
+        self._prune_stale(txn, number)
+
+    def prune_justification(self, txn: Transaction, block: BlockRef) -> None:
+        if txn.get(block_suffix(block.number), db=self._set_changes) != block.hash:
+            txn.delete(block.hash, db=self._justifications)
+
+    def _prune_stale(self, txn: Transaction, number: int) -> None:
+        with txn.cursor(self._stale) as cursor:
+            found = cursor.set_range(block_suffix(0))
+            while found and cursor.key()[:4] <= block_suffix(number):
+                block = cursor.key()[4:]
+                for table in (self._headers, self._bodies, self._justifications):
+                    txn.delete(block, db=table)
+                found = cursor.delete() and cursor.key() != b""
+
+
+def changes_authorities(header: Header) -> bool:
+    """Whether the block signals a change of the GRANDPA authority set: its justification stays for ever."""
+    return any(
+        item.kind is DigestKind.CONSENSUS and item.engine == _GRANDPA_ENGINE and item.data[:1] in _CHANGE_TAGS
+        for item in header.digest
+    )

@@ -1,0 +1,208 @@
+"""How is the LMDB file opened, read and written, and what do its errors mean to a person?
+
+LMDB (lmdb.tech/doc) has one writer and any number of readers, in any number of processes; a reader sees the
+last commit from before it began, for as long as its transaction is open. Two of its rules shape this class:
+
+- The file cannot outgrow the map, so a writer that meets the limit aborts, doubles the map and does its work
+  again. A map may only be changed while this process has no transaction open: readers are counted.
+- A reader in another process meets the larger file as MapResizedError and takes the new size over.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import lmdb
+
+from cfnode.store.errors import StoreError
+
+if TYPE_CHECKING:
+    Transaction: TypeAlias = lmdb.Transaction[bytes]
+    Handle: TypeAlias = lmdb._Database
+
+SCHEMA = 1
+"""Goes up with each change of the tables' layout."""
+
+TABLES = (
+    *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "set-changes"),
+    *("storage", "storage-undo", "nodes", "nodes-undo", "undo-index"),
+    *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index"),
+)
+
+INITIAL_MAP = 64 << 20
+LARGEST_GROWTH = 1 << 30
+
+Result = TypeVar("Result")
+
+
+class Database:
+    """One LMDB environment with its tables. `read()` and `write()` are the only ways in."""
+
+    def __init__(
+        self, path: Path, *, readonly: bool = False, sync: bool = True, map_size: int = INITIAL_MAP
+    ) -> None:
+        self.path = path
+        self.readonly = readonly
+        self._writing = threading.Lock()
+        self._gate = threading.Condition()
+        self._reading: dict[int, int] = {}
+        with in_words(path):
+            self._environment = lmdb.open(
+                str(path), map_size=map_size, readonly=readonly, sync=sync, metasync=sync,
+                max_dbs=len(TABLES) + 1, max_spare_txns=2, create=not readonly,
+            )  # fmt: skip
+        try:
+            self._open_tables()
+        except BaseException:
+            self._environment.close()
+            raise
+
+    def _open_tables(self) -> None:
+        with in_words(self.path):
+            self._refuse_truncated()
+            create = not self.readonly
+            self.meta: Handle = self._environment.open_db(b"meta", create=create)
+            self._check_schema()
+            self._tables: dict[str, Handle] = {
+                name: self._environment.open_db(name.encode(), create=create) for name in TABLES
+            }
+
+    def _refuse_truncated(self) -> None:
+        pages = self._environment.info()["last_pgno"] + 1
+        size = (self.path / "data.mdb").stat().st_size
+        page_size = self._environment.stat()["psize"]
+        if size and size < pages * page_size and self._environment.info()["last_txnid"]:
+            raise StoreError(_DAMAGED.format(path=self.path, error=f"{size} bytes for {pages} pages"))
+
+    def _check_schema(self) -> None:
+        with self.read() as transaction:
+            found = transaction.get(b"schema", db=self.meta)
+        if found is None and not self.readonly:
+            self.write(lambda txn: txn.put(b"schema", b"%d" % SCHEMA, db=self.meta))
+        elif found != b"%d" % SCHEMA:
+            version = (found or b"none").decode(errors="replace")
+            age = "a newer" if version.isdigit() and int(version) > SCHEMA else "another"
+            raise StoreError(
+                f"the database in {self.path} was made by {age} version of cfnode (schema {version}, ours is "
+                f"{SCHEMA}): run that version, or delete the database with `cfnode purge-chain` (keys stay)"
+            )
+
+    def table(self, name: str) -> Handle:
+        return self._tables[name]
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """A snapshot of the last commit. It must end before the call that opened it does: while it is open
+        no page freed since can be used again, and the map cannot grow."""
+        transaction = self._enter()
+        try:
+            with in_words(self.path):
+                yield transaction
+        finally:
+            transaction.abort()
+            self._leave()
+
+    def _enter(self) -> Transaction:
+        me = threading.get_ident()
+        with self._gate:
+            if self.readonly and me in self._reading:
+                raise RuntimeError("a snapshot is open in this thread already: close it first")
+            with in_words(self.path):
+                transaction = self._begin()
+            self._reading[me] = self._reading.get(me, 0) + 1
+        return transaction
+
+    def _begin(self) -> Transaction:
+        try:
+            return self._environment.begin()
+        except lmdb.MapResizedError:
+            self._gate.wait_for(lambda: not self._reading)
+            self._environment.set_mapsize(0)
+            return self._environment.begin()
+
+    def _leave(self) -> None:
+        me = threading.get_ident()
+        with self._gate:
+            self._reading[me] -= 1
+            if not self._reading[me]:
+                del self._reading[me]
+                self._gate.notify_all()
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        """Does `work` in one transaction: all of it is committed or nothing. It may be done again from the
+        start (on a larger map), so it must change nothing outside the transaction."""
+        if threading.get_ident() in self._reading:
+            raise RuntimeError("a snapshot is open in this thread: close it before writing")
+        with self._writing, in_words(self.path):
+            while True:
+                try:
+                    with self._environment.begin(write=True) as transaction:
+                        return work(transaction)
+                except lmdb.MapFullError:
+                    self._grow()
+
+    def _grow(self) -> None:
+        with self._gate:
+            self._gate.wait_for(lambda: not self._reading)
+            size = self.map_size
+            self._environment.set_mapsize(size + min(size, LARGEST_GROWTH))
+
+    @property
+    def map_size(self) -> int:
+        return int(self._environment.info()["map_size"])
+
+    def forget_dead_readers(self) -> int:
+        """Frees the slots of processes that died while reading: until then the pages they saw stay in use."""
+        with in_words(self.path):
+            return int(self._environment.reader_check())
+
+    def close(self) -> None:
+        self._environment.close()
+
+
+_DAMAGED = "the database in {path} is damaged ({error}): delete it with `cfnode purge-chain` (keys stay)"
+_FULL = (
+    "no space left for the database in {path} ({error}): free some, then start again; nothing is half written"
+)
+_REFUSED = "the database in {path} cannot be written ({error}): make it writable for this user"
+_OTHER = "the database in {path} cannot be used: {error}"
+
+_BY_ERRNO = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _REFUSED),
+    errno.ENOENT: "there is no database in {path} ({error})",
+    errno.ENOMEM: "no more memory can be mapped for the database in {path} ({error}): raise `ulimit -v`",
+    errno.EIO: "the disk of the database in {path} fails to read or write ({error})",
+}
+_DAMAGES = (
+    lmdb.CorruptedError,
+    lmdb.InvalidError,
+    lmdb.PageNotFoundError,
+    lmdb.PanicError,
+    lmdb.VersionMismatchError,
+    lmdb.IncompatibleError,
+)
+
+
+@contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """LMDB's errors as StoreError; MapFullError and MapResizedError are dealt with before they come here."""
+    try:
+        yield
+    except lmdb.Error as error:
+        raise StoreError(_template(error).format(path=path, error=error)) from error
+
+
+def _template(error: Any) -> str:
+    if isinstance(error, _DAMAGES):
+        return _DAMAGED
+    if isinstance(error, lmdb.ReadonlyError):
+        return _REFUSED
+    if isinstance(error, lmdb.DiskError):
+        return _FULL
+    return _BY_ERRNO.get(getattr(error, "code", 0), _OTHER)

@@ -1,0 +1,34 @@
+"""Which rows make up the state that a store begins with?
+
+Specs list keys and values; the trie nodes are computed from them, child tries first, since the top trie holds
+the root of each as a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, Changes
+from cfnode.core.trie import update
+
+
+def initial_state(
+    top: Mapping[bytes, bytes], children: Mapping[bytes, Mapping[bytes, bytes]], version: int
+) -> Changes:
+    """The whole state as changes of an empty one; `children` by name, without `:child_storage:default:`."""
+    storage: dict[bytes, dict[bytes, bytes | None]] = {TOP: dict(top)}
+    nodes: dict[bytes, dict[bytes, bytes | None]] = {}
+    for name, pairs in children.items():
+        if not pairs:
+            continue
+        storage[name] = dict(pairs)
+        child = update(_nothing, storage[name], version)
+        nodes[name] = child.nodes
+        storage[TOP][CHILD_STORAGE_PREFIX + name] = child.root
+    whole = update(_nothing, storage[TOP], version)
+    nodes[TOP] = whole.nodes
+    return Changes(storage=storage, nodes=nodes, root=whole.root)
+
+
+def _nothing(_path: bytes) -> None:
+    return None

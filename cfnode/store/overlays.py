@@ -1,0 +1,120 @@
+"""Where is the state of blocks that are not final yet, and how much memory may it take?
+
+An *overlay* is one block with what it changed. The overlays of all unfinalized blocks form a tree; a state is
+the overlays from a block down to the first one that the database holds, laid over the database. The tree is
+bounded: beyond `MOST_BLOCKS` or `MOST_BYTES` the oldest ones move to the shelf in the database.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from cfnode.core.state import Changes
+
+MOST_BLOCKS = 64
+MOST_BYTES = 64 << 20
+ENTRY_COST = 200
+"""Bytes that CPython takes for an entry besides its key and value (two bytes objects, a place in a dict)."""
+
+
+class Untouched(Enum):
+    """The answer of a layer that says nothing about a key."""
+
+    UNTOUCHED = 0
+
+
+UNTOUCHED: Final = Untouched.UNTOUCHED
+LayerValue: TypeAlias = "bytes | Literal[Untouched.UNTOUCHED] | None"
+
+
+class Overlay(msgspec.Struct, frozen=True):
+    """One block and its changes; it travels to the executor process as it is."""
+
+    hash: bytes
+    parent: bytes
+    number: int
+    changes: Changes
+
+
+class OverlayTable:
+    """The layer that one block's changes are in one table; its keys are sorted when first walked."""
+
+    __slots__ = ("_changes", "_sorted")
+
+    def __init__(self, changes: Mapping[bytes, Mapping[bytes, bytes | None]]) -> None:
+        self._changes = changes
+        self._sorted: dict[bytes, list[bytes]] = {}
+
+    def get(self, child: bytes, key: bytes) -> LayerValue:
+        table = self._changes.get(child)
+        return UNTOUCHED if table is None else table.get(key, UNTOUCHED)
+
+    def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        """The next key that the block touched, deleted ones too."""
+        if child not in self._changes:
+            return None
+        keys = self._sorted.get(child)
+        if keys is None:
+            keys = self._sorted[child] = sorted(self._changes[child])
+        place = bisect_right(keys, key)
+        return keys[place] if place < len(keys) else None
+
+
+class OverlayEntry:
+    """An overlay in the tree, ready to be read."""
+
+    __slots__ = ("hash", "nodes", "number", "overlay", "parent", "size", "storage")
+
+    def __init__(self, overlay: Overlay) -> None:
+        self.overlay = overlay
+        self.hash, self.parent, self.number = overlay.hash, overlay.parent, overlay.number
+        self.storage = OverlayTable(overlay.changes.storage)
+        self.nodes = OverlayTable(overlay.changes.nodes)
+        tables = (*overlay.changes.storage.values(), *overlay.changes.nodes.values())
+        self.size = overlay.changes.size() + ENTRY_COST * sum(map(len, tables))
+
+
+class OverlayTree:
+    """An immutable set of overlays: whoever has taken one can read on while the next one is made."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Iterable[OverlayEntry] = ()) -> None:
+        self._entries = {entry.hash: entry for entry in entries}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, block: bytes) -> OverlayEntry | None:
+        return self._entries.get(block)
+
+    def oldest_first(self) -> list[OverlayEntry]:
+        return sorted(self._entries.values(), key=lambda entry: entry.number)
+
+    @property
+    def size(self) -> int:
+        return sum(entry.size for entry in self._entries.values())
+
+    def adding(self, entry: OverlayEntry) -> OverlayTree:
+        return OverlayTree([*self._entries.values(), entry])
+
+    def without(self, blocks: Iterable[bytes]) -> OverlayTree:
+        gone = frozenset(blocks)
+        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in gone)
+
+    def excess(self, most_blocks: int, most_bytes: int) -> list[OverlayEntry]:
+        """The oldest overlays that have to go for the rest to keep the bounds. A parent is older than its
+        children, so what stays is never below what goes."""
+        blocks, size = len(self._entries), self.size
+        going = []
+        for entry in self.oldest_first():
+            if blocks <= most_blocks and size <= most_bytes:
+                break
+            going.append(entry)
+            blocks, size = blocks - 1, size - entry.size
+        return going

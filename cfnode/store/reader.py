@@ -1,0 +1,75 @@
+"""How does the executor process read states, when the process beside it writes?
+
+It opens the same database read only and has a copy of the overlays. Every call reads in a snapshot of its
+own; an overlay is dropped once a snapshot has shown that the database holds its state, or that its branch
+has lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cfnode.store.blocks import Facts
+from cfnode.store.database import Database
+from cfnode.store.overlays import Overlay, OverlayEntry, OverlayTree
+from cfnode.store.state import StateView, Tables
+
+if TYPE_CHECKING:
+    from cfnode.store.database import Transaction
+
+
+class StoreReader:
+    """The chain on disk, in a process that only reads it; one thread, one state at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._tables = Tables(database)
+        self._tree = OverlayTree()
+        self._generation = -1
+
+    @classmethod
+    def open(cls, path: Path) -> StoreReader:
+        """Opens a database that the writer has created. Raises StoreError."""
+        return cls(Database(path, readonly=True))
+
+    def close(self) -> None:
+        self.database.close()
+
+    def add_overlay(self, overlay: Overlay) -> None:
+        self._tree = self._tree.adding(OverlayEntry(overlay))
+        self._generation = -1
+
+    @property
+    def overlays(self) -> list[Overlay]:
+        """The overlays still held, parents first."""
+        return [entry.overlay for entry in self._tree.oldest_first()]
+
+    @contextmanager
+    def state(self, block: bytes) -> Iterator[StateView]:
+        """The state at a block: as `Store.state`."""
+        with self.database.read() as txn:
+            view = self._tables.view(txn, block, self._tree)
+            self._drop_needless(txn)
+            yield view
+
+    def _drop_needless(self, txn: Transaction) -> None:
+        facts = self._tables.blocks.facts(txn)
+        if facts is None or facts.generation == self._generation:
+            return
+        self._generation = facts.generation
+        needed: set[bytes] = set()
+        for entry in self._tree.oldest_first():
+            if self._is_needed(txn, facts, entry, needed):
+                needed.add(entry.hash)
+        self._tree = OverlayTree(entry for entry in self._tree.oldest_first() if entry.hash in needed)
+
+    def _is_needed(self, txn: Transaction, facts: Facts, entry: OverlayEntry, needed: set[bytes]) -> bool:
+        """Whether the block is still unfinalized, not on the shelf, and grows from what is either."""
+        shelf = self._tables.shelf
+        if entry.number <= facts.finalized.number or shelf.place(txn, entry.hash) is not None:
+            return False
+        grows_from = entry.parent in needed or entry.parent == facts.finalized.hash
+        return grows_from or shelf.place(txn, entry.parent) is not None

@@ -1,0 +1,124 @@
+"""How does a storage key of any length become an LMDB key, so that order and neighbourhood hold?
+
+A *row key* is the child trie's name and the key, each written so that it keeps its order and says where it
+ends: 00 becomes 00 ff, and 00 00 is the end. So no row key is a prefix of another, and a suffix (a block
+number) can follow without ever landing among a neighbour's rows.
+
+LMDB takes keys of 511 bytes. A row key of `ROW_LIMIT` bytes or more is cut there: its first bytes stay in
+place, and the rest goes, sorted, into the value of that row, which is then a *bucket* of all row keys with
+these first bytes. A cut row key still is no prefix of another, so order holds across both kinds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+
+ROW_LIMIT = 500
+"""Row keys of this length are buckets; longer ones do not exist. 4 bytes before and 4 after it fit in 511."""
+
+Bucket: TypeAlias = list[tuple[bytes, bytes | None]]
+"""The rests of long row keys, sorted, with their values; None (a deletion) only where changes are kept."""
+
+RowChange: TypeAlias = "bytes | dict[bytes, bytes | None] | None"
+"""A row's new value, None for a deletion, or for a bucket the same for each rest."""
+
+_END = b"\0\0"
+_bucket = msgspec.msgpack.Decoder(Bucket)
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def delimited(text: bytes) -> bytes:
+    """Order-preserving and self-delimiting: 00 → 00 ff, and 00 00 at the end."""
+    return text.replace(b"\0", b"\0\xff") + _END
+
+
+def key_of(row: bytes, child_row: bytes) -> bytes | None:
+    """The key of a whole (uncut) row key, or None if it belongs to another child than `delimited(child)`."""
+    if not row.startswith(child_row):
+        return None
+    return row[len(child_row) : -len(_END)].replace(b"\0\xff", b"\0")
+
+
+def row_changes(changes: Mapping[bytes, Mapping[bytes, bytes | None]]) -> dict[bytes, RowChange]:
+    """A block's changes (by child, then by key) as changes of rows, sorted by row key."""
+    rows: dict[bytes, RowChange] = {}
+    for child, table in changes.items():
+        child_row = delimited(child)
+        for key, value in table.items():
+            row = child_row + delimited(key)
+            if len(row) < ROW_LIMIT:
+                rows[row] = value
+            else:
+                bucket = rows.setdefault(row[:ROW_LIMIT], {})
+                assert isinstance(bucket, dict)
+                bucket[row[ROW_LIMIT:]] = value
+    return dict(sorted(rows.items()))
+
+
+def encode_bucket(entries: Mapping[bytes, bytes | None]) -> bytes:
+    return _encode(sorted(entries.items()))
+
+
+def decode_bucket(data: bytes | None) -> Bucket:
+    return _bucket.decode(data) if data is not None else []
+
+
+def merged(old: bytes | None, change: RowChange) -> bytes | None:
+    """The value of a row after a change; an emptied bucket is a deleted row."""
+    if not isinstance(change, dict):
+        return change
+    entries = dict(decode_bucket(old)) | change
+    kept = {rest: value for rest, value in entries.items() if value is not None}
+    return encode_bucket(kept) if kept else None
+
+
+def tagged(value: bytes | None) -> bytes:
+    """A value that may be absent, for rows that have to say so."""
+    return b"\0" if value is None else b"\1" + value
+
+
+def untagged(data: bytes) -> bytes | None:
+    return data[1:] if data[0] else None
+
+
+class RowWalk(ABC):
+    """From key to next key over rows and buckets, wherever the rows come from."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def data(self, row: bytes) -> bytes | None:
+        """What stands in a row; None where there is nothing."""
+
+    @abstractmethod
+    def following(self, row: bytes) -> bytes | None:
+        """The next row key after this one; it may turn out to hold nothing."""
+
+    def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        """The first key after `key` of which there is something."""
+        child_row = delimited(child)
+        row = self._next_row(child_row + delimited(key))
+        return None if row is None else key_of(row, child_row)
+
+    def bucket(self, row: bytes) -> Bucket:
+        return decode_bucket(self.data(row))
+
+    def _next_row(self, whole: bytes) -> bytes | None:
+        """The first whole row key after `whole`."""
+        row = whole[:ROW_LIMIT]
+        if len(whole) >= ROW_LIMIT:
+            bucket = self.bucket(row)
+            place = bisect_right(bucket, whole[ROW_LIMIT:], key=lambda entry: entry[0])
+            if place < len(bucket):
+                return row + bucket[place][0]
+        while (following := self.following(row)) is not None:
+            row = following
+            data = self.data(row)
+            if data is not None:
+                return row if len(row) < ROW_LIMIT else row + decode_bucket(data)[0][0]
+        return None

@@ -1,0 +1,166 @@
+"""Where do states go that are too many for memory and not yet final?
+
+When finality stalls, the oldest overlays are written to the *shelf*: tables of their own, so that the
+finalized ones never have to be turned back, whichever fork wins in the end. A shelved block belongs to a
+*branch*, a line of blocks without a fork; a row is written under
+
+    branch (4 bytes) ‖ row key ‖ complement of the block number (4 bytes)
+
+so the newest version at or before a block is found by one seek, however long the branch is. A read costs one
+seek for each branch between a block and the finalized one: the number of forks on the way, not of blocks.
+Finality takes blocks off the shelf into the finalized tables, or drops them with their branch.
+
+In a bucket row (keys too long for LMDB) stands what the branch has changed so far, not the block alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry
+from cfnode.store.rows import (
+    ROW_LIMIT,
+    RowChange,
+    RowWalk,
+    decode_bucket,
+    delimited,
+    encode_bucket,
+    row_changes,
+    tagged,
+    untagged,
+)
+from cfnode.store.versioned import RowIndex
+
+if TYPE_CHECKING:
+    from cfnode.store.database import Database, Handle, Transaction
+
+_LAST = 0xFFFFFFFF
+_PLACE = struct.Struct(">III32s")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a block stands on the shelf: its branch, which begins at block `first` on top of `origin`."""
+
+    branch: int
+    number: int
+    first: int
+    origin: bytes
+
+
+class ShelfTable:
+    """The shelf's rows of one table."""
+
+    def __init__(self, number: int, handle: Handle, index: RowIndex) -> None:
+        self._number = bytes([number])
+        self.handle = handle
+        self._index = index
+
+    def put(self, txn: Transaction, place: Place, rows: Mapping[bytes, RowChange]) -> None:
+        before = SegmentView(self, txn, place.branch, place.number - 1)
+        for row, change in rows.items():
+            if isinstance(change, dict):
+                value = encode_bucket(dict(before.bucket(row)) | change)
+            else:
+                value = tagged(change)
+            txn.put(_row(place, row), value, db=self.handle)
+        self._index.put(txn, self._name(place), list(rows))
+
+    def take(self, txn: Transaction, place: Place) -> dict[bytes, RowChange]:
+        """The block's changes, which are then gone."""
+        rows: dict[bytes, RowChange] = {}
+        for row in self._index.take(txn, self._name(place)):
+            data = txn.pop(_row(place, row), db=self.handle)
+            assert data is not None
+            rows[row] = dict(decode_bucket(data)) if len(row) == ROW_LIMIT else untagged(data)
+        return rows
+
+    def _name(self, place: Place) -> bytes:
+        return struct.pack(">II", place.branch, place.number) + self._number
+
+
+def _row(place: Place, row: bytes) -> bytes:
+    return place.branch.to_bytes(4, "big") + row + (_LAST - place.number).to_bytes(4, "big")
+
+
+class Shelf:
+    """All shelved blocks."""
+
+    def __init__(self, database: Database) -> None:
+        self._blocks = database.table("shelf-blocks")
+        self._tips = database.table("shelf-tips")
+        self._meta = database.meta
+        index = RowIndex(database.table("shelf-index"))
+        self.storage = ShelfTable(0, database.table("shelf-storage"), index)
+        self.nodes = ShelfTable(1, database.table("shelf-nodes"), index)
+
+    def place(self, txn: Transaction, block: bytes) -> Place | None:
+        data = txn.get(block, db=self._blocks)
+        return None if data is None else Place(*_PLACE.unpack(data))
+
+    def put(self, txn: Transaction, entry: OverlayEntry) -> None:
+        """Shelves a block whose parent is finalized or on the shelf."""
+        place = self._new_place(txn, entry)
+        data = _PLACE.pack(place.branch, place.number, place.first, place.origin)
+        txn.put(entry.hash, data, db=self._blocks)
+        txn.put(place.branch.to_bytes(4, "big"), entry.hash, db=self._tips)
+        changes = entry.overlay.changes
+        self.storage.put(txn, place, row_changes(changes.storage))
+        self.nodes.put(txn, place, row_changes(changes.nodes))
+
+    def _new_place(self, txn: Transaction, entry: OverlayEntry) -> Place:
+        parent = self.place(txn, entry.parent)
+        if parent is not None:
+            tip = txn.get(parent.branch.to_bytes(4, "big"), db=self._tips)
+            if tip == entry.parent:
+                return Place(parent.branch, entry.number, parent.first, parent.origin)
+        branch = int(txn.get(b"next-branch", db=self._meta) or b"0")
+        txn.put(b"next-branch", b"%d" % ((branch + 1) & _LAST), db=self._meta)
+        return Place(branch, entry.number, entry.number, entry.parent)
+
+    def take(
+        self, txn: Transaction, block: bytes
+    ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]] | None:
+        """The block's changes of storage and nodes, which are then gone; None if it is not on the shelf."""
+        place = self.place(txn, block)
+        if place is None:
+            return None
+        txn.delete(block, db=self._blocks)
+        branch = place.branch.to_bytes(4, "big")
+        if txn.get(branch, db=self._tips) == block:
+            txn.delete(branch, db=self._tips)
+        return self.storage.take(txn, place), self.nodes.take(txn, place)
+
+
+class SegmentView(RowWalk):
+    """The layer of one branch up to block `number`, in one snapshot; its next key may be a deleted one."""
+
+    __slots__ = ("_at", "_branch", "_cursor")
+
+    def __init__(self, table: ShelfTable, txn: Transaction, branch: int, number: int) -> None:
+        self._branch = branch.to_bytes(4, "big")
+        self._at = (_LAST - number).to_bytes(4, "big")
+        self._cursor = txn.cursor(table.handle)
+
+    def get(self, child: bytes, key: bytes) -> LayerValue:
+        row = delimited(child) + delimited(key)
+        if len(row) < ROW_LIMIT:
+            data = self.data(row)
+            return UNTOUCHED if data is None else untagged(data)
+        wanted = row[ROW_LIMIT:]
+        return next((value for rest, value in self.bucket(row[:ROW_LIMIT]) if rest == wanted), UNTOUCHED)
+
+    def data(self, row: bytes) -> bytes | None:
+        wanted = self._branch + row
+        if not self._cursor.set_range(wanted + self._at) or self._cursor.key()[:-4] != wanted:
+            return None
+        return self._cursor.value()
+
+    def following(self, row: bytes) -> bytes | None:
+        if not self._cursor.set_range(self._branch + row + b"\xff" * 5):
+            return None
+        found = self._cursor.key()
+        return found[4:-4] if found.startswith(self._branch) else None

@@ -1,0 +1,178 @@
+"""What is the state at a block, in one snapshot?
+
+From the block down: overlays in memory, then branches on the shelf, then the finalized tables, which answer
+for the finalized block and for the window before it. All that is read comes from one read transaction; the
+overlays laid over it are those above what *this snapshot* holds, so it does not matter what the writer does
+meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from cfnode.core.state import TOP
+from cfnode.store.blocks import BlockRef, Blocks, Facts
+from cfnode.store.errors import StateDiscarded, UnknownBlock
+from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry, OverlayTree
+from cfnode.store.shelf import Place, SegmentView, Shelf, ShelfTable
+from cfnode.store.versioned import RowIndex, TableView, VersionedTable
+
+if TYPE_CHECKING:
+    from cfnode.store.database import Database, Transaction
+
+
+class Layer(Protocol):
+    """What some blocks changed in one table."""
+
+    def get(self, child: bytes, key: bytes) -> LayerValue: ...
+
+    def next_key(self, child: bytes, key: bytes) -> bytes | None: ...
+
+
+class Layered:
+    """One table at a block: layers, the newest first, over the finalized table."""
+
+    __slots__ = ("_base", "_layers")
+
+    def __init__(self, layers: Sequence[Layer], base: TableView) -> None:
+        self._layers = layers
+        self._base = base
+
+    def get(self, child: bytes, key: bytes) -> bytes | None:
+        for layer in self._layers:
+            value = layer.get(child, key)
+            if value is not UNTOUCHED:
+                return value
+        return self._base.get(child, key)
+
+    def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        if not self._layers:
+            return self._base.next_key(child, key)
+        while True:
+            found = [layer.next_key(child, key) for layer in (*self._layers, self._base)]
+            candidates = [candidate for candidate in found if candidate is not None]
+            if not candidates:
+                return None
+            key = min(candidates)
+            if self.get(child, key) is not None:
+                return key
+
+
+class StateView:
+    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot it was made in."""
+
+    __slots__ = ("_nodes", "_storage", "number", "root")
+
+    def __init__(self, number: int, root: bytes, storage: Layered, nodes: Layered) -> None:
+        self.number = number
+        self.root = root
+        self._storage = storage
+        self._nodes = nodes
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        return self._storage.get(child, key)
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        return self._storage.next_key(child, key)
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        return self._nodes.get(child, path)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What lies between a block and the tables: overlays and branches, the newest first; `at` is the block of
+    the tables below them, None for the finalized one."""
+
+    overlays: list[OverlayEntry]
+    places: list[Place]
+    at: int | None
+
+
+class Tables:
+    """All tables that a state is read from, of a writer or a reader."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.blocks = Blocks(database)
+        self.shelf = Shelf(database)
+        index = RowIndex(database.table("undo-index"))
+        self.storage = VersionedTable(0, database.table("storage"), database.table("storage-undo"), index)
+        self.nodes = VersionedTable(1, database.table("nodes"), database.table("nodes-undo"), index)
+
+    @contextmanager
+    def state(self, block: bytes, overlays: OverlayTree) -> Iterator[StateView]:
+        """The state at a block; raises UnknownBlock or StateDiscarded."""
+        with self.database.read() as txn:
+            yield self.view(txn, block, overlays)
+
+    def view(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> StateView:
+        way = self.way(txn, block, overlays)
+        known = self.blocks.number_and_root(txn, block)
+        if known is None:
+            raise UnknownBlock(block)
+        entries, places = way.overlays, way.places
+
+        def layered(tables: list[Layer], shelf: ShelfTable, table: VersionedTable) -> Layered:
+            segments = [SegmentView(shelf, txn, place.branch, place.number) for place in places]
+            return Layered([*tables, *segments], TableView(table, txn, way.at))
+
+        return StateView(
+            *known,
+            layered([entry.storage for entry in entries], self.shelf.storage, self.storage),
+            layered([entry.nodes for entry in entries], self.shelf.nodes, self.nodes),
+        )
+
+    def way(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> Way:
+        facts = self.blocks.facts(txn)
+        if facts is None:
+            raise UnknownBlock(block)
+        laid = list(_overlays_above(facts, block, overlays))
+        below = laid[-1].parent if laid else block
+        if below == facts.finalized.hash:
+            if facts.oldest_state > facts.finalized.number:
+                raise StateDiscarded(block)
+            return Way(laid, [], None)
+        places = list(self._places(txn, facts, below))
+        if places:
+            return Way(laid, places, None)
+        if laid:
+            raise StateDiscarded(block)
+        return Way([], [], self._past(txn, facts, block))
+
+    def _places(self, txn: Transaction, facts: Facts, block: bytes) -> Iterator[Place]:
+        while (place := self.shelf.place(txn, block)) is not None:
+            yield place
+            if place.first <= facts.finalized.number + 1:
+                return
+            block = place.origin
+
+    def _past(self, txn: Transaction, facts: Facts, block: bytes) -> int:
+        """The number of a finalized block within the window."""
+        number = self.blocks.number(txn, block)
+        if number is None:
+            raise UnknownBlock(block)
+        if self.blocks.hash_at(txn, number) == block and number >= facts.oldest_state:
+            return number
+        if self.blocks.is_unfinalized(txn, BlockRef(number, block)):
+            raise UnknownBlock(block)  # known by its header, but not executed (again) yet
+        raise StateDiscarded(block)
+
+    def holds(self, txn: Transaction, block: bytes) -> bool:
+        """Whether the snapshot itself has the state of a block: it is the finalized one or on the shelf."""
+        facts = self.blocks.facts(txn)
+        return facts is not None and (
+            facts.finalized.hash == block or self.shelf.place(txn, block) is not None
+        )
+
+
+def _overlays_above(facts: Facts, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
+    while block != facts.finalized.hash:
+        entry = overlays.get(block)
+        if entry is None or entry.number <= facts.finalized.number:
+            return
+        yield entry
+        block = entry.parent

@@ -1,0 +1,359 @@
+"""How does a chain get into the database, and what stays of it?
+
+The store is the only writer. A block comes in unfinalized: header and body are written, its state is kept as
+an overlay (or, when there are too many, on the shelf). Finality folds a run of blocks into the tables, drops
+the branches that have lost, and forgets what has left the windows, all in one transaction: a process killed
+at any moment leaves the state before or after the run.
+
+Its methods block (they write to disk) and may be called from worker threads; one writes at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cfnode.core.header import Header
+from cfnode.core.state import Changes
+from cfnode.store.blocks import BlockRef, Facts, Justification
+from cfnode.store.database import INITIAL_MAP, Database
+from cfnode.store.errors import StateDiscarded, StoreError, UnknownBlock
+from cfnode.store.genesis import initial_state
+from cfnode.store.overlays import MOST_BLOCKS, MOST_BYTES, Overlay, OverlayEntry, OverlayTree
+from cfnode.store.rows import RowChange, row_changes
+from cfnode.store.state import StateView, Tables
+
+if TYPE_CHECKING:
+    from cfnode.store.database import Transaction
+
+PRUNE_AT_ONCE = 1_024
+"""Blocks whose past is deleted in one transaction, when a store that kept more is opened with a window."""
+
+NO_BLOCK = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """How many finalized blocks before the finalized one keep their bodies and states; None keeps all."""
+
+    blocks: int | None = 128
+    state: int | None = 128
+
+
+ARCHIVE = Pruning(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Finalized:
+    """What a finality step did: blocks that became final, oldest first, and blocks that can be so no more."""
+
+    hashes: tuple[bytes, ...]
+    dropped: tuple[bytes, ...]
+
+
+class Store:
+    """The chain on disk, in the process that writes it."""
+
+    def __init__(
+        self, database: Database, pruning: Pruning, *,
+        most_blocks: int = MOST_BLOCKS, most_bytes: int = MOST_BYTES,
+    ) -> None:  # fmt: skip
+        self.database = database
+        self.pruning = pruning
+        self._most_blocks = most_blocks
+        self._most_bytes = most_bytes
+        self._tables = Tables(database)
+        self._blocks = self._tables.blocks
+        self._tree = OverlayTree()
+        self._changing = threading.Lock()
+
+    @classmethod
+    def open(
+        cls, path: Path, *, pruning: Pruning = Pruning(), sync: bool = True, map_size: int = INITIAL_MAP,
+    ) -> Store:  # fmt: skip
+        """Opens or creates the database in a directory. Without `sync` a power cut may lose it (a killed
+        process does not). Raises StoreError."""
+        return cls(Database(path, sync=sync, map_size=map_size), pruning)
+
+    def close(self) -> None:
+        self.database.close()
+
+    # What is known
+
+    @property
+    def genesis_hash(self) -> bytes | None:
+        """The block the store began with; None before `initialise`."""
+        with self.database.read() as txn:
+            return self._blocks.genesis_hash(txn)
+
+    @property
+    def facts(self) -> Facts:
+        with self.database.read() as txn:
+            return self._facts(txn)
+
+    @property
+    def finalized(self) -> BlockRef:
+        return self.facts.finalized
+
+    def header(self, block: bytes) -> Header | None:
+        with self.database.read() as txn:
+            return self._blocks.header(txn, block)
+
+    def body(self, block: bytes) -> list[bytes] | None:
+        """The extrinsics, each with its length prefix; None if it is unknown or pruned."""
+        with self.database.read() as txn:
+            return self._blocks.body(txn, block)
+
+    def justifications(self, block: bytes) -> list[Justification]:
+        with self.database.read() as txn:
+            return self._blocks.justifications(txn, block)
+
+    def hash_at(self, number: int) -> bytes | None:
+        """The hash at a number of the finalized chain."""
+        with self.database.read() as txn:
+            return self._blocks.hash_at(txn, number)
+
+    def set_changes(self, after: int, most: int) -> list[BlockRef]:
+        """The first finalized blocks after `after` that change the authority set; they are justified."""
+        with self.database.read() as txn:
+            changes = self._blocks.set_changes(txn, after)
+            return [block for block, _ in zip(changes, range(most), strict=False)]
+
+    def unfinalized(self) -> list[tuple[Header, list[bytes]]]:
+        """The unfinalized blocks, parents first. After a restart those without `has_state` have to be
+        executed and added again."""
+        with self.database.read() as txn:
+            return [
+                (header, self._blocks.body(txn, block.hash) or [])
+                for block, _ in self._blocks.unfinalized(txn)
+                if (header := self._blocks.header(txn, block.hash)) is not None
+            ]
+
+    # States
+
+    def state(self, block: bytes) -> AbstractContextManager[StateView]:
+        """The state at a block, as a context manager that must not be held across an await or a write.
+
+        Raises UnknownBlock for a block never seen (or not executed), StateDiscarded for one whose state has
+        been pruned or whose branch has lost.
+        """
+        return self._tables.state(block, self._tree)
+
+    def has_state(self, block: bytes) -> bool:
+        tree = self._tree  # before the snapshot: what leaves the tree is in the next snapshot
+        try:
+            with self.database.read() as txn:
+                self._tables.way(txn, block, tree)
+        except LookupError:
+            return False
+        return True
+
+    def overlays(self) -> list[Overlay]:
+        """All overlays, parents first: what a new executor has to be given."""
+        return [entry.overlay for entry in self._tree.oldest_first()]
+
+    # Writing
+
+    def initialise(
+        self, header: Header, top: Mapping[bytes, bytes] | None,
+        children: Mapping[bytes, Mapping[bytes, bytes]] | None = None, *, version: int = 1,
+    ) -> None:  # fmt: skip
+        """Begins the chain with a final block and its state (None: the state is not known), trie nodes by
+        `version`. Raises StoreError if there is a chain already or the state has another root."""
+        changes = None if top is None else initial_state(top, children or {}, version)
+        if changes is not None and changes.root != header.state_root:
+            raise StoreError(
+                f"the state of block {header.number} has the root 0x{changes.root.hex()}, its header says 0x"
+                f"{header.state_root.hex()}: the chain spec is damaged, or its state version is not {version}"
+            )
+        with self._changing:
+            self.database.write(lambda txn: self._initialise(txn, header, changes))
+
+    def _initialise(self, txn: Transaction, header: Header, changes: Changes | None) -> None:
+        if self._blocks.facts(txn) is not None:
+            raise StoreError(f"the database in {self.database.path} holds a chain already")
+        oldest_state = header.number
+        if changes is None:
+            oldest_state += 1
+        else:
+            self._tables.storage.fill(txn, row_changes(changes.storage))
+            self._tables.nodes.fill(txn, row_changes(changes.nodes))
+        self._blocks.put_genesis(txn, header)
+        ref = BlockRef(header.number, header.hash)
+        self._blocks.put_facts(txn, Facts(ref, oldest_state, header.number, 0, NO_BLOCK))
+
+    def add_block(
+        self, header: Header, body: Sequence[bytes], changes: Changes,
+        justifications: Sequence[Justification] = (),
+    ) -> Overlay:  # fmt: skip
+        """A new unfinalized block and what it changed. Adding a known one again changes nothing.
+
+        Raises UnknownBlock(parent) if the state below is not here, ValueError if number or root is wrong.
+        """
+        if changes.root != header.state_root:
+            raise ValueError(f"block {header.number} leads to another state root than its header says")
+        block = header.hash
+        entry = OverlayEntry(Overlay(block, header.parent_hash, header.number, changes))
+        with self._changing:
+            if not self.has_state(block):
+                self._add(header, body, entry, justifications)
+        return entry.overlay
+
+    def _add(
+        self, header: Header, body: Sequence[bytes], entry: OverlayEntry,
+        justifications: Sequence[Justification],
+    ) -> None:  # fmt: skip
+        tree = self._tree.adding(entry)
+        shelved = tree.excess(self._most_blocks, self._most_bytes)
+
+        def work(txn: Transaction) -> None:
+            self._require_parent(txn, header)
+            self._blocks.put_block(txn, header, body)
+            self._blocks.put_justifications(txn, entry.hash, justifications)
+            self._shelve(txn, shelved)
+
+        self.database.write(work)
+        self._tree = tree.without(old.hash for old in shelved)
+
+    def _require_parent(self, txn: Transaction, header: Header) -> None:
+        parent = header.parent_hash
+        if self._tree.get(parent) is None and not self._tables.holds(txn, parent):
+            raise UnknownBlock(parent)
+        if self._blocks.number(txn, parent) != header.number - 1:
+            raise ValueError(f"block {header.number} does not follow its parent 0x{parent.hex()} by number")
+
+    def _shelve(self, txn: Transaction, entries: Sequence[OverlayEntry]) -> None:
+        for entry in entries:
+            self._tables.shelf.put(txn, entry)
+        if entries:
+            facts = self._facts(txn)
+            self._blocks.put_facts(txn, replace(facts, generation=facts.generation + 1))
+
+    def finalize(self, block: bytes, justification: Justification | None = None) -> Finalized:
+        """Makes a block and all below it final, in one transaction.
+
+        Raises UnknownBlock if a block on the way is not known or not executed, StateDiscarded if the block
+        is on a branch that has lost. Doing it again only adds the justification.
+        """
+        with self._changing:
+            done = self.database.write(lambda txn: self._finalize(txn, block, justification))
+            self._tree = self._tree.without((*done.hashes, *done.dropped))
+        return done
+
+    def _finalize(self, txn: Transaction, block: bytes, justification: Justification | None) -> Finalized:
+        facts = self._facts(txn)
+        run = self._run_to(txn, block, facts)
+        if justification is not None:
+            self._blocks.put_justifications(txn, block, [justification])
+        target = run[-1] if run else facts.finalized
+        after = replace(
+            facts,
+            finalized=target,
+            oldest_state=_advanced(facts.oldest_state, facts, target, self.pruning.state),
+            oldest_body=_advanced(facts.oldest_body, facts, target, self.pruning.blocks),
+            generation=facts.generation + 1,
+            newest_justified=self._newest_justified(txn, facts, [*run, facts.finalized]),
+        )
+        for ref in run:
+            self._fold(txn, ref, keep_undo=ref.number > after.oldest_state)
+        dropped = self._drop(txn, facts, run)
+        self._prune(txn, facts, after)
+        self._blocks.put_facts(txn, after)
+        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped))
+
+    def _run_to(self, txn: Transaction, block: bytes, facts: Facts) -> list[BlockRef]:
+        """The blocks from the finalized one (exclusive) to `block`, oldest first; none if it is final."""
+        run = []
+        number = self._blocks.number(txn, block)
+        if number is None:
+            raise UnknownBlock(block)
+        if self._blocks.hash_at(txn, number) == block:
+            return []
+        current = block
+        while current != facts.finalized.hash:
+            if number <= facts.finalized.number:
+                raise StateDiscarded(block)
+            run.append(BlockRef(number, current))
+            parent = self._blocks.parent(txn, current)
+            assert parent is not None
+            current, number = parent, number - 1
+        return run[::-1]
+
+    def _newest_justified(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> bytes:
+        justified = [ref for ref in run if self._blocks.justifications(txn, ref.hash)]
+        return max(justified, key=lambda ref: ref.number).hash if justified else facts.newest_justified
+
+    def _fold(self, txn: Transaction, block: BlockRef, *, keep_undo: bool) -> None:
+        storage, nodes = self._changes_of(txn, block.hash)
+        self._tables.storage.apply(txn, block.number, storage, keep_undo=keep_undo)
+        self._tables.nodes.apply(txn, block.number, nodes, keep_undo=keep_undo)
+        self._blocks.make_final(txn, block)
+
+    def _changes_of(
+        self, txn: Transaction, block: bytes
+    ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]]:
+        entry = self._tree.get(block)
+        if entry is not None:
+            return row_changes(entry.overlay.changes.storage), row_changes(entry.overlay.changes.nodes)
+        shelved = self._tables.shelf.take(txn, block)
+        if shelved is None:
+            raise UnknownBlock(block)
+        return shelved
+
+    def _drop(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> list[BlockRef]:
+        """Makes stale what does not descend from the end of the run.
+
+        Whatever loses has a losing ancestor beside the run; where there is none, nothing above is looked at.
+        """
+        dropped: list[BlockRef] = []
+        if not run:
+            return dropped
+        lost = {facts.finalized.hash, *(ref.hash for ref in run[:-1])}
+        for block, parent in self._blocks.unfinalized(txn):
+            if block.number > run[-1].number and not dropped:
+                break
+            if parent in lost:
+                lost.add(block.hash)
+                dropped.append(block)
+        for block in dropped:
+            self._blocks.make_stale(txn, block)
+            self._tables.shelf.take(txn, block.hash)
+        return dropped
+
+    def _prune(self, txn: Transaction, before: Facts, after: Facts) -> None:
+        for number in range(before.oldest_state + 1, min(after.oldest_state, before.finalized.number) + 1):
+            self._tables.storage.prune(txn, number)
+            self._tables.nodes.prune(txn, number)
+        for number in range(before.oldest_body, after.oldest_body):
+            self._blocks.prune(txn, number, after.newest_justified)
+        self._forget_older_justification(txn, before, after)
+
+    def _forget_older_justification(self, txn: Transaction, before: Facts, after: Facts) -> None:
+        if before.newest_justified in (after.newest_justified, NO_BLOCK):
+            return
+        number = self._blocks.number(txn, before.newest_justified)
+        if number is not None and number < after.oldest_body:
+            self._blocks.prune_justification(txn, BlockRef(number, before.newest_justified))
+
+    def _facts(self, txn: Transaction) -> Facts:
+        facts = self._blocks.facts(txn)
+        if facts is None:
+            raise StoreError(f"the database in {self.database.path} holds no chain yet")
+        return facts
+
+    def forget_dead_readers(self) -> int:
+        """To be called after a reading process has ended: a killed one would pin the pages it saw."""
+        return self.database.forget_dead_readers()
+
+
+def _advanced(oldest: int, before: Facts, target: BlockRef, window: int | None) -> int:
+    """Where a window begins after finality has come to `target`."""
+    if window is None or target.number - window <= oldest:
+        return oldest
+    if before.finalized.number - oldest > max(window, PRUNE_AT_ONCE):
+        return min(target.number - window, oldest + PRUNE_AT_ONCE)
+    return target.number - window

@@ -1,0 +1,158 @@
+"""How can one sorted table answer for its present and for each of the last blocks?
+
+A *versioned table* is two LMDB tables. `current` maps row keys to the values at the finalized block. `undo`
+keeps, for each block that changed a row, the value from before, under row key ‖ block number (4 bytes, big
+endian). The value at an older block is the first undo row of that row after the block, else the current one:
+
+    row R:   current = D      undo R‖7 = A   undo R‖12 = B   undo R‖30 = C
+             blocks …6 → A    7…11 → B       12…29 → C       30… → D
+
+`next_key` at an older block walks both tables at once, since a row deleted since is only in `undo`, and skips
+what did not exist then. An index of the rows that each block changed lets pruning drop a block's undo rows
+without looking at any other row. Storage and trie nodes are two such tables with a common index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cfnode.store.rows import (
+    ROW_LIMIT,
+    RowChange,
+    RowWalk,
+    delimited,
+    merged,
+    tagged,
+    untagged,
+)
+
+if TYPE_CHECKING:
+    from cfnode.store.database import Handle, Transaction
+
+CHUNK = 1_800
+"""Bytes of row keys in one index row: it stays inside an LMDB page, so its space is reused without holes."""
+
+_PAST_ALL_BLOCKS = b"\xff" * 5
+
+
+def block_suffix(block: int) -> bytes:
+    return block.to_bytes(4, "big")
+
+
+class RowIndex:
+    """Which rows stand under a name (bytes of a fixed length)? Written once a name, read once, deleted."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    def put(self, txn: Transaction, name: bytes, rows: list[bytes]) -> None:
+        chunk = bytearray()
+        count = 0
+        for row in rows:
+            if len(chunk) + len(row) + 2 > CHUNK:
+                txn.put(name + count.to_bytes(4, "big"), bytes(chunk), db=self._handle)
+                count += 1
+                chunk.clear()
+            chunk += len(row).to_bytes(2, "big") + row
+        if chunk:
+            txn.put(name + count.to_bytes(4, "big"), bytes(chunk), db=self._handle)
+
+    def take(self, txn: Transaction, name: bytes) -> list[bytes]:
+        """The rows under the name, which is then gone."""
+        rows: list[bytes] = []
+        with txn.cursor(self._handle) as cursor:
+            found = cursor.set_range(name)
+            while found and cursor.key().startswith(name):
+                rows += _split(cursor.value())
+                found = cursor.delete() and cursor.key() != b""
+        return rows
+
+
+def _split(chunk: bytes) -> list[bytes]:
+    rows, offset = [], 0
+    while offset < len(chunk):
+        start = offset + 2
+        offset = start + int.from_bytes(chunk[offset:start], "big")
+        rows.append(chunk[start:offset])
+    return rows
+
+
+class VersionedTable:
+    """The writer's side: `apply` a block, `prune` a block. `number` tells tables apart in the index."""
+
+    def __init__(self, number: int, current: Handle, undo: Handle, index: RowIndex) -> None:
+        self._number = bytes([number])
+        self.current = current
+        self.undo = undo
+        self._index = index
+
+    def fill(self, txn: Transaction, rows: Mapping[bytes, RowChange]) -> None:
+        """Writes rows without a past: the state that everything begins with."""
+        for row, change in rows.items():
+            value = merged(None, change)
+            if value is not None:
+                txn.put(row, value, db=self.current)
+
+    def apply(
+        self, txn: Transaction, block: int, rows: Mapping[bytes, RowChange], *, keep_undo: bool
+    ) -> None:
+        """Makes `current` the state at `block`, whose changes these are; the one before can still be read
+        if undo rows are kept."""
+        suffix = block_suffix(block)
+        changed = []
+        for row, change in rows.items():
+            old = txn.get(row, db=self.current)
+            new = merged(old, change)
+            if new == old:
+                continue
+            if keep_undo:
+                txn.put(row + suffix, tagged(old), db=self.undo)
+                changed.append(row)
+            if new is None:
+                txn.delete(row, db=self.current)
+            else:
+                txn.put(row, new, db=self.current)
+        self._index.put(txn, suffix + self._number, changed)
+
+    def prune(self, txn: Transaction, block: int) -> None:
+        """Forgets what was before `block`."""
+        suffix = block_suffix(block)
+        for row in self._index.take(txn, suffix + self._number):
+            txn.delete(row + suffix, db=self.undo)
+
+
+class TableView(RowWalk):
+    """The reader's side, in one snapshot: the table at block `at`, or as it is now (None)."""
+
+    __slots__ = ("_after", "_current", "_rows", "_txn", "_undo")
+
+    def __init__(self, table: VersionedTable, txn: Transaction, at: int | None) -> None:
+        self._txn = txn
+        self._current = table.current
+        self._after = None if at is None else block_suffix(at + 1)
+        self._rows = txn.cursor(table.current)
+        self._undo = txn.cursor(table.undo)
+
+    def get(self, child: bytes, key: bytes) -> bytes | None:
+        row = delimited(child) + delimited(key)
+        if len(row) < ROW_LIMIT:
+            return self.data(row)
+        wanted = row[ROW_LIMIT:]
+        return next((value for rest, value in self.bucket(row[:ROW_LIMIT]) if rest == wanted), None)
+
+    def data(self, row: bytes) -> bytes | None:
+        if self._after is not None and self._undo.set_range(row + self._after):
+            found = self._undo.key()
+            if found[:-4] == row:
+                return untagged(self._undo.value())
+        return self._txn.get(row, db=self._current)
+
+    def following(self, row: bytes) -> bytes | None:
+        """The next row that exists now, or that has existed and is still known. No row key is a prefix of
+        another, so any suffix leads past a row, and one past all block numbers past its undo rows."""
+        now = self._rows.key() if self._rows.set_range(row + b"\0") else None
+        if self._after is None or not self._undo.set_range(row + _PAST_ALL_BLOCKS):
+            return now
+        then = self._undo.key()[:-4]
+        return then if now is None else min(now, then)

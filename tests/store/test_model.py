@@ -1,0 +1,202 @@
+"""The store against a plain dict per block: tables, forks, shelf and window in one machine.
+
+Whatever order blocks come in, fork, become final, are dropped, and whenever the process starts anew, every
+readable state answers `get`, `next_key` and `node` like the dict of its block.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from bisect import bisect_right
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cfnode.core.header import Header
+from cfnode.core.state import State
+from cfnode.store.database import Database
+from cfnode.store.errors import StateDiscarded, UnknownBlock
+from cfnode.store.genesis import initial_state
+from cfnode.store.reader import StoreReader
+from cfnode.store.store import Pruning, Store
+from tests.store.chains import changes_for, child_of, genesis_of
+
+LONG = b"\7" * 495
+CHILDREN = (b"", b"c", b"c\0", b"n" * 502)
+KEYS = (
+    *(b"", b"\0", b"\0\0", b"\0\xff", b"\0\xff\0", b"\1", b"a", b"a\0", b"a\0\0", b"a\0\xff", b"ab", b"\xff"),
+    *(LONG, LONG + b"\0", LONG + b"\0" * 30, LONG + b"\7" * 2, LONG + b"\7" * 3, LONG + b"\7" * 300),
+    *(LONG + b"\xff", LONG + b"\xff" * 9, b"\xff" * 700, b"\xff" * 700 + b"\0"),
+)
+WINDOW = 3
+
+Contents = dict[bytes, dict[bytes, bytes]]
+
+changes = st.dictionaries(
+    st.sampled_from(CHILDREN),
+    st.dictionaries(st.sampled_from(KEYS), st.none() | st.binary(max_size=3), max_size=8),
+    max_size=3,
+)
+initial = st.dictionaries(st.sampled_from(KEYS), st.binary(min_size=1, max_size=3), max_size=8)
+
+
+def after(before: Contents, changed: dict[bytes, dict[bytes, bytes | None]]) -> Contents:
+    contents = {child: dict(table) for child, table in before.items()}
+    for child, table in changed.items():
+        for key, value in table.items():
+            if value is None:
+                contents.get(child, {}).pop(key, None)
+            else:
+                contents.setdefault(child, {})[key] = value
+    return contents
+
+
+class StoreMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = Path(tempfile.mkdtemp(prefix="cfnode-test-"))
+        self.open()
+        top, child = {b"a": b"1", b"": b"0"}, {b"c": {b"k": b"v", LONG * 2: b"long"}}
+        genesis = genesis_of(top, child)
+        state = initial_state(top, child, 1)
+        self.store.initialise(genesis, top, child)
+        self.headers = {genesis.hash: genesis}
+        self.storage = {genesis.hash: after({}, state.storage)}
+        self.nodes = {genesis.hash: after({}, state.nodes)}
+        self.changes = {}
+        self.final = [genesis.hash]
+        self.live: list[bytes] = []
+        self.lost: list[bytes] = []
+
+    def open(self) -> None:
+        self.database = Database(self.directory, sync=False)
+        self.store = Store(self.database, Pruning(WINDOW, WINDOW), most_blocks=3)
+        self.reader = StoreReader(self.database)
+
+    def teardown(self) -> None:
+        self.store.close()
+        shutil.rmtree(self.directory)
+
+    @rule(data=st.data(), storage=changes, nodes=changes)
+    def a_block_on_any_live_block(self, data: st.DataObject, storage: dict, nodes: dict) -> None:
+        parent = data.draw(st.sampled_from([*self.live, self.final[-1]][-6:]))
+        self.add(child_of(self.headers[parent]), storage, nodes)
+
+    @rule(storage=changes, nodes=changes)
+    def a_block_on_the_last_block(self, storage: dict, nodes: dict) -> None:
+        self.add(child_of(self.headers[[*self.final, *self.live][-1]]), storage, nodes)
+
+    def add(self, header: Header, storage: dict, nodes: dict) -> None:
+        block, parent = header.hash, header.parent_hash
+        self.changes[block] = changes_for(header, storage, nodes)
+        self.reader.add_overlay(self.store.add_block(header, [header.state_root], self.changes[block]))
+        self.headers[block] = header
+        self.storage[block] = after(self.storage[parent], storage)
+        self.nodes[block] = after(self.nodes[parent], nodes)
+        self.live.append(block)
+
+    @precondition(lambda self: self.live)
+    @rule(data=st.data())
+    def any_live_block_becomes_final(self, data: st.DataObject) -> None:
+        target = data.draw(st.sampled_from(self.live))
+        run = [target]
+        while (parent := self.headers[run[-1]].parent_hash) != self.final[-1]:
+            run.append(parent)
+        stay = {target}
+        for block in self.live:
+            if self.headers[block].parent_hash in stay:
+                stay.add(block)
+        dropped = [block for block in self.live if block not in stay and block not in run]
+        done = self.store.finalize(target)
+        assert list(done.hashes) == run[::-1]
+        assert set(done.dropped) == set(dropped)
+        self.final += run[::-1]
+        self.live = [block for block in self.live if block in stay and block != target]
+        self.lost += dropped
+
+    @rule()
+    def the_process_starts_anew(self) -> None:
+        self.store.close()
+        self.open()
+        assert {header.hash for header, _ in self.store.unfinalized()} == set(self.live)
+        for header, body in self.store.unfinalized():
+            assert body == [header.state_root]
+            if not self.store.has_state(header.hash):
+                with pytest.raises(UnknownBlock), self.store.state(header.hash):
+                    pass
+                self.store.add_block(header, body, self.changes[header.hash])
+        for overlay in self.store.overlays():
+            self.reader.add_overlay(overlay)
+
+    @invariant()
+    def every_readable_state_is_its_dict(self) -> None:
+        for block in (*self.live, *self.final[-WINDOW - 1 :]):
+            for source in (self.store, self.reader):
+                with source.state(block) as state:
+                    assert (state.root, state.number) == (
+                        self.headers[block].state_root,
+                        self.headers[block].number,
+                    )
+                    for child in CHILDREN:
+                        self.compare(state, child, self.storage[block].get(child, {}))
+                        nodes = self.nodes[block].get(child, {})
+                        assert all(state.node(key, child) == nodes.get(key) for key in (*KEYS, *nodes))
+
+    def compare(self, state: State, child: bytes, contents: dict[bytes, bytes]) -> None:
+        keys = sorted(contents)
+        for key in {*KEYS, *keys}:
+            assert state.get(key, child) == contents.get(key)
+            place = bisect_right(keys, key)
+            assert state.next_key(key, child) == (keys[place] if place < len(keys) else None)
+
+    @invariant()
+    def every_other_state_is_discarded_or_unknown(self) -> None:
+        for block in (*self.lost, *self.final[: -WINDOW - 1]):
+            expected = StateDiscarded if self.store.header(block) else UnknownBlock
+            for source in (self.store, self.reader):
+                with pytest.raises(expected), source.state(block):
+                    pass
+        with pytest.raises(UnknownBlock), self.store.state(b"\1" * 32):
+            pass
+
+    @invariant()
+    def memory_and_disk_hold_no_more_than_they_should(self) -> None:
+        assert len(self.store.overlays()) <= 3
+        assert {overlay.hash for overlay in self.reader.overlays} == {o.hash for o in self.store.overlays()}
+        oldest = self.headers[self.final[-1]].number - WINDOW
+        for number, block in enumerate(self.final):
+            assert self.store.hash_at(number) == block
+            assert self.store.header(block) == self.headers[block]
+            assert self.store.body(block) == (
+                None if number < oldest else [] if number == 0 else [self.headers[block].state_root]
+            )
+        for block in self.lost:
+            assert (self.store.header(block) is None) == (self.headers[block].number < oldest)
+        if not self.live:
+            for name in (
+                "unfinalized",
+                "shelf-blocks",
+                "shelf-tips",
+                "shelf-storage",
+                "shelf-nodes",
+                "shelf-index",
+            ):
+                assert self.rows(name) == 0, name
+
+    def rows(self, name: str) -> int:
+        with self.database.read() as txn:
+            return int(txn.stat(self.database.table(name))["entries"])
+
+
+TestStore = StoreMachine.TestCase
+TestStore.settings = settings(
+    max_examples=40,
+    stateful_step_count=20,
+    phases=[Phase.generate],
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
