@@ -7,6 +7,7 @@ from typing import Any
 from cfnode.core.scale import (
     Array,
     BitSequence,
+    Codec,
     Compact,
     Composite,
     Definition,
@@ -107,3 +108,20 @@ def hand_made_metadata() -> Metadata:
         OuterEnums(1, 2, 3),
         (CustomValue("made", 0, b"\1"),),
     )
+
+
+def table(*definitions: Definition | tuple[Definition, str]) -> Registry:
+    """A registry of types numbered in order; a pair gives a type a name."""
+    rows = [pair if isinstance(pair, tuple) else (pair, "") for pair in definitions]
+    return Registry(
+        [PortableType(i, tuple(name.split("::")) if name else (), (), d) for i, (d, name) in enumerate(rows)]
+    )
+
+
+def codec_of(*definitions: Definition | tuple[Definition, str]) -> Codec:
+    """The codec of the last of these types."""
+    return table(*definitions).codec(len(definitions) - 1)
+
+
+def fields(**types: int) -> tuple[Field, ...]:
+    return tuple(Field(name, type_id) for name, type_id in types.items())
