@@ -1,0 +1,163 @@
+"""Which keys does this node hold?
+
+Substrate's local keystore, byte for byte: one file a key, named by the hex of the four-byte key type and of
+the public key, whose content is the secret URI as a JSON string. So keystores can be carried from and to
+the official node. The name alone says which key it is; the content is read, and checked against the name,
+when the key is to sign.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cfnode.core.keys import SCHEMES, Keypair, Scheme
+from cfnode.core.suri import SuriError
+from cfnode.store import secret_file
+from cfnode.store.secret_file import SecretFileError
+
+__all__ = ["BROKER", "Keystore", "KeystoreError", "SeveralKeysError"]
+
+BROKER = "brok"
+"""The key type that signs for the broker methods."""
+ED25519_KEY_TYPES = frozenset({"gran", "grnd"})
+KEY_TYPE_LENGTH = 4
+MAX_FILES = 100_000
+
+
+class KeystoreError(SecretFileError):
+    """A key file cannot be used; the text names the file, never the secret."""
+
+
+class SeveralKeysError(KeystoreError):
+    """There are several keys where one is needed."""
+
+
+class Keystore:
+    """The key files of one chain, in a directory that need not exist yet.
+
+    `password` is the one that the keys were inserted with, if any (Substrate's `--password`); it is kept
+    nowhere else. A key type is four ASCII characters.
+    """
+
+    def __init__(self, path: Path, password: str | None = None) -> None:
+        self.path = path
+        self._password = password
+
+    def __repr__(self) -> str:
+        return f"Keystore({str(self.path)!r})"
+
+    def keys(self, key_type: str) -> list[bytes]:
+        """The public keys of this type, sorted."""
+        prefix = _encode_key_type(key_type).hex()
+        return sorted(bytes.fromhex(name[len(prefix) :]) for name in self._names() if name.startswith(prefix))
+
+    def has(self, key_type: str, public: bytes) -> bool:
+        """Whether there is a file for this key."""
+        return self._file(key_type, public).name in self._names()
+
+    def pair(self, key_type: str, public: bytes) -> Keypair:
+        """The pair of a public key (32 bytes or 33); KeystoreError if it is not here or its file is bad."""
+        path = self._file(key_type, public)
+        suri = self._read(path)
+        problem = "it holds the secret of another key"
+        for scheme in _schemes(key_type, public):
+            try:
+                pair = Keypair.from_suri(suri, scheme, password=self._password)
+            except SuriError as error:
+                problem = str(error)
+                continue
+            if pair.public == public:
+                return pair
+        hint = "; if it was inserted with a password, give the same one" if self._password is None else ""
+        raise KeystoreError(f"the key file {path} does not give the key in its name: {problem}{hint}")
+
+    def insert(
+        self, key_type: str, suri: str, scheme: Scheme | None = None, *, public: bytes | None = None
+    ) -> bytes:
+        """Keep a secret and return its public key. A key that is here already is left as it is.
+
+        `public` states which key the secret is expected to give; without a scheme it also tells which one
+        is meant, else the key type does (ed25519 for GRANDPA keys, sr25519 for the others). Raises
+        SuriError where the secret is none.
+        """
+        pair = self._derive(_schemes(key_type, public) if scheme is None else (scheme,), suri, public)
+        path = self._file(key_type, pair.public)
+        secret_file.create_directory(self.path)
+        try:
+            secret_file.create(path, json.dumps(suri, ensure_ascii=False).encode())
+        except FileExistsError:
+            self.pair(key_type, pair.public)  # raises if what is there does not give the key
+        return pair.public
+
+    def _derive(self, schemes: tuple[Scheme, ...], suri: str, public: bytes | None) -> Keypair:
+        for scheme in schemes:
+            pair = Keypair.from_suri(suri, scheme, password=self._password)
+            if public is None or public == pair.public:
+                return pair
+        raise KeystoreError("the secret does not give the stated public key")
+
+    def broker(self) -> Keypair | None:
+        """The broker's key pair, None if there is none; SeveralKeysError if there are more than one."""
+        publics = self.keys(BROKER)
+        if len(publics) > 1:
+            names = ", ".join(self._file(BROKER, public).name for public in publics[:4])
+            raise SeveralKeysError(
+                f"{self.path} holds {len(publics)} broker keys, and with more than one the broker methods "
+                f"are off: remove all but one of the files {names}"
+            )
+        return self.pair(BROKER, publics[0]) if publics else None
+
+    def warnings(self) -> list[str]:
+        """What is open to other users of the machine: the directory and the key files."""
+        paths = [self.path, *(self.path / name for name in self._names())]
+        return [warning for path in paths if (warning := secret_file.exposed(path))]
+
+    def _names(self) -> list[str]:
+        """The names that are names of key files; whatever else lies here is none of our business."""
+        try:
+            found = [entry.name for entry in self.path.iterdir()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise KeystoreError(f"cannot read the keystore {self.path}: {error.strerror}") from None
+        if len(found) > MAX_FILES:
+            raise KeystoreError(
+                f"the keystore {self.path} has {len(found)} files; at most {MAX_FILES} are read"
+            )
+        return sorted(name for name in found if _is_key_name(name))
+
+    def _file(self, key_type: str, public: bytes) -> Path:
+        return self.path / (_encode_key_type(key_type) + public).hex()
+
+    def _read(self, path: Path) -> str:
+        try:
+            content = json.loads(secret_file.read(path))
+        except SecretFileError as error:
+            raise KeystoreError(str(error)) from None
+        except ValueError:
+            content = None
+        if not isinstance(content, str):
+            raise KeystoreError(f"the key file {path} must hold a secret URI as a JSON string, in quotes")
+        return content
+
+
+def _encode_key_type(key_type: str) -> bytes:
+    if len(key_type) != KEY_TYPE_LENGTH or not key_type.isascii():
+        raise KeystoreError(
+            f"a key type has four ASCII characters, such as {BROKER}; this one is {key_type!r}"
+        )
+    return key_type.encode()
+
+
+def _is_key_name(name: str) -> bool:
+    lower_hex = set("0123456789abcdef").issuperset(name)
+    return lower_hex and len(name) in (2 * (KEY_TYPE_LENGTH + 32), 2 * (KEY_TYPE_LENGTH + 33))
+
+
+def _schemes(key_type: str, public: bytes | None) -> tuple[Scheme, ...]:
+    """The schemes that may have made this key, the likely one first."""
+    if public is not None and len(public) != 32:
+        return ("ecdsa",)
+    first: Scheme = "ed25519" if key_type in ED25519_KEY_TYPES else "sr25519"
+    return (first, *(scheme for scheme in SCHEMES if scheme not in (first, "ecdsa")))

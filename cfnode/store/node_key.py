@@ -1,0 +1,52 @@
+"""Which identity does this node have on the network?
+
+The node key is an ed25519 secret in a file: 32 raw bytes, or 64 hex digits as Substrate also accepts. The
+default place is `network/secret_ed25519` under the chain's directory.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from cfnode.core.keys import Keypair
+from cfnode.core.suri import SuriError
+from cfnode.store import secret_file
+from cfnode.store.secret_file import SecretFileError
+
+__all__ = ["FILE_NAME", "create", "decode", "load", "load_or_create"]
+
+FILE_NAME = "secret_ed25519"
+SECRET_LENGTH = 32
+
+
+def decode(content: bytes, where: str) -> Keypair:
+    """The key pair of a node key file's content; `where` names it in the error."""
+    stripped = content.strip()
+    if len(content) != SECRET_LENGTH and len(stripped) == 2 * SECRET_LENGTH:
+        try:
+            content = bytes.fromhex(stripped.decode())
+        except ValueError:
+            content = b""
+    try:
+        return Keypair.from_seed(content, "ed25519")
+    except SuriError:
+        raise SecretFileError(f"{where} is no node key: it must be 32 bytes or 64 hex digits") from None
+
+
+def load(path: Path) -> Keypair:
+    """The node key of a file."""
+    return decode(secret_file.read(path, follow_links=True), str(path))
+
+
+def create(path: Path) -> Keypair:
+    """A new node key in a new file, raw; SecretFileError if the name is taken."""
+    secret = secrets.token_bytes(SECRET_LENGTH)
+    secret_file.create_directory(path.parent)
+    secret_file.create_all({path: secret})
+    return Keypair.from_seed(secret, "ed25519")
+
+
+def load_or_create(path: Path) -> Keypair:
+    """The node key of a file, made on first use."""
+    return load(path) if path.exists() else create(path)

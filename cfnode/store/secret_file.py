@@ -1,0 +1,136 @@
+"""How is a secret written to disk so that nobody else reads it and no crash leaves half of it?
+
+A file is created under a temporary name with mode 0600 (whatever the umask says), filled, synced, then
+linked to its own name, which fails if that is taken; then the directory is synced. So the name appears with
+the whole content or not at all, and nothing is ever overwritten. Links are not followed, in neither
+direction: what a name in a key directory points to is not for others to choose.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from cfnode.store.errors import StoreError
+
+__all__ = [
+    "MAX_SECRET_FILE",
+    "SecretFileError",
+    "create",
+    "create_all",
+    "create_directory",
+    "exposed",
+    "read",
+]
+
+MAX_SECRET_FILE = 16 << 10
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class SecretFileError(StoreError):
+    """A file with a secret cannot be read or written; the text names it and what to do, never the secret."""
+
+    exit_code = 3
+
+
+def create_directory(path: Path) -> None:
+    """Make a directory with mode 0700, and its parents as usual; an existing one is left as it is."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            path.chmod(0o700)
+        if not path.is_dir():
+            raise SecretFileError(f"{path} is not a directory")
+    except OSError as error:
+        raise SecretFileError(f"cannot make the directory {path}: {error.strerror}") from None
+
+
+def create(path: Path, content: bytes) -> None:
+    """Write a new file of mode 0600. FileExistsError if the name is taken, SecretFileError otherwise."""
+    temporary = path.with_name(f".{path.name[:32]}.{secrets.token_hex(8)}.new")
+    try:
+        try:
+            _write(temporary, content)
+            _give_name(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_directory(path.parent)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise SecretFileError(f"cannot write {path}: {error.strerror}") from None
+
+
+def create_all(contents: Mapping[Path, bytes]) -> None:
+    """Write all of these new files or none; the error names the file that stood in the way."""
+    written: list[Path] = []
+    try:
+        for path, content in contents.items():
+            create(path, content)
+            written.append(path)
+    except (FileExistsError, SecretFileError) as error:
+        for done in written:
+            done.unlink(missing_ok=True)
+        if isinstance(error, SecretFileError):
+            raise
+        raise SecretFileError(f"{path} exists and is not overwritten: nothing was saved") from None
+
+
+def read(path: Path, limit: int = MAX_SECRET_FILE, *, follow_links: bool = False) -> bytes:
+    """The content of a regular file of at most `limit` bytes."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise SecretFileError(f"{path} is not a regular file")
+            content = file.read(limit + 1)
+    except OSError as error:
+        linked = path.is_symlink() and not follow_links
+        reason = "it is a symbolic link; put the file itself there" if linked else error.strerror
+        raise SecretFileError(f"cannot read {path}: {reason}") from None
+    if len(content) > limit:
+        raise SecretFileError(f"{path} is larger than {limit} bytes: this is no key file")
+    return content
+
+
+def exposed(path: Path) -> str | None:
+    """A warning if others may read or write this file or directory, else None."""
+    with contextlib.suppress(OSError):
+        mode = stat.S_IMODE(path.stat(follow_symlinks=False).st_mode)
+        if mode & OTHERS:
+            wanted = "700" if path.is_dir() else "600"
+            return f"{path} is open to other users of this machine (mode {mode:04o}): chmod {wanted} {path}"
+    return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, 0o600)
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _give_name(temporary: Path, path: Path) -> None:
+    try:
+        os.link(temporary, path, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(path):
+            raise FileExistsError(path) from None
+        temporary.rename(path)
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,260 @@
+"""The keystore: Substrate's files byte for byte, safe on disk, and never talkative."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.keys import Keypair
+from cfnode.core.suri import SuriError
+from cfnode.store import node_key, secret_file
+from cfnode.store.keystore import Keystore, KeystoreError, SeveralKeysError
+from cfnode.store.secret_file import SecretFileError
+
+ALICE, BOB = Keypair.from_suri("//Alice"), Keypair.from_suri("//Bob")
+ALICE_FILE = "62726f6bd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
+SEED = "0xe5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
+
+
+@pytest.fixture
+def keystore(tmp_path: Path) -> Keystore:
+    return Keystore(tmp_path / "chains" / "dev" / "keystore")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def put(keystore: Keystore, name: str, content: str) -> Path:
+    keystore.path.mkdir(parents=True, exist_ok=True)
+    path = keystore.path / name
+    path.write_text(content)
+    path.chmod(0o600)
+    return path
+
+
+def test_a_file_is_named_and_filled_as_substrate_does(keystore: Keystore) -> None:
+    assert keystore.insert("brok", SEED) == ALICE.public
+    assert [path.name for path in keystore.path.iterdir()] == [ALICE_FILE]
+    assert (keystore.path / ALICE_FILE).read_bytes() == f'"{SEED}"'.encode()
+
+
+def test_text_is_escaped_as_substrate_does(keystore: Keystore) -> None:
+    public = keystore.insert("brok", '//Alice///a"b\\c ü\t')
+    path = keystore.path / f"62726f6b{public.hex()}"
+    assert path.read_bytes() == '"//Alice///a\\"b\\\\c ü\\t"'.encode()
+
+
+def test_only_the_owner_can_read_what_is_written(keystore: Keystore) -> None:
+    umask = os.umask(0)
+    try:
+        keystore.insert("brok", "//Alice")
+    finally:
+        os.umask(umask)
+    assert (mode(keystore.path), mode(keystore.path / ALICE_FILE)) == (0o700, 0o600)
+    assert keystore.warnings() == []
+
+
+def test_a_keystore_written_by_hand_gives_the_broker_its_key(keystore: Keystore) -> None:
+    put(keystore, ALICE_FILE, f'"{SEED}"')
+    assert keystore.broker() == ALICE
+    assert keystore.keys("brok") == [ALICE.public]
+    assert keystore.has("brok", ALICE.public)
+    assert not keystore.has("aura", ALICE.public)
+
+
+def test_an_absent_keystore_is_an_empty_one(keystore: Keystore) -> None:
+    assert keystore.keys("brok") == []
+    assert keystore.broker() is None
+    assert not keystore.path.exists()
+
+
+def test_inserting_a_key_again_changes_nothing(keystore: Keystore) -> None:
+    keystore.insert("brok", "//Alice")
+    keystore.insert("brok", "//Alice")
+    keystore.insert("brok", SEED)  # the same key, written differently
+    assert json.loads((keystore.path / ALICE_FILE).read_text()) == "//Alice"
+    assert len(list(keystore.path.iterdir())) == 1
+
+
+def test_a_broken_file_is_named_and_not_overwritten(keystore: Keystore) -> None:
+    path = put(keystore, ALICE_FILE, '"//Bob"')
+    with pytest.raises(KeystoreError, match=ALICE_FILE):
+        keystore.insert("brok", "//Alice")
+    assert path.read_text() == '"//Bob"'
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('"//Mallory"', "the secret of another key"),
+        ("bottom drive obey", "JSON string, in quotes"),
+        ("[1]", "JSON string, in quotes"),
+        ("\xff", "JSON string, in quotes"),
+        ('"only three words"', "this one has 3"),
+        ('"' + "x" * 20_000 + '"', "larger than"),
+    ],
+)
+def test_a_file_that_does_not_give_its_key_is_named_without_its_secret(
+    keystore: Keystore, content: str, words: str
+) -> None:
+    put(keystore, ALICE_FILE, content)
+    with pytest.raises(KeystoreError, match=words) as caught:
+        keystore.broker()
+    assert ALICE_FILE in str(caught.value)
+    assert "Mallory" not in str(caught.value)
+    assert "three words" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_several_broker_keys_are_told_with_their_files(keystore: Keystore) -> None:
+    keystore.insert("brok", "//Alice")
+    keystore.insert("brok", "//Bob")
+    assert keystore.keys("brok") == sorted([ALICE.public, BOB.public])
+    with pytest.raises(SeveralKeysError, match=f"holds 2 broker keys.*{BOB.public.hex()}.*{ALICE_FILE}"):
+        keystore.broker()
+
+
+def test_keys_of_other_types_do_not_count(keystore: Keystore) -> None:
+    keystore.insert("brok", "//Alice")
+    keystore.insert("lqpr", "//Bob")
+    grandpa = keystore.insert("gran", "//Alice")
+    assert keystore.broker() == ALICE
+    assert grandpa == Keypair.from_suri("//Alice", "ed25519").public
+    assert keystore.pair("gran", grandpa).scheme == "ed25519"
+
+
+@pytest.mark.parametrize("scheme", ["sr25519", "ed25519", "ecdsa"])
+def test_every_scheme_can_be_kept_and_used(keystore: Keystore, scheme: str) -> None:
+    public = keystore.insert("test", "//Alice", scheme)  # type: ignore[arg-type]
+    assert keystore.pair("test", public).scheme == scheme
+
+
+def test_the_stated_public_key_tells_the_scheme(keystore: Keystore) -> None:
+    wanted = Keypair.from_suri("//Alice", "ed25519").public
+    assert keystore.insert("test", "//Alice", public=wanted) == wanted
+    with pytest.raises(KeystoreError, match="does not give the stated public key"):
+        keystore.insert("test", "//Alice", public=BOB.public)
+
+
+def test_a_key_inserted_with_a_password_needs_it(tmp_path: Path) -> None:
+    phrase = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
+    public = Keystore(tmp_path, "hush").insert("brok", phrase)
+    assert Keystore(tmp_path, "hush").pair("brok", public).public == public
+    assert "hush" not in next(tmp_path.iterdir()).read_text()
+    with pytest.raises(KeystoreError, match="give the same one"):
+        Keystore(tmp_path).pair("brok", public)
+
+
+def test_a_wrong_secret_leaves_nothing_behind(keystore: Keystore) -> None:
+    with pytest.raises(SuriError):
+        keystore.insert("brok", "three little words")
+    assert not keystore.path.exists()
+
+
+@pytest.mark.parametrize("key_type", ["", "bro", "broke", "brök"])
+def test_a_key_type_has_four_characters(keystore: Keystore, key_type: str) -> None:
+    with pytest.raises(KeystoreError, match="four ASCII characters"):
+        keystore.insert(key_type, "//Alice")
+
+
+def test_other_files_are_left_alone(keystore: Keystore) -> None:
+    for name in ("README", ".62726f6b.new", "62726f6b", ALICE_FILE.upper(), ALICE_FILE[:-2]):
+        put(keystore, name, "anything")
+    assert keystore.keys("brok") == []
+    assert keystore.broker() is None
+
+
+def test_a_link_is_not_followed(keystore: Keystore, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text('"//Alice"')
+    keystore.path.mkdir(parents=True)
+    (keystore.path / ALICE_FILE).symlink_to(elsewhere)
+    with pytest.raises(KeystoreError, match=f"{ALICE_FILE}: it is a symbolic link"):
+        keystore.broker()
+
+
+def test_a_directory_or_pipe_in_the_place_of_a_file_does_not_hang(keystore: Keystore) -> None:
+    keystore.path.mkdir(parents=True)
+    os.mkfifo(keystore.path / ALICE_FILE)
+    with pytest.raises(KeystoreError, match="not a regular file"):
+        keystore.broker()
+
+
+def test_what_is_open_to_others_is_told_by_name(keystore: Keystore) -> None:
+    path = put(keystore, ALICE_FILE, '"//Alice"')
+    keystore.path.chmod(0o750)
+    path.chmod(0o644)
+    assert keystore.warnings() == [
+        f"{keystore.path} is open to other users of this machine (mode 0750): chmod 700 {keystore.path}",
+        f"{path} is open to other users of this machine (mode 0644): chmod 600 {path}",
+    ]
+    assert keystore.broker() == ALICE
+
+
+def test_a_file_where_the_keystore_should_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "keystore").write_text("")
+    with pytest.raises(SecretFileError, match="is not a directory"):
+        Keystore(tmp_path / "keystore").insert("brok", "//Alice")
+
+
+def test_several_files_are_written_or_none(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("mine")
+    with pytest.raises(SecretFileError, match=r"/c exists and is not overwritten: nothing was saved"):
+        secret_file.create_all({tmp_path / name: b"new" for name in "abc"})
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+    assert (tmp_path / "c").read_text() == "mine"
+
+
+def test_files_are_created_where_there_are_no_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    secret_file.create(tmp_path / "a", b"one")
+    with pytest.raises(FileExistsError):
+        secret_file.create(tmp_path / "a", b"two")
+    assert [(path.name, path.read_bytes(), mode(path)) for path in tmp_path.iterdir()] == [
+        ("a", b"one", 0o600)
+    ]
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SecretFileError, match="No space left"):
+        secret_file.create(tmp_path / "a", b"one")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_node_key_is_raw_bytes_or_hex(tmp_path: Path) -> None:
+    secret = bytes(range(32))
+    expected = Keypair.from_seed(secret, "ed25519")
+    for content in (secret, secret.hex().encode(), secret.hex().encode() + b"\n"):
+        path = tmp_path / "key"
+        path.write_bytes(content)
+        assert node_key.load(path) == expected
+
+
+@pytest.mark.parametrize("content", [b"", bytes(31), bytes(33), b"zz" * 32, b"12" * 31])
+def test_what_is_no_node_key_is_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "key").write_bytes(content)
+    with pytest.raises(SecretFileError, match=r"/key is no node key: it must be 32 bytes or 64 hex digits"):
+        node_key.load(tmp_path / "key")
+
+
+def test_a_node_key_is_made_once(tmp_path: Path) -> None:
+    path = tmp_path / "network" / node_key.FILE_NAME
+    made = node_key.load_or_create(path)
+    assert node_key.load_or_create(path) == made
+    assert (mode(path), mode(path.parent), len(path.read_bytes())) == (0o600, 0o700, 32)
+    with pytest.raises(SecretFileError, match="exists and is not overwritten"):
+        node_key.create(path)
