@@ -7,10 +7,11 @@ class TrieError(ValueError):
     """Bytes that are not a valid trie node, proof or compact proof."""
 
 
-class MissingNode(LookupError):
+class MissingNode(Exception):
     """What is known of the trie does not tell: a node or value that its parent names is not at hand.
 
-    This is not absence. `key` is a key whose look-up needs what is missing: a proof for it helps.
+    This is not absence, and so no LookupError: code that reads a state must not take it for one. `key` is a
+    key whose look-up needs what is missing: a proof for it helps.
     """
 
     def __init__(self, key: bytes, merkle_value: bytes = b"", child: bytes = b"") -> None:

@@ -1,0 +1,294 @@
+"""What does a runtime see while it runs, and what has it changed at the end?
+
+A journal lies over a state that never changes. Writes stay in it; reads look there first. Transactions nest:
+each keeps, for every key it touches first, what was there before, so that a rollback puts back just that and
+a commit costs nothing for keys the outer transaction has touched too. At the end the journal yields the new
+state root and the changes, of values and of trie nodes.
+
+The host API of a Polkadot runtime (storage, default child storage) is the model; two of its rules are easy
+to miss:
+
+- `clear_prefix` deletes all keys that the journal itself holds, whatever the limit; the limit, and the count
+  that is returned, are about keys of the state below, including those deleted already.
+- `append` treats a value as a SCALE sequence of which only the length is looked at; a value that is none
+  begins anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from cfnode.core.scale import ScaleError, decode_compact, encode_compact
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, Changes, State
+from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
+
+__all__ = ["Journal"]
+
+_RESERVED = b":child_storage:"
+"""Keys of the top trie that only the child tries' own roots may be written to."""
+
+
+class _Sequence:
+    """A value under construction by `append`: appending costs the item, not the sequence."""
+
+    __slots__ = ("body", "count")
+
+    def __init__(self, count: int, body: bytes) -> None:
+        self.count = count
+        self.body = bytearray(body)
+
+    def value(self) -> bytes:
+        return encode_compact(self.count) + self.body
+
+
+class _Mark:
+    """How long a sequence was when a transaction began."""
+
+    __slots__ = ("count", "length", "sequence")
+
+    def __init__(self, sequence: _Sequence) -> None:
+        self.sequence, self.count, self.length = sequence, sequence.count, len(sequence.body)
+
+    def restore(self) -> _Sequence:
+        self.sequence.count = self.count
+        del self.sequence.body[self.length :]
+        return self.sequence
+
+
+class _Untouched:
+    """What stood at a key that the journal did not hold."""
+
+
+_UNTOUCHED = _Untouched()
+_Entry = bytes | _Sequence | None
+_Before = bytes | _Mark | _Untouched | None
+
+
+class _Table:
+    """The journal's own keys of one trie. Keys are sorted once somebody walks them."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, _Entry] = {}
+        self._sorted: list[bytes] | None = None
+
+    def put(self, key: bytes, entry: _Entry) -> None:
+        if self._sorted is not None and key not in self.entries:
+            insort(self._sorted, key)
+        self.entries[key] = entry
+
+    def put_back(self, key: bytes, before: _Before) -> None:
+        if isinstance(before, _Untouched):
+            del self.entries[key]
+            self._sorted = None
+        else:
+            self.entries[key] = before.restore() if isinstance(before, _Mark) else before
+
+    def after(self, key: bytes) -> Iterator[tuple[bytes, _Entry]]:
+        """Entries strictly after `key`, in order."""
+        if self._sorted is None:
+            self._sorted = sorted(self.entries)
+        keys = self._sorted
+        for index in range(bisect_right(keys, key), len(keys)):
+            yield keys[index], self.entries[keys[index]]
+
+    def values(self) -> dict[bytes, bytes | None]:
+        return {key: _plain(entry) for key, entry in self.entries.items()}
+
+
+def _plain(entry: _Entry) -> bytes | None:
+    return entry.value() if isinstance(entry, _Sequence) else entry
+
+
+class Journal:
+    """Writes over a state. `child` names a child trie, `b""` the top one, as in `core.state`."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._tables: dict[bytes, _Table] = {TOP: _Table()}
+        self._before: list[dict[tuple[bytes, bytes], _Before]] = []
+        self._updates: tuple[int, dict[bytes, TrieUpdate]] | None = None  # of a state version
+
+    # --- reading
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The value under `key`, or None."""
+        entry = self._entry(key, child)
+        if isinstance(entry, _Untouched):
+            return self._state.get(key, child)
+        return _plain(entry)
+
+    def exists(self, key: bytes, child: bytes = TOP) -> bool:
+        """Whether there is a value under `key`."""
+        return self.get(key, child) is not None
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The first key strictly after `key`, or None."""
+        table = self._tables.get(child)
+        below = self._state.next_key(key, child)
+        if table is None:
+            return below
+        while below is not None and table.entries.get(below, _UNTOUCHED) is None:
+            below = self._state.next_key(below, child)
+        for own, entry in table.after(key):
+            if below is not None and own >= below:
+                break
+            if entry is not None:
+                return own
+        return below
+
+    # --- writing
+
+    def set(self, key: bytes, value: bytes, child: bytes = TOP) -> None:
+        """Put a value under `key`."""
+        self._write(key, value, child)
+
+    def delete(self, key: bytes, child: bytes = TOP) -> None:
+        """Remove `key`; nothing happens if it is absent."""
+        self._write(key, None, child)
+
+    def append(self, key: bytes, item: bytes, child: bytes = TOP) -> None:
+        """Append an encoded item to the SCALE sequence under `key`, or begin one."""
+        entry = self._entry(key, child)
+        if isinstance(entry, _Sequence):
+            self._remember(key, child, entry)
+            self._updates = None
+        else:
+            entry = _as_sequence(self._state.get(key, child) if isinstance(entry, _Untouched) else entry)
+            self._write(key, entry, child)
+        entry.count += 1
+        entry.body += item
+
+    def clear_prefix(self, prefix: bytes, limit: int | None = None, child: bytes = TOP) -> tuple[int, bool]:
+        """Delete keys that begin with `prefix`.
+
+        Returns how many keys of the state below were gone through, at most `limit`, and whether none is left.
+        An empty prefix clears a whole child trie.
+        """
+        if child == TOP and (prefix.startswith(_RESERVED) or _RESERVED.startswith(prefix)):
+            return 0, True
+        for key in [key for key in self._table(child).entries if key.startswith(prefix)]:
+            self._write(key, None, child)
+        count = 0
+        for key in self._below(prefix, child):
+            if count == limit:
+                return count, False
+            self._write(key, None, child)
+            count += 1
+        return count, True
+
+    # --- transactions
+
+    @property
+    def depth(self) -> int:
+        """How many transactions are open."""
+        return len(self._before)
+
+    def begin(self) -> None:
+        """Open a transaction inside the present one."""
+        self._before.append({})
+
+    def commit(self) -> None:
+        """Keep the innermost transaction's writes; they are the outer one's from now on."""
+        before = self._before.pop()
+        if self._before:
+            outer = self._before[-1]
+            for place, entry in before.items():
+                outer.setdefault(place, entry)
+
+    def rollback(self) -> None:
+        """Undo the innermost transaction."""
+        for (child, key), before in self._before.pop().items():
+            self._tables[child].put_back(key, before)
+        self._updates = None
+
+    def rollback_to(self, depth: int) -> None:
+        """Undo every transaction opened beyond this depth: what a runtime left open does not count."""
+        while len(self._before) > depth:
+            self.rollback()
+
+    # --- the result
+
+    def root(self, version: int = 1, child: bytes = TOP) -> bytes:
+        """The root with all writes so far, in state version 0 or 1. Nothing is committed by asking."""
+        found = self._updated(version).get(child)
+        if found is not None:
+            return found.root
+        return self._state.root if child == TOP else self._child_root(child)
+
+    def changes(self, version: int = 1) -> Changes:
+        """What the writes so far change, children's roots included. Open transactions count as committed."""
+        updates = self._updated(version)
+        storage = {child: table.values() for child, table in self._tables.items() if table.entries}
+        roots = _root_entries(updates)
+        if roots:
+            storage[TOP] = storage.get(TOP, {}) | roots
+        nodes = {child: done.nodes for child, done in updates.items() if done.nodes}
+        return Changes(storage=storage, nodes=nodes, root=updates[TOP].root)
+
+    def _updated(self, version: int) -> dict[bytes, TrieUpdate]:
+        if self._updates is None or self._updates[0] != version:
+            updates = {
+                child: self._update_trie(child, table.values(), version)
+                for child, table in self._tables.items()
+                if child != TOP and table.entries
+            }
+            top = self._tables[TOP].values() | _root_entries(updates)
+            self._updates = version, updates | {TOP: self._update_trie(TOP, top, version)}
+        return self._updates[1]
+
+    def _update_trie(self, child: bytes, values: Mapping[bytes, bytes | None], version: int) -> TrieUpdate:
+        return update(partial(self._state.node, child=child), values, version)
+
+    def _child_root(self, child: bytes) -> bytes:
+        return self._state.get(CHILD_STORAGE_PREFIX + child) or EMPTY_ROOT
+
+    # --- entries
+
+    def _entry(self, key: bytes, child: bytes) -> _Entry | _Untouched:
+        table = self._tables.get(child)
+        return _UNTOUCHED if table is None else table.entries.get(key, _UNTOUCHED)
+
+    def _table(self, child: bytes) -> _Table:
+        table = self._tables.get(child)
+        if table is None:
+            table = self._tables[child] = _Table()
+        return table
+
+    def _write(self, key: bytes, entry: _Entry, child: bytes) -> None:
+        if child == TOP and key.startswith(_RESERVED):
+            return
+        self._remember(key, child, self._entry(key, child))
+        self._table(child).put(key, entry)
+        self._updates = None
+
+    def _remember(self, key: bytes, child: bytes, entry: _Entry | _Untouched) -> None:
+        if self._before and (child, key) not in self._before[-1]:
+            self._before[-1][child, key] = _Mark(entry) if isinstance(entry, _Sequence) else entry
+
+    def _below(self, prefix: bytes, child: bytes) -> Iterator[bytes]:
+        """The keys of the state below that begin with `prefix`."""
+        key: bytes | None = prefix
+        if self._state.get(prefix, child) is None:
+            key = self._state.next_key(prefix, child)
+        while key is not None and key.startswith(prefix):
+            yield key
+            key = self._state.next_key(key, child)
+
+
+def _as_sequence(value: bytes | None) -> _Sequence:
+    try:
+        count, start = decode_compact(value or b"\0", 0)
+    except ScaleError:
+        return _Sequence(0, b"")
+    return _Sequence(count, (value or b"")[start:])
+
+
+def _root_entries(updates: Mapping[bytes, TrieUpdate]) -> dict[bytes, bytes | None]:
+    """The entries of child tries in the top one: an empty child trie has none."""
+    return {
+        CHILD_STORAGE_PREFIX + child: None if done.root == EMPTY_ROOT else done.root
+        for child, done in updates.items()
+        if child != TOP
+    }

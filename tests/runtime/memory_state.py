@@ -1,0 +1,45 @@
+"""A state in memory, for tests: plain dictionaries with the trie nodes that belong to them."""
+
+from __future__ import annotations
+
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, Changes
+from cfnode.core.trie import update
+
+
+class MemoryState:
+    """Implements `cfnode.core.state.State`; `apply` makes the next state in place."""
+
+    def __init__(self, pairs: dict[bytes, bytes] | None = None, **children: dict[bytes, bytes]) -> None:
+        self.storage: dict[bytes, dict[bytes, bytes]] = {TOP: {}}
+        self.nodes: dict[bytes, dict[bytes, bytes]] = {TOP: {}}
+        top = dict(pairs or {})
+        for name, child_pairs in children.items():
+            child = name.encode()
+            top[CHILD_STORAGE_PREFIX + child] = self._fill(child, child_pairs)
+        self.root = self._fill(TOP, top)
+
+    def _fill(self, child: bytes, pairs: dict[bytes, bytes]) -> bytes:
+        done = update(lambda _path: None, pairs, 1)
+        self.storage[child] = dict(pairs)
+        self.nodes[child] = {path: node for path, node in done.nodes.items() if node is not None}
+        return done.root
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        return self.storage.get(child, {}).get(key)
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        return min((k for k in self.storage.get(child, {}) if k > key), default=None)
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        return self.nodes.get(child, {}).get(path)
+
+    def apply(self, changes: Changes) -> None:
+        for tables, changed in ((self.storage, changes.storage), (self.nodes, changes.nodes)):
+            for child, rows in changed.items():
+                table = tables.setdefault(child, {})
+                for key, value in rows.items():
+                    if value is None:
+                        table.pop(key, None)
+                    else:
+                        table[key] = value
+        self.root = changes.root

@@ -1,0 +1,219 @@
+"""What a runtime sees of its own writes, and what remains of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cfnode.core.scale import ScaleError, decode_compact, encode_compact
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, build_proof
+from cfnode.runtime.journal import Journal
+from tests.core.trie.naive import naive_root
+from tests.runtime.memory_state import MemoryState
+
+KEYS = st.lists(st.sampled_from([b"\0", b"a", b"b", b"\xff"]), min_size=1, max_size=3).map(b"".join)
+VALUES = st.binary(max_size=4) | st.just(b"v" * 40)
+CHILDREN = st.sampled_from([TOP, b"one"])
+BASE = {b"a": b"1", b"ab": b"2" * 40, b"b": b"3", b"\xff\xff": b"4"}
+Model = dict[bytes, dict[bytes, bytes]]
+
+
+def roots(model: Model, version: int = 1) -> dict[bytes, bytes]:
+    children = {child: naive_root(pairs, version) for child, pairs in model.items() if child}
+    entries = {CHILD_STORAGE_PREFIX + c: root for c, root in children.items() if root != EMPTY_ROOT}
+    return children | {TOP: naive_root(model[TOP] | entries, version)}
+
+
+class AgainstAPlainDict(RuleBasedStateMachine):
+    """Random writes, transactions and reads, beside a dictionary that is copied at each `begin`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = MemoryState(BASE, one={b"a": b"child", b"ba": b"x" * 50})
+        self.journal = Journal(self.state)
+        self.model: Model = {TOP: dict(BASE), b"one": dict(self.state.storage[b"one"])}
+        self.saved: list[Model] = []
+
+    @rule(key=KEYS, value=VALUES, child=CHILDREN)
+    def set(self, key: bytes, value: bytes, child: bytes) -> None:
+        self.journal.set(key, value, child)
+        self.model[child][key] = value
+
+    @rule(key=KEYS, child=CHILDREN)
+    def delete(self, key: bytes, child: bytes) -> None:
+        self.journal.delete(key, child)
+        self.model[child].pop(key, None)
+
+    @rule(key=KEYS, item=st.binary(max_size=3), child=CHILDREN)
+    def append(self, key: bytes, item: bytes, child: bytes) -> None:
+        self.journal.append(key, item, child)
+        old = self.model[child].get(key, b"")
+        try:
+            count, start = decode_compact(old, 0)
+        except ScaleError:
+            count, start = 0, len(old)
+        self.model[child][key] = encode_compact(count + 1) + old[start:] + item
+
+    @rule(prefix=KEYS, child=CHILDREN)
+    def clear(self, prefix: bytes, child: bytes) -> None:
+        below = sum(k.startswith(prefix) for k in self.state.storage[child])
+        assert self.journal.clear_prefix(prefix, None, child) == (below, True)
+        self.model[child] = {k: v for k, v in self.model[child].items() if not k.startswith(prefix)}
+
+    @precondition(lambda self: len(self.saved) < 4)
+    @rule()
+    def begin(self) -> None:
+        self.journal.begin()
+        self.saved.append({child: dict(pairs) for child, pairs in self.model.items()})
+
+    @precondition(lambda self: self.saved)
+    @rule()
+    def commit(self) -> None:
+        self.journal.commit()
+        self.saved.pop()
+
+    @precondition(lambda self: self.saved)
+    @rule()
+    def rollback(self) -> None:
+        self.journal.rollback()
+        self.model = self.saved.pop()
+
+    @rule(key=KEYS, child=CHILDREN)
+    def read(self, key: bytes, child: bytes) -> None:
+        pairs = self.model[child]
+        entries = {CHILD_STORAGE_PREFIX + b"one"} if child == TOP else set()
+        assert self.journal.get(key, child) == pairs.get(key)
+        assert self.journal.exists(key, child) == (key in pairs)
+        assert self.journal.next_key(key, child) == min(
+            (k for k in {*pairs, *entries} if k > key), default=None
+        )
+
+    @rule()
+    def root(self) -> None:
+        wanted = roots(self.model)
+        assert self.journal.root() == wanted[TOP]
+        assert self.journal.root(1, b"one") == wanted[b"one"]
+
+    @invariant()
+    def depth(self) -> None:
+        assert self.journal.depth == len(self.saved)
+
+    def teardown(self) -> None:
+        self.state.apply(self.journal.changes())
+        wanted = roots(self.model)
+        assert self.state.root == wanted[TOP]
+        assert self.state.storage[b"one"] == self.model[b"one"]
+        # the nodes are those of a trie built at once
+        fresh = MemoryState(self.model[TOP], **({"one": self.model[b"one"]} if self.model[b"one"] else {}))
+        assert self.state.storage[TOP] == fresh.storage[TOP]
+        assert {c: n for c, n in self.state.nodes.items() if n} == {c: n for c, n in fresh.nodes.items() if n}
+
+
+AgainstAPlainDict.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
+TestAgainstAPlainDict: Any = AgainstAPlainDict.TestCase
+
+
+def test_a_state_version_zero_root_differs_and_is_not_mixed_up() -> None:
+    journal = Journal(MemoryState())
+    journal.set(b"k", b"v" * 40)
+    assert journal.root(0) == naive_root({b"k": b"v" * 40}, 0)
+    assert journal.root(1) == naive_root({b"k": b"v" * 40}, 1)
+    assert journal.changes(0).root == journal.root(0)
+
+
+def test_asking_for_the_root_commits_nothing() -> None:
+    state = MemoryState(BASE)
+    journal = Journal(state)
+    journal.begin()
+    journal.set(b"new", b"value")
+    assert journal.root() != state.root
+    journal.rollback()
+    assert journal.root() == state.root
+    assert journal.changes().nodes == {}
+
+
+def test_the_limit_of_clear_prefix_counts_keys_of_the_state_only() -> None:
+    journal = Journal(MemoryState({b"p%d" % i: b"v" for i in range(5)} | {b"q": b"v"}))
+    journal.set(b"p9", b"own")
+    journal.delete(b"p0")
+    assert journal.clear_prefix(b"p", 2) == (2, False)
+    assert journal.get(b"p9") is None
+    assert [journal.get(b"p%d" % i) for i in range(5)] == [None, None, b"v", b"v", b"v"]
+    assert journal.clear_prefix(b"p", 5) == (5, True)
+    assert journal.next_key(b"") == b"q"
+
+
+def test_the_entries_of_child_tries_cannot_be_written_directly() -> None:
+    journal = Journal(MemoryState({b"k": b"v"}, one={b"a": b"1"}))
+    before = journal.root()
+    key = CHILD_STORAGE_PREFIX + b"one"
+    journal.set(key, b"forged")
+    journal.delete(key)
+    journal.append(key, b"x")
+    assert journal.clear_prefix(b":child_storage:") == journal.clear_prefix(b":") == (0, True)
+    assert journal.root() == before
+
+
+def test_an_emptied_child_trie_leaves_the_top_trie() -> None:
+    state = MemoryState({b"k": b"v"}, one={b"a": b"1", b"b": b"2"})
+    journal = Journal(state)
+    assert journal.clear_prefix(b"", None, b"one") == (2, True)
+    changes = journal.changes()
+    assert changes.storage[TOP] == {CHILD_STORAGE_PREFIX + b"one": None}
+    assert changes.root == naive_root({b"k": b"v"}, 1)
+
+
+def test_transactions_that_were_left_open_are_undone() -> None:
+    journal = Journal(MemoryState())
+    journal.begin()
+    journal.set(b"kept", b"1")
+    journal.begin()
+    journal.begin()
+    journal.set(b"lost", b"1")
+    journal.rollback_to(1)
+    assert (journal.depth, journal.get(b"kept"), journal.get(b"lost")) == (1, b"1", None)
+
+
+def test_appending_is_undone_to_the_length_it_had() -> None:
+    journal = Journal(MemoryState({b"events": b"\x04one"}))
+    journal.append(b"events", b"two")
+    journal.begin()
+    journal.append(b"events", b"three")
+    journal.begin()
+    journal.append(b"events", b"four")
+    assert journal.get(b"events") == b"\x10onetwothreefour"
+    journal.commit()
+    journal.rollback()
+    assert journal.get(b"events") == b"\x08onetwo"
+    journal.begin()
+    journal.delete(b"events")
+    journal.append(b"events", b"new")
+    assert journal.get(b"events") == b"\x04new"
+    journal.rollback()
+    assert journal.get(b"events") == b"\x08onetwo"
+
+
+def test_over_a_proof_what_is_not_shown_is_missing() -> None:
+    state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
+    proof = build_proof(state.node, state.get, [b"\x05\x05"])
+    journal = Journal(ProofState(state.root, proof))
+    assert journal.get(b"\x05\x05") == b"v" * 40
+    journal.set(b"\x05\x05", b"w")
+    assert journal.root() == naive_root(state.storage[TOP] | {b"\x05\x05": b"w"}, 1)
+    with pytest.raises(MissingNode):
+        journal.get(b"\x06\x06")
+    journal.set(b"\x36\x36", b"w")
+    with pytest.raises(MissingNode):
+        journal.root()
+
+
+@given(st.binary(max_size=6))
+def test_what_is_no_sequence_begins_anew(value: bytes) -> None:
+    journal = Journal(MemoryState({b"k": b"\xff" + value}))
+    journal.append(b"k", b"item")
+    assert journal.get(b"k") == b"\x04item"
