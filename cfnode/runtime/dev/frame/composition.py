@@ -23,6 +23,7 @@ from .types import Catalog, Declaration, Enum, declaration
 from .weights import Cost
 
 P = TypeVar("P", bound=Pallet)
+Fields = tuple[str, ...] | Mapping[str, str]
 
 #: The runtime's own crate: first segment of the outer enums' paths.
 CRATE = "state_chain_runtime"
@@ -154,26 +155,33 @@ def has_part(kind: type[Pallet], part: str) -> bool:
 
 def _pallet_enum(kind: type[Pallet], part: str) -> Declaration:
     def make() -> Enum:
-        if part == "Error":
-            return Enum(tuple((each.value, each.name, ()) for each in kind.Error))
-        rows: list[tuple[int, str, tuple[str, ...] | Mapping[str, str]]]
-        if part == "Call":
-            rows = [(each.index, each.name, each.arguments) for each in kind.calls.values()]
-        else:
-            rows = [(each.index, each.name, each.fields) for each in events_of(kind).values()]
         scope = {name: parse(target) for name, target in kind.names.items()}
-        return Enum(tuple((index, name, _fields(fields, scope)) for index, name, fields in sorted(rows)))
+        return Enum(
+            tuple(
+                (index, name, _fields(fields, scope), docs)
+                for index, name, fields, docs in sorted(_rows(kind, part), key=lambda row: row[0])
+            )
+        )
 
     crate = kind.crate or kind.name
-    return declaration(f"{crate}::pallet::{part}", f"{kind.name}.{part}", make)
+    return declaration(f"{crate}::pallet::{part}", f"{kind.name}::{part}", make)
+
+
+def _rows(kind: type[Pallet], part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
+    """The calls, events or errors of a pallet as (index, name, fields, docs)."""
+    if part == "Call":
+        return [(each.index, each.name, each.arguments, each.docs) for each in kind.calls.values()]
+    if part == "Event":
+        return [(each.index, each.name, each.fields, ()) for each in events_of(kind).values()]
+    return [(each.value, each.name, (), tuple(each.doc.split("\n"))) for each in kind.Error]
 
 
 def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
-    rows = tuple((kind.index, kind.name, ((None, Name(f"{kind.name}.{part}")),)) for kind in kinds)
+    rows = tuple((kind.index, kind.name, ((None, Name(f"{kind.name}::{part}")),), ()) for kind in kinds)
     return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
 
 
-def _fields(fields: tuple[str, ...] | Mapping[str, str], scope: Mapping[str, Any]) -> tuple[Any, ...]:
+def _fields(fields: Fields, scope: Mapping[str, Any]) -> tuple[Any, ...]:
     if isinstance(fields, tuple):
         return tuple((None, substitute(parse(text), scope)) for text in fields)
     return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())

@@ -25,7 +25,7 @@
             self.deposit(self.Event.BoundRedeemAddress, account_id=who, address=address)
 
 Names that mean something else in each instance of a pallet (`Account` of the ingress-egress pallet of one
-chain) are given by `names = {"Account": "H160"}`; they are known to all type expressions of the pallet.
+chain) are given by `names: ClassVar = {"Account": "H160"}`; all type expressions of the pallet know them.
 The metadata, the codecs and the dispatch of calls are derived from this, never written again.
 """
 
@@ -209,6 +209,9 @@ class Pallet:
 
     def on_finalize(self, number: int) -> None:
         """The last thing in the block."""
+
+    def on_new_epoch(self, epoch: int) -> None:
+        """Another epoch has begun (Validator)."""
 
     def on_new_account(self, who: bytes) -> None:
         """An account came into being (System)."""

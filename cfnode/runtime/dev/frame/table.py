@@ -142,7 +142,10 @@ class TypeTable:
             return Composite(self._fields(body.fields, bound))
         assert isinstance(body, Enum)
         return Variants(
-            tuple(Variant(name, self._fields(fields, bound), index) for index, name, fields in body.variants)
+            tuple(
+                Variant(name, self._fields(fields, bound), index, docs)
+                for index, name, fields, docs in body.variants
+            )
         )
 
     def _fields(self, fields: tuple[FieldOf, ...], bound: Mapping[str, Expression]) -> tuple[Field, ...]:

@@ -24,7 +24,8 @@ from .expressions import Expression, FieldOf, Name, TypeLanguageError, parse, pa
 
 __all__ = ["CATALOG", "Alias", "Catalog", "Declaration", "Enum", "Struct", "alias", "enum", "struct"]
 
-VariantOf = tuple[int, str, tuple[FieldOf, ...]]
+Docs = tuple[str, ...]
+VariantOf = tuple[int, str, tuple[FieldOf, ...], Docs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A tagged union: (index on the wire, name, fields)."""
+    """A tagged union: (index on the wire, name, fields, lines of documentation)."""
 
     variants: tuple[VariantOf, ...]
 
@@ -75,7 +76,9 @@ def enum(path: str, /, *variants: str | Mapping[int, str], name: str | None = No
     rows: dict[int, str] = {}
     for position, each in enumerate(variants):
         rows.update({position: each} if isinstance(each, str) else each)
-    return _declare(path, name, Enum(tuple((index, *parse_variant(text)) for index, text in rows.items())))
+    return _declare(
+        path, name, Enum(tuple((index, *parse_variant(text), ()) for index, text in rows.items()))
+    )
 
 
 def alias(name: str, target: str) -> str:

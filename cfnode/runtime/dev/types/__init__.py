@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from . import addresses, assets, channels, substrate, swaps
+from . import (
+    addresses,
+    assets,
+    channels,
+    environment,
+    funding,
+    safe_mode,
+    substrate,
+    swaps,
+    validators,
+)
 
-__all__ = ["addresses", "assets", "channels", "substrate", "swaps"]
+__all__ = [
+    "addresses",
+    "assets",
+    "channels",
+    "environment",
+    "funding",
+    "safe_mode",
+    "substrate",
+    "swaps",
+    "validators",
+]

@@ -1,0 +1,96 @@
+"""What may differ between two development chains at their birth?
+
+Everything here lies in genesis: another value makes another chain. The defaults are those of `dev`, whose
+genesis hash is one constant on every machine. The addresses of the EVM chains are the ones that Chainflip's
+own local network uses; a test bed with contracts of its own states theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.hashing import blake2_256
+
+FLIP = 10**18
+MINIMUM_FUNDING = 1 * FLIP
+RECOMMENDED_FUNDING = 5 * FLIP
+FUNDING_ADVICE = "an account needs at least 1 FLIP; 5 FLIP are recommended"
+
+EPOCH_BLOCKS = 43_200
+"""Blocks of an epoch on the main net: three days."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevAuthority:
+    """A block author and finality voter: Aura key (sr25519), GRANDPA key (ed25519), GRANDPA weight."""
+
+    aura: bytes
+    grandpa: bytes
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EvmAddresses:
+    """The contracts of one EVM chain, 20 bytes each; `tokens` maps the chain's assets to theirs."""
+
+    chain_id: int
+    key_manager: bytes
+    vault: bytes
+    tokens: tuple[tuple[str, bytes], ...]
+    gateway: bytes = bytes(20)
+
+
+ETHEREUM = EvmAddresses(
+    chain_id=10_997,
+    key_manager=bytes.fromhex("a16E02E87b7454126E5E10d957A927A7F5B5d2be"),
+    vault=bytes.fromhex("B7A5bd0345EF1Cc5E66bf61BdeC17D2461fBd968"),
+    gateway=bytes.fromhex("eEBe00Ac0756308ac4AaBfD76c05c4F3088B8883"),
+    tokens=(
+        ("Flip", bytes.fromhex("10C6E9530F1C1AF873a391030a1D9E8ed0630D26")),
+        ("Usdc", bytes.fromhex("9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0")),
+        ("Usdt", bytes.fromhex("0DCd1Bf9A1b36cE34237eEaFef220932846BCD82")),
+        ("Wbtc", bytes.fromhex("67d269191c92Caf3cD7723F116c85e6E9bf55933")),
+    ),
+)
+ARBITRUM = EvmAddresses(
+    chain_id=412_346,
+    key_manager=bytes.fromhex("5FbDB2315678afecb367f032d93F642f64180aa3"),
+    vault=bytes.fromhex("e7f1725E7734CE288F8367e1Bb143E90bb3F0512"),
+    tokens=(
+        ("ArbUsdc", bytes.fromhex("Cf7Ed3AccA5a467e9e704C703E8D87F634fB0Fc9")),
+        ("ArbUsdt", bytes.fromhex("9A676e781A523b5d0C0e43731313A708CB607508")),
+    ),
+)
+TRON = EvmAddresses(
+    chain_id=3_448_148_188,
+    key_manager=bytes.fromhex("eb99889eb704b4d58256ff25b4f033c673c166b6"),
+    vault=bytes.fromhex("2fca9b8e3816e10d6c6033d0f7e0471542a09110"),
+    tokens=(("TrxUsdt", bytes.fromhex("df78fc9c3223ff2d64a5e897279ce3e35609e8da")),),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DevGenesis:
+    """The genesis of a development chain.
+
+    `authorities` empty means the one of `dev`. `funded` are accounts with their FLIP besides the well-known
+    ones. `state_entries` values of 64 bytes are added for tests of state sync.
+    """
+
+    authorities: tuple[DevAuthority, ...] = ()
+    epoch_blocks: int = EPOCH_BLOCKS
+    state_entries: int = 0
+    funded: tuple[tuple[bytes, int], ...] = ()
+    ethereum: EvmAddresses = ETHEREUM
+    arbitrum: EvmAddresses = ARBITRUM
+    tron: EvmAddresses = TRON
+
+    @property
+    def validators(self) -> tuple[tuple[bytes, DevAuthority], ...]:
+        """Each authority behind its account: not its key's, whose owner stays free to be a broker."""
+        return tuple((validator_account(each.aura), each) for each in self.authorities)
+
+
+def validator_account(aura: bytes) -> bytes:
+    """The validator account (32 bytes) of an Aura key."""
+    return blake2_256(b"cfnode-dev/validator" + aura)

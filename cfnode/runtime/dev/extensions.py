@@ -1,0 +1,279 @@
+"""What is checked of a signed transaction before its call is done?
+
+The transaction extensions of runtime 2.2.3 in its order. Each may put an explicit part into the extrinsic and
+an implicit part into the signed payload; each may refuse the transaction when it is looked at (`validate`)
+and when it is applied (`prepare`). (Polkadot spec, "Transaction validity"; FRAME's transaction extensions.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from cfnode.core.extrinsic import Era, Extrinsic
+from cfnode.core.scale import ScaleError
+
+from .frame import Composition, Cost, invalid
+from .frame.types import struct
+from .frame.weights import (
+    BASE_EXTRINSIC,
+    MAX_BLOCK,
+    MAX_LENGTH,
+    MAX_NORMAL,
+    MAX_NORMAL_EXTRINSIC,
+    MAX_NORMAL_LENGTH,
+    weight,
+)
+from .pallets.system import System
+from .pallets.transaction_payment import TransactionPayment
+
+U64_MAX = 2**64 - 1
+
+
+@dataclass(slots=True)
+class Transaction:
+    """A signed transaction on its way through the extensions, and what they have found out."""
+
+    extrinsic: Extrinsic
+    who: bytes
+    length: int
+    cost: Cost
+    fee: int = 0
+    priority: int = 0
+    longevity: int = U64_MAX
+    requires: list[bytes] = field(default_factory=list)
+    provides: list[bytes] = field(default_factory=list)
+
+
+class Extension:
+    """One extension. `explicit` and `implicit` are type expressions."""
+
+    path: ClassVar[str]
+    explicit_fields: ClassVar[tuple[str, ...]] = ()
+    named_fields: ClassVar[dict[str, str]] = {}
+    implicit: ClassVar[str] = "()"
+    identifier: ClassVar[str]
+    explicit: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.identifier = cls.__name__
+        cls.explicit = struct(cls.path, *cls.explicit_fields, **cls.named_fields)
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
+        self.system = runtime.pallet(System)
+
+    def implicit_value(self, extrinsic: Extrinsic) -> Any:
+        """What the signer must have meant although it is not in the extrinsic."""
+        return ()
+
+    def validate(self, transaction: Transaction) -> None:
+        """Refuse the transaction at this state (TransactionValidityError), or note its order and life."""
+
+    def prepare(self, transaction: Transaction) -> None:
+        """The last check, and what happens before the call is done."""
+
+
+class AuthorizeCall(Extension):
+    """For calls that authorize themselves; the runtime has none."""
+
+    path = "frame_system::extensions::authorize_call::AuthorizeCall"
+
+
+class CheckNonZeroSender(Extension):
+    """The zero account signs nothing."""
+
+    path = "frame_system::extensions::check_non_zero_sender::CheckNonZeroSender"
+
+    def validate(self, transaction: Transaction) -> None:
+        if transaction.who == bytes(32):
+            raise invalid("BadSigner")
+
+
+class CheckSpecVersion(Extension):
+    """Signed for this runtime."""
+
+    path = "frame_system::extensions::check_spec_version::CheckSpecVersion"
+    implicit = "u32"
+
+    def implicit_value(self, extrinsic: Extrinsic) -> int:
+        version: int = self.system.Constant.Version["spec_version"]
+        return version
+
+
+class CheckTxVersion(Extension):
+    """Signed for this format of calls and extensions."""
+
+    path = "frame_system::extensions::check_tx_version::CheckTxVersion"
+    implicit = "u32"
+
+    def implicit_value(self, extrinsic: Extrinsic) -> int:
+        version: int = self.system.Constant.Version["transaction_version"]
+        return version
+
+
+class CheckGenesis(Extension):
+    """Signed for this chain."""
+
+    path = "frame_system::extensions::check_genesis::CheckGenesis"
+    implicit = "H256"
+
+    def implicit_value(self, extrinsic: Extrinsic) -> bytes:
+        genesis: bytes = self.system.BlockHash.get(0)
+        return genesis
+
+
+class CheckMortality(Extension):
+    """Signed for blocks of a branch: the hash of the era's first block is part of the payload."""
+
+    path = "frame_system::extensions::check_mortality::CheckMortality"
+    explicit_fields = ("Era",)
+    implicit = "H256"
+
+    def implicit_value(self, extrinsic: Extrinsic) -> bytes:
+        birth = self._era(extrinsic).birth(self.system.Number.get())
+        if not self.system.BlockHash.contains(birth):
+            raise invalid("AncientBirthBlock")
+        block_hash: bytes = self.system.BlockHash.get(birth)
+        return block_hash
+
+    def validate(self, transaction: Transaction) -> None:
+        now: int = self.system.Number.get()
+        death = self._era(transaction.extrinsic).death(now)
+        transaction.longevity = min(transaction.longevity, (U64_MAX if death is None else death) - now)
+
+    @staticmethod
+    def _era(extrinsic: Extrinsic) -> Era:
+        try:
+            return extrinsic.era or Era()
+        except ScaleError:
+            raise invalid("BadProof") from None
+
+
+class CheckNonce(Extension):
+    """Every transaction of an account once, and in order."""
+
+    path = "frame_system::extensions::check_nonce::CheckNonce"
+    explicit_fields = ("Compact<u32>",)
+
+    def validate(self, transaction: Transaction) -> None:
+        account = self.system.Account.get(transaction.who)
+        if not (account["providers"] or account["sufficients"]):
+            raise invalid("Payment")
+        nonce, expected = transaction.extrinsic.nonce or 0, account["nonce"]
+        if nonce < expected:
+            raise invalid("Stale")
+        transaction.provides.append(self._tag(transaction.who, nonce))
+        if nonce > expected:
+            transaction.requires.append(self._tag(transaction.who, nonce - 1))
+
+    def prepare(self, transaction: Transaction) -> None:
+        expected = self.system.nonce(transaction.who)
+        if (transaction.extrinsic.nonce or 0) != expected:
+            raise invalid("Stale" if (transaction.extrinsic.nonce or 0) < expected else "Future")
+        self.system.inc_nonce(transaction.who)
+
+    @staticmethod
+    def _tag(who: bytes, nonce: int) -> bytes:
+        return who + nonce.to_bytes(4, "little")
+
+
+class CheckWeight(Extension):
+    """Room in the block, in time and in bytes."""
+
+    path = "frame_system::extensions::check_weight::CheckWeight"
+
+    def validate(self, transaction: Transaction) -> None:
+        check_size(transaction.cost, transaction.length)
+
+    def prepare(self, transaction: Transaction) -> None:
+        take_room(self.system, transaction.cost, transaction.length)
+
+
+class ChargeTransactionPayment(Extension):
+    """The fee, paid before the call is done."""
+
+    path = "pallet_transaction_payment::ChargeTransactionPayment"
+    explicit_fields = ("Compact<u128>",)
+
+    def __init__(self, runtime: Composition) -> None:
+        super().__init__(runtime)
+        self.payment = runtime.pallet(TransactionPayment)
+
+    def validate(self, transaction: Transaction) -> None:
+        transaction.fee = self.payment.fee(transaction.length, transaction.cost)
+        if not self.payment.can_pay(transaction.who, transaction.fee):
+            raise invalid("Payment")
+        transaction.priority = self._priority(transaction)
+
+    def prepare(self, transaction: Transaction) -> None:
+        transaction.fee = self.payment.fee(transaction.length, transaction.cost)
+        if not self.payment.withdraw(transaction.who, transaction.fee):
+            raise invalid("Payment")
+
+    def _priority(self, transaction: Transaction) -> int:
+        """Tip by the room that a transaction takes: how many of its kind would fit into a block."""
+        normal = transaction.cost.dispatch_class == "Normal"
+        room, length = (MAX_NORMAL, MAX_NORMAL_LENGTH) if normal else (MAX_BLOCK, MAX_LENGTH)
+        taken = min(max(transaction.cost.weight, 1), room)
+        fitting = min(room // taken, length // min(max(transaction.length, 1), length))
+        priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
+        if not normal:
+            priority += transaction.fee * self.payment.Constant.OperationalFeeMultiplier * fitting
+        return min(priority, U64_MAX)
+
+
+class CheckMetadataHash(Extension):
+    """For signers that show metadata by its hash; the runtime has none built in, so only `Disabled` holds."""
+
+    path = "frame_metadata_hash_extension::CheckMetadataHash"
+    named_fields: ClassVar[dict[str, str]] = {"mode": "Mode"}
+    implicit = "Option<[u8; 32]>"
+
+    def implicit_value(self, extrinsic: Extrinsic) -> None:
+        if extrinsic.extensions[self.identifier]["mode"] != "Disabled":
+            raise invalid("Call")
+
+
+class WeightReclaim(Extension):
+    """Gives unused weight back; calls cost here what they declare."""
+
+    path = "frame_system::extensions::weight_reclaim::WeightReclaim"
+
+
+EXTENSIONS: tuple[type[Extension], ...] = (
+    AuthorizeCall,
+    CheckNonZeroSender,
+    CheckSpecVersion,
+    CheckTxVersion,
+    CheckGenesis,
+    CheckMortality,
+    CheckNonce,
+    CheckWeight,
+    ChargeTransactionPayment,
+    CheckMetadataHash,
+    WeightReclaim,
+)
+
+
+def check_size(cost: Cost, length: int) -> None:
+    """Refuse what could not enter even an empty block."""
+    if cost.dispatch_class == "Normal" and (cost.weight > MAX_NORMAL_EXTRINSIC or length > MAX_NORMAL_LENGTH):
+        raise invalid("ExhaustsResources")
+    if length > MAX_LENGTH:
+        raise invalid("ExhaustsResources")
+
+
+def take_room(system: System, cost: Cost, length: int) -> None:
+    """Add an extrinsic to the block's weight and length, or refuse it: ExhaustsResources."""
+    used = system.BlockWeight.get()
+    name = cost.dispatch_class.lower()
+    in_class = used[name]["ref_time"] + cost.weight + BASE_EXTRINSIC
+    in_all = sum(each["ref_time"] for each in used.values()) + cost.weight + BASE_EXTRINSIC
+    total = (system.AllExtrinsicsLen.get() or 0) + length
+    if name == "normal" and (in_class > MAX_NORMAL or total > MAX_NORMAL_LENGTH):
+        raise invalid("ExhaustsResources")
+    if name != "mandatory" and (in_all > MAX_BLOCK or total > MAX_LENGTH):
+        raise invalid("ExhaustsResources")
+    system.BlockWeight.put(used | {name: weight(in_class, used[name]["proof_size"])})
+    system.AllExtrinsicsLen.put(total)

@@ -1,0 +1,140 @@
+"""What does the runtime say about itself? (metadata V14 and V15)
+
+Everything is read off the declarations: pallets, types, runtime APIs, and the transaction extensions that
+the runtime checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfnode.core.scale.metadata import (
+    ApiMethod,
+    Constant,
+    Extrinsic,
+    MapKind,
+    Metadata,
+    MethodInput,
+    OuterEnums,
+    PlainKind,
+    RuntimeApi,
+    StorageEntry,
+    StoragePallet,
+    TransactionExtension,
+)
+from cfnode.core.scale.metadata import Pallet as PalletMetadata
+
+from .composition import Composition, has_part
+from .pallet import Pallet
+from .storage import Stored
+from .types import struct
+
+EXTRINSIC_VERSION = 4
+RUNTIME = struct("state_chain_runtime::Runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtrinsicShape:
+    """Expressions of the parts; an extension is (identifier, what it sends, what only the payload has)."""
+
+    address: str
+    signature: str
+    extensions: Sequence[tuple[str, str, str]]
+
+    @property
+    def extra(self) -> str:
+        """The tuple of what the extensions put into the extrinsic."""
+        return f"({', '.join(explicit for _, explicit, _ in self.extensions)})"
+
+    @property
+    def whole(self) -> str:
+        """The extrinsic as a type."""
+        return f"UncheckedExtrinsic<{self.address}, RuntimeCall, {self.signature}, {self.extra}>"
+
+
+def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadata:
+    """The metadata of a runtime: `version` 14 or 15 (V14 has no runtime APIs and no outer enums)."""
+    pallets = tuple(_pallet(each) for each in sorted(runtime.pallets, key=lambda pallet: pallet.index))
+    extrinsic = _extrinsic(runtime, shape)
+    apis = _apis(runtime) if version >= 15 else ()
+    call, event, error = (runtime.types.id(f"Runtime{part}") for part in ("Call", "Event", "Error"))
+    runtime_type = runtime.types.id(RUNTIME)
+    return Metadata(
+        version=version,
+        registry=runtime.types.registry,
+        pallets=pallets,
+        extrinsic=extrinsic,
+        runtime_type=runtime_type,
+        apis=apis,
+        outer_enums=OuterEnums(call, event, error),
+    )
+
+
+def _pallet(pallet: Pallet) -> PalletMetadata:
+    ids = {
+        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if has_part(type(pallet), part) else None
+        for part in ("Call", "Event", "Error")
+    }
+    entries = tuple(_entry(pallet, name, stored) for name, stored in pallet.stored().items())
+    return PalletMetadata(
+        name=pallet.name,
+        storage=StoragePallet(pallet.name, entries) if entries else None,
+        calls=ids["Call"],
+        events=ids["Event"],
+        constants=_constants(pallet),
+        errors=ids["Error"],
+        index=pallet.index,
+        docs=_docs(pallet),
+    )
+
+
+def _entry(pallet: Pallet, name: str, stored: Stored) -> StorageEntry:
+    item = stored.item
+    value = pallet.type_id(item.value)
+    kind = MapKind(item.hashers, pallet.type_id(item.key), value) if item.hashers else PlainKind(value)
+    return StorageEntry(name, "Optional" if item.optional else "Default", kind, stored.default_bytes)
+
+
+def _constants(pallet: Pallet) -> tuple[Constant, ...]:
+    return tuple(
+        Constant(name, pallet.type_id(each.type), pallet.codec(each.type).encode(each.value))
+        for name, each in pallet.Constant.declared.items()
+    )
+
+
+def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> Extrinsic:
+    type_id = runtime.types.id
+    return Extrinsic(
+        version=EXTRINSIC_VERSION,
+        address=type_id(shape.address),
+        call=type_id("RuntimeCall"),
+        signature=type_id(shape.signature),
+        extra=type_id(shape.extra),
+        extensions=tuple(
+            TransactionExtension(identifier, type_id(explicit), type_id(implicit))
+            for identifier, explicit, implicit in shape.extensions
+        ),
+        type=type_id(shape.whole),
+    )
+
+
+def _apis(runtime: Composition) -> tuple[RuntimeApi, ...]:
+    methods: dict[str, list[ApiMethod]] = {}
+    docs: dict[str, tuple[str, ...]] = {}
+    for api in runtime.apis:
+        docs.setdefault(api.api, _docs(api))
+        methods.setdefault(api.api, []).extend(
+            ApiMethod(
+                each.name,
+                tuple(MethodInput(name, runtime.types.id(text)) for name, text in each.arguments.items()),
+                runtime.types.id(each.output),
+                each.docs,
+            )
+            for each in api.methods.values()
+        )
+    return tuple(RuntimeApi(name, tuple(each), docs[name]) for name, each in methods.items())
+
+
+def _docs(thing: object) -> tuple[str, ...]:
+    return tuple(line.strip() for line in (type(thing).__doc__ or "").strip().splitlines())

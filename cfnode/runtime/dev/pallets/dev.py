@@ -1,0 +1,105 @@
+"""What can a test do that nobody may do on the main net?
+
+Dev (250): not a pallet of the main net. Its calls come as bare extrinsics that only the author itself can put
+into a block (`dev_*` methods); from a peer or through author_submitExtrinsic they are refused. One inherent,
+`devfund0`, funds the accounts it lists that do not exist yet: how a node's own broker account gets its FLIP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import ScaleError
+from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
+from cfnode.runtime.dev.frame import GOVERNANCE, Cost, ErrorSet, Map, Origin, Pallet, Trap, call
+
+from .funding import Funding
+from .system import System
+
+INHERENT = b"devfund0"
+LONGEVITY = 64
+ENTRY_BYTES = 64
+MAX_FUNDED = 64
+
+
+class Dev(Pallet):
+    """Test-only calls."""
+
+    index = 250
+    crate = "cfnode_dev"
+
+    Entries = Map("Twox64Concat", "u32", "Bytes", optional=True)
+
+    class Error(ErrorSet):
+        BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
+
+    @call(0, Cost(pays=False), account_id="AccountId32", amount="u128")
+    def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
+        """Fund an account as if its FLIP had come through the gateway contract: at least 1 FLIP, better 5."""
+        origin.ensure_none()
+        self.ensure(amount >= self.other(Funding).MinimumFunding.get(), self.Error.BelowMinimumFunding)
+        self.other(Funding).fund_account(account_id, amount, self._source(account_id))
+
+    @call(1, Cost(pays=False, dispatch_class="Mandatory"), accounts="Vec<(AccountId32, u128)>")
+    def fund_missing(self, origin: Origin, accounts: Sequence[tuple[bytes, int]]) -> None:
+        """Fund those of the accounts that do not exist. An inherent."""
+        origin.ensure_none()
+        for account, amount in self._missing(accounts):
+            self.other(Funding).fund_account(account, amount, self._source(account))
+
+    @call(2, Cost(pays=False), call="RuntimeCall")
+    def as_governance(self, origin: Origin, call: Any) -> None:
+        """Do a call as governance would."""
+        origin.ensure_none()
+        self.runtime.dispatch(call, GOVERNANCE)
+
+    def genesis(self, config: DevGenesis) -> None:
+        for position in range(config.state_entries):
+            seed = position.to_bytes(4, "little")
+            self.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
+
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+        accounts = self._missing(self._listed(data))
+        return ("fund_missing", {"accounts": accounts}) if accounts else None
+
+    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
+        accounts = call[1]["accounts"]
+        if len(accounts) > MAX_FUNDED:
+            raise Trap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
+
+    def is_inherent(self, call: Any) -> bool:
+        return bool(call[0] == "fund_missing")
+
+    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+        if source == "External":
+            return None
+        encoded = self.runtime.call_codec.encode((self.name, call))
+        tag = blake2_256(encoded + self.other(System).ParentHash.get())
+        return {
+            "priority": 2**64 - 1,
+            "requires": [],
+            "provides": [tag],
+            "longevity": LONGEVITY,
+            "propagate": False,
+        }
+
+    def _listed(self, data: Mapping[bytes, bytes]) -> Sequence[tuple[bytes, int]]:
+        if INHERENT not in data:
+            return ()
+        try:
+            accounts: Sequence[tuple[bytes, int]] = self.codec("Vec<(AccountId32, u128)>").decode(
+                data[INHERENT]
+            )
+        except ScaleError as error:
+            raise Trap(f"inherent {INHERENT.decode()}: {error}") from None
+        return accounts[:MAX_FUNDED]
+
+    def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+        return [each for each in accounts if not self.other(System).exists(each[0])]
+
+    def _source(self, account: bytes) -> Any:
+        """A funding transaction that never was: its hash tells account and block."""
+        number = self.other(System).Number.get().to_bytes(4, "little")
+        return "EthTransaction", {"tx_hash": blake2_256(b"dev" + number + account), "funder": bytes(20)}

@@ -1,0 +1,174 @@
+"""What does the chain know about the other chains, and what is switched off?
+
+Environment (2): contract addresses and chain ids, replay protection counters, Bitcoin's unspent outputs, the
+network's name, and safe mode: one switch board for each pallet, all green unless governance says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
+from cfnode.runtime.dev.frame import (
+    ConstantSet,
+    Cost,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    constant,
+    event,
+)
+from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
+from cfnode.runtime.dev.types.safe_mode import ALL_GREEN, ALL_RED
+
+RELEASE = {"major": 2, "minor": 2, "patch": 3}
+MAX_BATCH = 10
+BATCHES = ("batch", "non_native_signed_call")
+
+
+class Environment(Pallet):
+    """Facts about foreign chains; safe mode; batches of calls."""
+
+    index = 2
+    crate = "pallet_cf_environment"
+
+    EthereumSupportedAssets = Map("Blake2_128Concat", "eth::Asset", "H160", optional=True)
+    EthereumStateChainGatewayAddress = Value("H160")
+    EthereumKeyManagerAddress = Value("H160")
+    EthereumVaultAddress = Value("H160")
+    EthereumAddressCheckerAddress = Value("H160")
+    EthereumScUtilsAddress = Value("H160")
+    EthereumChainId = Value("u64")
+    EthereumSignatureNonce = Value("u64")
+    PolkadotGenesisHash = Value("H256")
+    PolkadotVaultAccountId = Value("PolkadotAccountId", optional=True)
+    PolkadotProxyAccountNonce = Value("u32")
+    BitcoinAvailableUtxos = Value("Vec<Utxo>")
+    ConsolidationParameters = Value("ConsolidationParameters")
+    ArbitrumSupportedAssets = Map("Blake2_128Concat", "arb::Asset", "H160", optional=True)
+    ArbitrumKeyManagerAddress = Value("H160")
+    ArbitrumVaultAddress = Value("H160")
+    ArbitrumAddressCheckerAddress = Value("H160")
+    ArbitrumChainId = Value("u64")
+    ArbitrumSignatureNonce = Value("u64")
+    SolanaAvailableNonceAccounts = Value("Vec<(Address, sol::Digest)>")
+    SolanaUnavailableNonceAccounts = Map("Blake2_128Concat", "Address", "sol::Digest", optional=True)
+    SolanaGenesisHash = Value("sol::Digest", optional=True)
+    SolanaApiEnvironment = Value("SolApiEnvironment")
+    AssethubGenesisHash = Value("H256")
+    AssethubVaultAccountId = Value("PolkadotAccountId", optional=True)
+    AssethubProxyAccountNonce = Value("u32")
+    AssethubOutputAccountId = Value("u64")
+    TronSupportedAssets = Map("Blake2_128Concat", "tron::Asset", "H160", optional=True)
+    TronKeyManagerAddress = Value("H160")
+    TronVaultAddress = Value("H160")
+    TronChainId = Value("u64")
+    TronSignatureNonce = Value("u64")
+    RuntimeSafeMode = Value("RuntimeSafeMode", default=ALL_GREEN)
+    CurrentReleaseVersion = Value("SemVer")
+    ChainflipNetworkEnvironment = Value("NetworkEnvironment", default="Development")
+    ChainflipNetworkName = Value("ChainflipNetwork", default="Development")
+
+    class Event(EventSet):
+        AddedNewEthAsset = event(0, "eth::Asset", "H160")
+        UpdatedEthAsset = event(1, "eth::Asset", "H160")
+        AddedNewArbAsset = event(2, "arb::Asset", "H160")
+        UpdatedArbAsset = event(3, "arb::Asset", "H160")
+        PolkadotVaultAccountSet = event(4, polkadot_vault_account_id="PolkadotAccountId")
+        BitcoinBlockNumberSetForVault = event(5, block_number="u64")
+        RuntimeSafeModeUpdated = event(6, safe_mode="SafeModeUpdate")
+        UtxoConsolidationParametersUpdated = event(7, params="ConsolidationParameters")
+        ArbitrumInitialized = event(8)
+        SolanaInitialized = event(9)
+        StaleUtxosDiscarded = event(10, utxos="Vec<Utxo>")
+        DurableNonceSetForAccount = event(11, nonce_account="Address", durable_nonce="sol::Digest")
+        SolanaGovCallDispatched = event(12, gov_call="SolanaGovCall", broadcast_id="u32")
+        AssethubVaultAccountSet = event(13, assethub_vault_account_id="PolkadotAccountId")
+        NonNativeSignedCall = event(14)
+        BatchCompleted = event(15)
+        TronInitialized = event(16)
+
+    class Error(ErrorSet):
+        EthAddressNotUpdateable = "Eth is not an Erc20 token, so its address can't be updated."
+        NonceAccountNotBeingUsedOrDoesNotExist = (
+            "The nonce account is currently not being used or does not exist."
+        )
+        InvalidUtxoParameters = "The given UTXO parameters are invalid."
+        FailedToBuildSolanaApiCall = "Failed to build Solana Api call. See logs for more details"
+        FailedToDecodeSigner = "Signer cannot be decoded"
+        InvalidNestedBatch = "Nested batches not allowed"
+        FailedToProcessFee = "Signer is unable to pay fee."
+
+    class Constant(ConstantSet):
+        CurrentReleaseVersion = constant("SemVer", RELEASE)
+
+    @call(3, Cost(dispatch_class="Operational"), update="SafeModeUpdate")
+    def update_safe_mode(self, origin: Origin, update: Any) -> None:
+        """Switch all on, all off, or as given. Governance."""
+        origin.ensure_governance()
+        modes = {"CodeGreen": ALL_GREEN, "CodeRed": ALL_RED}
+        self.RuntimeSafeMode.put(modes[update] if isinstance(update, str) else update[1])
+        self.deposit(self.Event.RuntimeSafeModeUpdated, safe_mode=update)
+
+    @call(4, Cost(dispatch_class="Operational"), params="ConsolidationParameters")
+    def update_consolidation_parameters(self, origin: Origin, params: dict[str, int]) -> None:
+        """When and how many unspent outputs are joined. Governance."""
+        origin.ensure_governance()
+        sane = 1 < params["consolidation_size"] <= params["consolidation_threshold"]
+        self.ensure(sane, self.Error.InvalidUtxoParameters)
+        self.ConsolidationParameters.put(params)
+        self.deposit(self.Event.UtxoConsolidationParametersUpdated, params=params)
+
+    @call(11, Cost(40_000_000, reads=1, writes=1), calls="BoundedVec<RuntimeCall>")
+    def batch(self, origin: Origin, calls: Sequence[Any]) -> None:
+        """Up to ten calls, all or none; no batch inside a batch."""
+        origin.ensure_signed()
+        self.ensure(len(calls) <= MAX_BATCH, self.Error.InvalidNestedBatch)
+        for each in calls:
+            self.ensure(not self._is_batch(each), self.Error.InvalidNestedBatch)
+            self.runtime.dispatch(each, origin)
+        self.deposit(self.Event.BatchCompleted)
+
+    @staticmethod
+    def _is_batch(call_value: Any) -> bool:
+        pallet, inner = call_value
+        name = inner if isinstance(inner, str) else inner[0]
+        return pallet == "Environment" and name in BATCHES
+
+    def genesis(self, config: DevGenesis) -> None:
+        self._contracts("Ethereum", config.ethereum, self.EthereumSupportedAssets)
+        self._contracts("Arbitrum", config.arbitrum, self.ArbitrumSupportedAssets)
+        self._contracts("Tron", config.tron, self.TronSupportedAssets)
+        self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
+        self.ConsolidationParameters.put({"consolidation_threshold": 200, "consolidation_size": 100})
+        self.CurrentReleaseVersion.put(RELEASE)
+        self.ChainflipNetworkEnvironment.put("Development")
+        self.ChainflipNetworkName.put("Development")
+
+    def _contracts(self, chain: str, addresses: EvmAddresses, assets: StoredMap) -> None:
+        self._of(chain, "KeyManagerAddress").put(addresses.key_manager)
+        self._of(chain, "VaultAddress").put(addresses.vault)
+        self._of(chain, "ChainId").put(addresses.chain_id)
+        for asset, address in addresses.tokens:
+            assets.put(asset, address)
+
+    def safe_mode(self, member: str, switch: str) -> bool:
+        """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
+        on: bool = self.RuntimeSafeMode.get()[member][switch]
+        return on
+
+    def next_signature_nonce(self, chain: str) -> int:
+        """The next replay protection nonce of "Ethereum", "Arbitrum" or "Tron"; this uses it up."""
+        nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)
+        return nonce
+
+    def _of(self, chain: str, item: str) -> StoredValue:
+        """A value that each EVM chain has."""
+        stored = self.stored()[chain + item]
+        assert isinstance(stored, StoredValue)
+        return stored

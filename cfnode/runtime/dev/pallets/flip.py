@@ -1,0 +1,164 @@
+"""Who has how much FLIP, and how much of it is bound?
+
+Flip (3): balances and bonds on the chain, and the FLIP that is outside of it. Liquid is what is not bonded.
+Funding moves FLIP in from outside; a burned fee lowers the issuance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.runtime.dev.frame import (
+    ConstantSet,
+    Cost,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    constant,
+    enum,
+    event,
+    struct,
+)
+
+FLIP = 10**18
+INITIAL_SUPPLY = 90_000_000 * FLIP
+
+struct("pallet_cf_flip::FlipAccount<Amount>", balance="Amount", bond="Amount")
+struct("pallet_cf_flip::OpaqueCallIndex", "Bytes")
+enum(
+    "pallet_cf_flip::on_charge_transaction::FeeScalingRateConfig",
+    "DelayedExponential{threshold: u16, exponent: u16}",
+    "NoScaling",
+)
+enum(
+    "pallet_cf_flip::PalletConfigUpdate",
+    "SetSlashingRate(Permill)",
+    "SetFeeScalingRate(FeeScalingRateConfig)",
+    name="flip::PalletConfigUpdate",
+)
+enum(
+    "pallet_cf_flip::imbalances::InternalSource<AccountId>",
+    "Account(AccountId)",
+    "Reserve([u8; 4])",
+    "PendingRedemption(AccountId)",
+)
+enum(
+    "pallet_cf_flip::imbalances::ImbalanceSource<AccountId>",
+    "External",
+    "Internal(InternalSource<AccountId>)",
+    "Emissions",
+)
+
+
+class Flip(Pallet):
+    """FLIP balances, bonds and issuance."""
+
+    index = 3
+    crate = "pallet_cf_flip"
+
+    Account = Map("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
+    Reserve = Map("Blake2_128Concat", "[u8; 4]", "u128")
+    PendingRedemptionsReserve = Map("Blake2_128Concat", "AccountId32", "u128", optional=True)
+    TotalIssuance = Value("u128")
+    SlashingRate = Value("Permill")
+    OffchainFunds = Value("u128")
+    CallCounter = Map("Identity", "OpaqueCallIndex", "u16")
+    FeeScalingRate = Value("FeeScalingRateConfig", default="NoScaling")
+
+    class Event(EventSet):
+        RemainingImbalance = event(0, who="ImbalanceSource<AccountId32>", remaining_imbalance="u128")
+        SlashingPerformed = event(1, who="AccountId32", amount="u128")
+        AccountReaped = event(2, who="AccountId32", dust_burned="u128")
+        PalletConfigUpdated = event(3, update="flip::PalletConfigUpdate")
+        FlipMinted = event(4, to="AccountId32", amount="u128")
+        BondUpdated = event(5, account_id="AccountId32", new_bond="u128")
+
+    class Error(ErrorSet):
+        InsufficientLiquidity = "Not enough liquid funds."
+        InsufficientReserves = "Not enough reserves."
+        NoPendingRedemptionForThisID = "No pending redemption for this ID."
+        AccountBonded = "Account is bonded."
+        CanNotTransferToSelf = "Not possible to transfer to the sender account."
+
+    class Constant(ConstantSet):
+        BlocksPerDay = constant("u32", 14_400)
+
+    @call(0, Cost(), updates="BoundedVec<flip::PalletConfigUpdate>")
+    def update_pallet_config(self, origin: Origin, updates: Sequence[Any]) -> None:
+        """Set the slashing rate and how fees of order calls scale. Governance."""
+        origin.ensure_governance()
+        for update in updates:
+            name, value = update
+            (self.SlashingRate if name == "SetSlashingRate" else self.FeeScalingRate).put(value)
+            self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    def genesis(self, config: Any) -> None:
+        self.TotalIssuance.put(INITIAL_SUPPLY)
+        self.OffchainFunds.put(INITIAL_SUPPLY)
+
+    # Reading
+
+    def balance(self, who: bytes) -> int:
+        """All of the account's FLIP, bonded or not."""
+        balance: int = self.Account.get(who)["balance"]
+        return balance
+
+    def bond(self, who: bytes) -> int:
+        """What is bonded."""
+        bond: int = self.Account.get(who)["bond"]
+        return bond
+
+    def liquid(self, who: bytes) -> int:
+        """What is not bonded."""
+        account = self.Account.get(who)
+        return max(0, int(account["balance"]) - int(account["bond"]))
+
+    # Moving
+
+    def fund(self, who: bytes, amount: int) -> int:
+        """Bring FLIP in from outside; returns the new balance."""
+        self.OffchainFunds.mutate(lambda outside: max(0, outside - amount))
+        return self._add(who, amount)
+
+    def burn(self, who: bytes, amount: int) -> None:
+        """Take FLIP out of the world, from the whole balance (as far as it goes)."""
+        taken = min(amount, self.balance(who))
+        self._add(who, -taken)
+        self.TotalIssuance.mutate(lambda issued: issued - taken)
+
+    def burn_liquid(self, who: bytes, amount: int) -> None:
+        """Burn what is not bonded. InsufficientLiquidity."""
+        self.ensure(self.liquid(who) >= amount, self.Error.InsufficientLiquidity)
+        self.burn(who, amount)
+
+    def set_bond(self, who: bytes, bond: int) -> None:
+        """Bond this much, or the whole balance if it is less."""
+        new = min(bond, self.balance(who))
+        self.Account.mutate(who, lambda account: account | {"bond": new})
+        self.deposit(self.Event.BondUpdated, account_id=who, new_bond=new)
+
+    def transfer(self, source: bytes, target: bytes, amount: int) -> None:
+        """Move liquid FLIP between accounts. InsufficientLiquidity, CanNotTransferToSelf."""
+        self.ensure(source != target, self.Error.CanNotTransferToSelf)
+        self.ensure(self.liquid(source) >= amount, self.Error.InsufficientLiquidity)
+        self._add(source, -amount)
+        self._add(target, amount)
+
+    def on_killed_account(self, who: bytes) -> None:
+        dust = self.balance(who)
+        self.Account.remove(who)
+        if dust:
+            self.TotalIssuance.mutate(lambda issued: issued - dust)
+        self.deposit(self.Event.AccountReaped, who=who, dust_burned=dust)
+
+    def _add(self, who: bytes, amount: int) -> int:
+        def change(account: dict[str, int]) -> dict[str, int]:
+            return account | {"balance": account["balance"] + amount}
+
+        changed: dict[str, int] = self.Account.mutate(who, change)
+        return changed["balance"]

@@ -1,0 +1,155 @@
+"""What can be switched off? (Environment.RuntimeSafeMode) One switch board for each pallet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.runtime.dev.frame.expressions import Expression, Name
+from cfnode.runtime.dev.frame.types import CATALOG, Enum, Struct, enum, struct
+
+
+def _switches(crate: str, *names: str, path: str = "PalletSafeMode", name: str | None = None) -> str:
+    """A struct of switches."""
+    own = name or f"{crate.removeprefix('pallet_cf_')}::PalletSafeMode"
+    return struct(f"{crate}::{path}", name=own, **dict.fromkeys(names, "bool"))
+
+
+_RUNTIME = "state_chain_runtime"
+_WITNESSING = "chainflip::witnessing"
+
+enum("cf_traits::safe_mode::SafeModeSet<T>", "Green", "Red", "Amber(BTreeSet<T>)")
+_switches("pallet_cf_emissions", "emissions_sync_enabled")
+_switches("pallet_cf_funding", "redeem_enabled")
+_switches(
+    "pallet_cf_swapping",
+    "swaps_enabled",
+    "withdrawals_enabled",
+    "broker_registration_enabled",
+    "deposit_enabled",
+)
+_switches("pallet_cf_lp", "deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
+_switches(
+    "pallet_cf_validator", "authority_rotation_enabled", "start_bidding_enabled", "stop_bidding_enabled"
+)
+_switches("pallet_cf_pools", "range_order_update_enabled", "limit_order_update_enabled")
+_switches(
+    "pallet_cf_trading_strategy",
+    "strategy_updates_enabled",
+    "strategy_closure_enabled",
+    "strategy_execution_enabled",
+)
+struct(
+    "pallet_cf_lending_pools::PalletSafeMode",
+    name="lending_pools::PalletSafeMode",
+    add_boost_funds_enabled="bool",
+    stop_boosting_enabled="bool",
+    borrowing="SafeModeSet<Asset>",
+    add_lender_funds="SafeModeSet<Asset>",
+    withdraw_lender_funds="SafeModeSet<Asset>",
+    liquidations_enabled="bool",
+)
+_switches("pallet_cf_reputation", "reporting_enabled")
+_switches("pallet_cf_asset_balances", "reconciliation_enabled")
+_switches("pallet_cf_threshold_signature", "slashing_enabled")
+_switches("pallet_cf_broadcast", "retry_enabled", "egress_witnessing_enabled")
+_switches(
+    "pallet_cf_ingress_egress",
+    "boost_deposits_enabled",
+    "deposit_channel_creation_enabled",
+    "deposit_channel_witnessing_enabled",
+    "vault_deposit_witnessing_enabled",
+)
+_switches(
+    _RUNTIME,
+    "oracle_price_elections",
+    path=f"{_WITNESSING}::generic_elections::GenericElectionsSafeMode",
+    name="GenericElectionsSafeMode",
+)
+_switches(
+    _RUNTIME,
+    "state_chain_gateway_witnessing",
+    "key_manager_witnessing",
+    "sc_utils_witnessing",
+    path=f"{_WITNESSING}::ethereum_elections::EthereumElectionsSafeMode",
+    name="EthereumElectionsSafeMode",
+)
+for _chain in ("arbitrum", "tron"):
+    _switches(
+        _RUNTIME,
+        "key_manager_witnessing",
+        path=f"{_WITNESSING}::{_chain}_elections::{_chain.capitalize()}ElectionsSafeMode",
+        name=f"{_chain.capitalize()}ElectionsSafeMode",
+    )
+
+_WITNESSED = ("broadcast", "chain_tracking", "ingress_egress", "vault")
+_WITNESSER = [
+    f"{chain}_{what}"
+    for chain in ("ethereum", "polkadot", "bitcoin", "arbitrum", "solana", "assethub", "tron")
+    for what in (_WITNESSED if chain != "solana" else ("broadcast", "vault"))
+]
+_switches(
+    _RUNTIME,
+    "governance",
+    "funding",
+    "swapping",
+    *_WITNESSER,
+    path="safe_mode::WitnesserCallPermission",
+    name="WitnesserCallPermission",
+)
+enum(
+    "pallet_cf_witnesser::PalletSafeMode<CallPermission>",
+    "CodeGreen",
+    "CodeRed",
+    "CodeAmber(CallPermission)",
+    name="witnesser::PalletSafeMode",
+)
+
+_CHAINS = ("ethereum", "bitcoin", "polkadot", "arbitrum", "solana", "assethub", "tron")
+MEMBERS: dict[str, str] = {
+    "emissions": "emissions::PalletSafeMode",
+    "funding": "funding::PalletSafeMode",
+    "swapping": "swapping::PalletSafeMode",
+    "liquidity_provider": "lp::PalletSafeMode",
+    "validator": "validator::PalletSafeMode",
+    "pools": "pools::PalletSafeMode",
+    "trading_strategies": "trading_strategy::PalletSafeMode",
+    "lending_pools": "lending_pools::PalletSafeMode",
+    "reputation": "reputation::PalletSafeMode",
+    "asset_balances": "asset_balances::PalletSafeMode",
+    **{
+        f"threshold_signature_{key}": "threshold_signature::PalletSafeMode"
+        for key in ("evm", "bitcoin", "polkadot", "solana")
+    },
+    **{f"broadcast_{chain}": "broadcast::PalletSafeMode" for chain in _CHAINS},
+    "witnesser": "witnesser::PalletSafeMode<WitnesserCallPermission>",
+    **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in _CHAINS},
+    "elections_generic": "GenericElectionsSafeMode",
+    "ethereum_elections": "EthereumElectionsSafeMode",
+    "arbitrum_elections": "ArbitrumElectionsSafeMode",
+    "tron_elections": "TronElectionsSafeMode",
+}
+"""The boards of `RuntimeSafeMode`, in order, by member name."""
+
+struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **MEMBERS)
+enum("pallet_cf_environment::SafeModeUpdate", "CodeRed", "CodeGreen", "CodeAmber(RuntimeSafeMode)")
+
+
+def _board(member: str, *, on: bool) -> Any:
+    """The value of one board with all its switches in one position."""
+    return _value(Name(member.split("<")[0]), on=on)
+
+
+def _value(expression: Expression, *, on: bool) -> Any:
+    if expression == Name("bool"):
+        return on
+    assert isinstance(expression, Name)
+    body = CATALOG[expression.name].make()
+    if isinstance(body, Struct):
+        return {name: _value(each, on=on) for name, each in body.fields}
+    assert isinstance(body, Enum)
+    names = [name for _, name, _, _ in body.variants]
+    return next(name for name in names if name.endswith("Green" if on else "Red"))
+
+
+ALL_GREEN: dict[str, Any] = {name: _board(member, on=True) for name, member in MEMBERS.items()}
+ALL_RED: dict[str, Any] = {name: _board(member, on=False) for name, member in MEMBERS.items()}

@@ -1,0 +1,163 @@
+"""Does one runtime's metadata fit into another's? A comparison by shape, recursive types included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cfnode.core.scale import (
+    Array,
+    Compact,
+    Composite,
+    Field,
+    Primitive,
+    Sequence,
+    Tuple,
+    Variant,
+    Variants,
+)
+from cfnode.core.scale.metadata import MapKind, Metadata, Pallet, StorageEntry
+
+OUTER = ("RuntimeCall", "RuntimeEvent", "RuntimeError")
+OF_PALLETS = ("Call", "Event", "Error")
+
+
+class Comparison:
+    """Differences of `ours` from `theirs`, as lines that name the place.
+
+    Enums of calls, events and errors may have fewer variants than theirs; every one that is there must be
+    theirs. All else is equal: names, indices, paths, fields, hashers, defaults.
+    """
+
+    def __init__(self, ours: Metadata, theirs: Metadata) -> None:
+        self.ours = ours
+        self.theirs = theirs
+        self._seen: set[tuple[int, int]] = set()
+
+    def pallets(self) -> Iterator[str]:
+        known = {pallet.name: pallet for pallet in self.theirs.pallets}
+        for pallet in self.ours.pallets:
+            if pallet.name not in known:
+                yield f"{pallet.name}: not one of theirs"
+            else:
+                yield from self.pallet(pallet, known[pallet.name])
+
+    def pallet(self, ours: Pallet, theirs: Pallet) -> Iterator[str]:
+        name = ours.name
+        if ours.index != theirs.index:
+            yield f"{name}: index {ours.index}, theirs {theirs.index}"
+        for part in ("calls", "events", "errors"):
+            mine, other = getattr(ours, part), getattr(theirs, part)
+            if mine is not None:
+                yield from self.types(mine, other, f"{name}.{part}")
+        known = {entry.name: entry for entry in (theirs.storage.entries if theirs.storage else ())}
+        for entry in ours.storage.entries if ours.storage else ():
+            yield from self.storage(entry, known.get(entry.name), f"{name}.{entry.name}")
+        constants = {constant.name: constant for constant in theirs.constants}
+        for constant in ours.constants:
+            place = f"{name}.{constant.name}"
+            if (other := constants.get(constant.name)) is None:
+                yield f"{place}: no constant of theirs"
+                continue
+            yield from self.types(constant.type, other.type, place)
+            if constant.value != other.value:
+                yield f"{place}: value 0x{constant.value.hex()}, theirs 0x{other.value.hex()}"
+
+    def storage(self, ours: StorageEntry, theirs: StorageEntry | None, place: str) -> Iterator[str]:
+        if theirs is None:
+            yield f"{place}: no storage item of theirs"
+            return
+        if ours.modifier != theirs.modifier:
+            yield f"{place}: {ours.modifier}, theirs {theirs.modifier}"
+        if ours.default != theirs.default:
+            yield f"{place}: default 0x{ours.default.hex()}, theirs 0x{theirs.default.hex()}"
+        if isinstance(ours.kind, MapKind) and isinstance(theirs.kind, MapKind):
+            if ours.kind.hashers != theirs.kind.hashers:
+                yield f"{place}: {ours.kind.hashers}, theirs {theirs.kind.hashers}"
+            yield from self.types(ours.kind.key, theirs.kind.key, f"{place}[key]")
+        elif type(ours.kind) is not type(theirs.kind):
+            yield f"{place}: {ours.kind}, theirs {theirs.kind}"
+        yield from self.types(ours.kind.value, theirs.kind.value, place)
+
+    def apis(self) -> Iterator[str]:
+        known = {f"{api.name}_{each.name}": each for api in self.theirs.apis for each in api.methods}
+        for api in self.ours.apis:
+            for method in api.methods:
+                place = f"{api.name}_{method.name}"
+                other = known.get(place)
+                if other is None:
+                    yield f"{place}: no method of theirs"
+                    continue
+                names = [each.name for each in method.inputs], [each.name for each in other.inputs]
+                if names[0] != names[1]:
+                    yield f"{place}: takes {names[0]}, theirs {names[1]}"
+                    continue
+                for mine, their in zip(method.inputs, other.inputs, strict=True):
+                    yield from self.types(mine.type, their.type, f"{place}({mine.name})")
+                yield from self.types(method.output, other.output, f"{place} ->")
+
+    def extrinsic(self) -> Iterator[str]:
+        ours, theirs = self.ours.extrinsic, self.theirs.extrinsic
+        if ours.version != theirs.version:
+            yield f"extrinsic version {ours.version}, theirs {theirs.version}"
+        for part in ("address", "call", "signature", "extra"):
+            yield from self.types(getattr(ours, part), getattr(theirs, part), f"extrinsic.{part}")
+        names = tuple([each.identifier for each in side.extensions] for side in (ours, theirs))
+        if names[0] != names[1]:
+            yield f"extensions {names[0]}, theirs {names[1]}"
+        for mine, other in zip(ours.extensions, theirs.extensions, strict=False):
+            yield from self.types(mine.type, other.type, mine.identifier)
+            yield from self.types(mine.additional, other.additional, f"{mine.identifier}(implicit)")
+
+    def types(self, ours: int, theirs: int | None, place: str) -> Iterator[str]:
+        if theirs is None:
+            yield f"{place}: they have none"
+            return
+        if (ours, theirs) in self._seen:
+            return
+        self._seen.add((ours, theirs))
+        mine, other = self.ours.registry.type(ours), self.theirs.registry.type(theirs)
+        if mine.path != other.path:
+            yield f"{place}: is {'::'.join(mine.path)}, theirs {'::'.join(other.path)}"
+        match mine.definition, other.definition:
+            case Composite(a), Composite(b):
+                yield from self.fields(a, b, place)
+            case Variants(a), Variants(b):
+                partial = bool(mine.path) and mine.path[-1] in (*OUTER, *OF_PALLETS)
+                yield from self.variants(a, b, place, partial=partial)
+            case (Sequence(a), Sequence(b)) | (Compact(a), Compact(b)):
+                yield from self.types(a, b, f"{place}[]")
+            case Array(n, a), Array(m, b) if n == m:
+                yield from self.types(a, b, f"{place}[]")
+            case Tuple(a), Tuple(b) if len(a) == len(b):
+                for at, (left, right) in enumerate(zip(a, b, strict=True)):
+                    yield from self.types(left, right, f"{place}.{at}")
+            case Primitive(a), Primitive(b) if a == b:
+                return
+            case a, b:
+                yield f"{place}: {a}, theirs {b}"
+
+    def fields(self, ours: tuple[Field, ...], theirs: tuple[Field, ...], place: str) -> Iterator[str]:
+        names = [each.name for each in ours], [each.name for each in theirs]
+        if names[0] != names[1]:
+            yield f"{place}: fields {names[0]}, theirs {names[1]}"
+            return
+        for at, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from self.types(mine.type, other.type, f"{place}.{mine.name or at}")
+
+    def variants(
+        self, ours: tuple[Variant, ...], theirs: tuple[Variant, ...], place: str, *, partial: bool
+    ) -> Iterator[str]:
+        known = {each.name: each for each in theirs}
+        if not partial and (missing := set(known) - {each.name for each in ours}):
+            yield f"{place}: lacks {sorted(missing)}"
+        for each in ours:
+            other = known.get(each.name)
+            if other is None:
+                yield f"{place}.{each.name}: no variant of theirs"
+            elif other.index != each.index:
+                yield f"{place}.{each.name}: index {each.index}, theirs {other.index}"
+            else:
+                yield from self.fields(each.fields, other.fields, f"{place}.{each.name}")
+                said, theirs_say = " ".join(each.docs), " ".join(other.docs)
+                if place.endswith(".errors") and said != theirs_say:
+                    yield f"{place}.{each.name}: says {said!r}, theirs {theirs_say!r}"
