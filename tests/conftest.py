@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A machine under load is no fault of the code: no example is timed.
+settings.register_profile("cfnode", deadline=None)
+settings.load_profile("cfnode")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -68,6 +68,20 @@ def test_constants_are_values(metadata):
     assert metadata.constant("Timestamp", "MinimumPeriod") == 3000
 
 
+def test_every_constant_and_every_default_of_the_runtime_is_a_value_of_its_type(metadata):
+    stated = [(c.type, c.value) for pallet in metadata.pallets for c in pallet.constants]
+    storages = [pallet.storage for pallet in metadata.pallets if pallet.storage]
+    stated += [(entry.kind.value, entry.default) for storage in storages for entry in _with_default(storage)]
+    assert len(stated) == 498
+    for type_id, encoded in stated:
+        codec = metadata.registry.codec(type_id)
+        assert codec.encode(codec.decode(encoded)) == encoded
+
+
+def _with_default(storage):
+    return [entry for entry in storage.entries if entry.modifier == "Default"]
+
+
 def test_runtime_apis_are_called_by_name(metadata):
     version = metadata.api_method("Core_version")
     assert version.encode_args() == b""
