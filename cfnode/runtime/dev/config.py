@@ -1,8 +1,9 @@
 """What may differ between two development chains at their birth?
 
 Everything here lies in genesis: another value makes another chain. The defaults are those of `dev`, whose
-genesis hash is one constant on every machine. The addresses of the EVM chains are the ones that Chainflip's
-own local network uses; a test bed with contracts of its own states theirs.
+genesis hash is one constant on every machine. The vaults and key managers of the EVM chains are those of
+Chainflip's own local network, the tokens those of the main nets; a test bed with contracts of its own states
+theirs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_256
+from cfnode.runtime.dev.keys import tokens_of
 
 FLIP = 10**18
 MINIMUM_FUNDING = 1 * FLIP
@@ -45,27 +47,19 @@ ETHEREUM = EvmAddresses(
     key_manager=bytes.fromhex("a16E02E87b7454126E5E10d957A927A7F5B5d2be"),
     vault=bytes.fromhex("B7A5bd0345EF1Cc5E66bf61BdeC17D2461fBd968"),
     gateway=bytes.fromhex("eEBe00Ac0756308ac4AaBfD76c05c4F3088B8883"),
-    tokens=(
-        ("Flip", bytes.fromhex("10C6E9530F1C1AF873a391030a1D9E8ed0630D26")),
-        ("Usdc", bytes.fromhex("9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0")),
-        ("Usdt", bytes.fromhex("0DCd1Bf9A1b36cE34237eEaFef220932846BCD82")),
-        ("Wbtc", bytes.fromhex("67d269191c92Caf3cD7723F116c85e6E9bf55933")),
-    ),
+    tokens=tokens_of("Ethereum"),
 )
 ARBITRUM = EvmAddresses(
     chain_id=412_346,
     key_manager=bytes.fromhex("5FbDB2315678afecb367f032d93F642f64180aa3"),
     vault=bytes.fromhex("e7f1725E7734CE288F8367e1Bb143E90bb3F0512"),
-    tokens=(
-        ("ArbUsdc", bytes.fromhex("Cf7Ed3AccA5a467e9e704C703E8D87F634fB0Fc9")),
-        ("ArbUsdt", bytes.fromhex("9A676e781A523b5d0C0e43731313A708CB607508")),
-    ),
+    tokens=tokens_of("Arbitrum"),
 )
 TRON = EvmAddresses(
     chain_id=3_448_148_188,
     key_manager=bytes.fromhex("eb99889eb704b4d58256ff25b4f033c673c166b6"),
     vault=bytes.fromhex("2fca9b8e3816e10d6c6033d0f7e0471542a09110"),
-    tokens=(("TrxUsdt", bytes.fromhex("df78fc9c3223ff2d64a5e897279ce3e35609e8da")),),
+    tokens=tokens_of("Tron"),
 )
 
 

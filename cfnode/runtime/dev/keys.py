@@ -1,9 +1,9 @@
 """Who holds the development chain's vaults on the foreign chains?
 
 Everybody: each secret is the Keccak-256 of a label that stands here, so that a test can sign what the
-authorities of the main net would have signed; no real funds must ever be sent there. Contract and program
-addresses come from labels too. The tokens are those of the main nets, because deposit addresses depend on
-them (`core.addresses.evm`).
+authorities of the main net would have signed; no real funds must ever be sent there. Program addresses on
+Solana come from labels too. The tokens are those of the main nets, because deposit addresses depend on them
+(`core.addresses.evm`); the other contracts of the EVM chains are part of genesis (`runtime.dev.config`).
 """
 
 from __future__ import annotations
@@ -16,26 +16,23 @@ from coincurve import PrivateKey
 from nacl.signing import SigningKey
 
 from cfnode.core.addresses.solana import program_address
+from cfnode.core.assets import assets_of
 from cfnode.core.hashing import keccak_256
 
 __all__ = [
     "ASSETHUB_VAULT",
-    "EVM_CHAIN_IDS",
     "TOKENS",
     "bitcoin_public_key",
-    "contract",
     "evm_secret",
     "signer_key",
     "solana_environment",
     "solana_public_key",
+    "tokens_of",
 ]
 
 _LABEL = "cfnode development chain: "
 # secp256k1's order; the key manager contract wants the x of an aggregate key in its lower half.
 _HALF_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
-
-EVM_CHAIN_IDS = {"Ethereum": 1, "Arbitrum": 42161, "Tron": 728126428}
-"""The main nets' chain ids."""
 
 TOKENS: dict[str, bytes] = {
     asset: bytes.fromhex(address)
@@ -66,9 +63,9 @@ def _labelled(what: str) -> bytes:
     return keccak_256((_LABEL + what).encode())
 
 
-def contract(chain: str, what: str) -> bytes:
-    """The 20-byte address of one of Chainflip's contracts ("vault", "key manager", …) on an EVM chain."""
-    return _labelled(f"{chain} {what}")[-20:]
+def tokens_of(chain: str) -> tuple[tuple[str, bytes], ...]:
+    """The token contracts on an EVM chain, by asset."""
+    return tuple((a.name, TOKENS[a.name]) for a in assets_of(chain) if a.chain_index and a.name in TOKENS)
 
 
 ASSETHUB_VAULT = _labelled("Assethub vault")

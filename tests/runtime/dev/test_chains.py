@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from coincurve import PrivateKey
 
+from cfnode.core.addresses.evm import INIT_CODE_HASHES
 from cfnode.core.addresses.solana import is_on_curve
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES
-from cfnode.runtime.dev.keys import contract, evm_secret, signer_key, solana_environment
+from cfnode.runtime.dev.keys import evm_secret, signer_key, solana_environment, tokens_of
 
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 MAIN_NET_LIFETIMES = {
@@ -48,10 +49,12 @@ def test_the_evm_key_is_one_that_the_key_manager_contract_accepts() -> None:
     }
 
 
-def test_every_vault_is_a_contract_of_its_own() -> None:
-    vaults = {contract(chain, "vault") for chain in ("Ethereum", "Arbitrum", "Tron")}
-    assert len(vaults) == 3
-    assert contract("Ethereum", "key manager") not in vaults
+def test_the_tokens_of_genesis_are_those_whose_deposit_contracts_are_known() -> None:
+    for chain in ("Ethereum", "Arbitrum", "Tron"):
+        for asset, address in tokens_of(chain):
+            assert asset in INIT_CODE_HASHES
+            assert len(address) == 20
+    assert dict(tokens_of("Tron"))["TrxUsdt"] == bytes.fromhex("a614f803b6fd780986a42c78ec9c7f77e6ded13c")
 
 
 def test_token_accounts_on_solana_are_program_addresses() -> None:

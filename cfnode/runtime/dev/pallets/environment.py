@@ -24,6 +24,7 @@ from cfnode.runtime.dev.frame import (
     event,
 )
 from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
+from cfnode.runtime.dev.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.runtime.dev.types.safe_mode import ALL_GREEN, ALL_RED
 
 RELEASE = {"major": 2, "minor": 2, "patch": 3}
@@ -145,6 +146,8 @@ class Environment(Pallet):
         self._contracts("Arbitrum", config.arbitrum, self.ArbitrumSupportedAssets)
         self._contracts("Tron", config.tron, self.TronSupportedAssets)
         self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
+        self.SolanaApiEnvironment.put(solana_environment())
+        self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
         self.ConsolidationParameters.put({"consolidation_threshold": 200, "consolidation_size": 100})
         self.CurrentReleaseVersion.put(RELEASE)
         self.ChainflipNetworkEnvironment.put("Development")
@@ -161,6 +164,11 @@ class Environment(Pallet):
         """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
         on: bool = self.RuntimeSafeMode.get()[member][switch]
         return on
+
+    def vault_address(self, chain: str) -> bytes:
+        """The vault contract (20 bytes) on "Ethereum", "Arbitrum" or "Tron"."""
+        address: bytes = self._of(chain, "VaultAddress").get()
+        return address
 
     def next_signature_nonce(self, chain: str) -> int:
         """The next replay protection nonce of "Ethereum", "Arbitrum" or "Tron"; this uses it up."""

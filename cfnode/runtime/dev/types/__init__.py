@@ -12,6 +12,7 @@ from . import (
     substrate,
     swaps,
     validators,
+    xcm,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "substrate",
     "swaps",
     "validators",
+    "xcm",
 ]

@@ -1,0 +1,1 @@
+"""Deposit channels into the foreign chains, and what is sent out of them."""

@@ -1,0 +1,1 @@
+"""Brokers, the channels they open, and swaps."""

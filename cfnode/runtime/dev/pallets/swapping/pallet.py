@@ -1,0 +1,159 @@
+"""What can a broker ask of the chain?
+
+Swapping (30): a broker registers, opens deposit channels for its users' swaps, earns a commission on them and
+withdraws it. How each thing is done stands beside this: `channels`, `brokers`, `parameters`, `ccm`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.pallets.account_roles import AccountRoles
+from cfnode.runtime.dev.pallets.environment import Environment
+
+from . import brokers
+from .channels import SwapChannelRequest, destination_on, open_swap_channel
+from .parameters import (
+    FLIP_BUY_INTERVAL,
+    INTERNAL_NETWORK_FEE,
+    MAX_BROKER_FEE,
+    NETWORK_FEE,
+    SLIPPAGE_OF_STABLES,
+    STABLES,
+)
+from .storage import SwappingStorage
+
+__all__ = ["Swapping"]
+
+BROKER = "Broker"
+
+
+class Swapping(SwappingStorage):
+    """Brokers' calls."""
+
+    index = 30
+
+    def genesis(self, config: Any) -> None:
+        self.NetworkFee.put(NETWORK_FEE)
+        self.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
+        self.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
+        for asset in sorted(STABLES):
+            pair = {"assets": {"base": asset, "quote": "Usdc"}}
+            self.DefaultOraclePriceSlippageProtection.put(pair, SLIPPAGE_OF_STABLES)
+
+    # Deposit channels
+
+    @call(
+        0,
+        Cost(78_354_000, reads=12, writes=4),
+        source_asset="Asset",
+        destination_asset="Asset",
+        destination_address="EncodedAddress",
+        broker_commission="u16",
+        channel_metadata="Option<CcmMetadata>",
+        boost_fee="u16",
+        refund_parameters="RefundParameters",
+    )
+    def request_swap_deposit_address(self, origin: Origin, **arguments: Any) -> None:
+        """Open a deposit channel for a swap, without affiliates and in one piece."""
+        self._open(origin, affiliate_fees=(), dca_parameters=None, **arguments)
+
+    @call(
+        11,
+        Cost(78_354_000, reads=12, writes=4),
+        source_asset="Asset",
+        destination_asset="Asset",
+        destination_address="EncodedAddress",
+        broker_commission="u16",
+        channel_metadata="Option<CcmMetadata>",
+        boost_fee="u16",
+        affiliate_fees="BoundedVec<Beneficiary<AccountId32>>",
+        refund_parameters="RefundParameters",
+        dca_parameters="Option<DcaParameters>",
+    )
+    def request_swap_deposit_address_with_affiliates(self, origin: Origin, **arguments: Any) -> None:
+        """Open a deposit channel for a swap; up to five affiliates share the fees."""
+        self._open(origin, **arguments)
+
+    def _open(self, origin: Origin, **arguments: Any) -> None:
+        open_swap_channel(self, self._broker(origin), SwapChannelRequest(**arguments))
+
+    # Being a broker
+
+    @call(4, Cost(26_291_000, reads=2, writes=1))
+    def register_as_broker(self, origin: Origin) -> None:
+        """Take the role of a broker."""
+        who = origin.ensure_signed()
+        enabled = self.other(Environment).safe_mode("swapping", "broker_registration_enabled")
+        self.ensure(enabled, self.Error.BrokerRegistrationDisabled)
+        self.other(AccountRoles).register(who, BROKER)
+
+    @call(9, Cost(60_000_000, reads=10, writes=5))
+    def deregister_as_broker(self, origin: Origin) -> None:
+        """Give the role up, with all affiliates; open channels go on."""
+        broker = self._broker(origin)
+        brokers.ensure_may_deregister(self, broker)
+        self.other(AccountRoles).deregister(broker, BROKER)
+        brokers.forget_affiliates(self, broker)
+
+    # Fees
+
+    @call(1, Cost(64_568_000, reads=11, writes=4), asset="Asset", destination_address="EncodedAddress")
+    def withdraw(self, origin: Origin, asset: str, destination_address: EncodedAddress) -> None:
+        """Send all earned fees in an asset to an address on its chain."""
+        broker = self._broker(origin)
+        destination = destination_on(self, asset, destination_address)
+        brokers.withdraw_all(self, broker, asset, destination, destination_address)
+
+    @call(19, Cost(25_000_000, reads=2, writes=1), address="H160")
+    def bind_broker_fee_withdrawal_address(self, origin: Origin, address: bytes) -> None:
+        """Bind withdrawals on Ethereum to one address, for ever."""
+        broker = self._broker(origin)
+        bound = self.BoundBrokerWithdrawalAddress
+        self.ensure(not bound.contains(broker), self.Error.BrokerAlreadyBound)
+        bound.put(broker, address)
+        self.deposit(self.Event.BoundBrokerWithdrawalAddress, broker=broker, address=address)
+
+    @call(17, Cost(25_000_000, reads=1, writes=1), minimum_fee_bps="u16")
+    def set_vault_swap_minimum_broker_fee(self, origin: Origin, minimum_fee_bps: int) -> None:
+        """Refuse swaps by vault contract that pay this broker less."""
+        broker = self._broker(origin)
+        self.ensure(minimum_fee_bps <= MAX_BROKER_FEE, self.Error.BrokerCommissionBpsTooHigh)
+        self.VaultSwapMinimumBrokerFee.put(broker, minimum_fee_bps)
+        self.deposit(
+            self.Event.VaultSwapMinimumBrokerFeeSet, broker_id=broker, minimum_fee_bps=minimum_fee_bps
+        )
+
+    # Private Bitcoin channels
+
+    @call(12, Cost(42_184_000, reads=5, writes=3))
+    def open_private_btc_channel(self, origin: Origin) -> None:
+        """Open a Bitcoin channel of the broker's own, against a bond."""
+        brokers.open_private_channel(self, self._broker(origin))
+
+    @call(13, Cost(40_000_000, reads=3, writes=3))
+    def close_private_btc_channel(self, origin: Origin) -> None:
+        """Close it and free the bond."""
+        brokers.close_private_channel(self, self._broker(origin))
+
+    # Affiliates
+
+    @call(14, Cost(1_006_077_000, reads=258, writes=4), withdrawal_address="H160")
+    def register_affiliate(self, origin: Origin, withdrawal_address: bytes) -> None:
+        """Make an account that shares this broker's fees."""
+        brokers.register_affiliate(self, self._broker(origin), withdrawal_address)
+
+    @call(15, Cost(60_000_000, reads=4, writes=4), affiliate_account_id="AccountId32")
+    def deregister_affiliate(self, origin: Origin, affiliate_account_id: bytes) -> None:
+        """Take an affiliate away that has nothing left to withdraw."""
+        brokers.deregister_affiliate(self, self._broker(origin), affiliate_account_id)
+
+    @call(16, Cost(70_000_000, reads=11, writes=4), affiliate_account_id="AccountId32")
+    def affiliate_withdrawal_request(self, origin: Origin, affiliate_account_id: bytes) -> None:
+        """Send an affiliate's fees to its address."""
+        brokers.withdraw_for_affiliate(self, self._broker(origin), affiliate_account_id)
+
+    def _broker(self, origin: Origin) -> bytes:
+        return self.other(AccountRoles).ensure_broker(origin)
