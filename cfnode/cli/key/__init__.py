@@ -1,0 +1,35 @@
+"""`cfnode key`: make keys, look at them, and give them to a node."""
+
+from __future__ import annotations
+
+import click
+
+from cfnode.cli.key.generate import generate
+from cfnode.cli.key.insert import insert
+from cfnode.cli.key.inspect import inspect
+from cfnode.cli.key.node import generate_node_key, inspect_node_key
+
+__all__ = ["key"]
+
+
+class _InOrder(click.Group):
+    """A group that lists its commands in the order in which one needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder)
+def key() -> None:
+    """Make, inspect and insert keys.
+
+    \b
+    A broker's key, from nothing to a node that signs with it:
+      cfnode key generate --path keys
+      cfnode key insert --chain berghain --suri keys/signing_key_file
+      cfnode run --chain berghain --sync=light-rpc
+    """
+
+
+for command in (generate, insert, inspect, generate_node_key, inspect_node_key):
+    key.add_command(command)

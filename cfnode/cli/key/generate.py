@@ -1,0 +1,168 @@
+"""`cfnode key generate`: the keys that a Chainflip operator needs, from one new seed phrase.
+
+The JSON document and the three files are those of `chainflip-cli generate-keys`: the signing key (sr25519)
+and the Ethereum key come from the phrase, the node key (ed25519) is random.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.failures import told
+from cfnode.cli.key.secret_input import read_secret
+
+if TYPE_CHECKING:
+    from cfnode.core.ethereum_key import EthereumKey
+    from cfnode.core.keys import Keypair
+
+__all__ = ["generate"]
+
+BACKUP = (
+    "Keep the seed phrase in a safe place, offline. Whoever has it controls the account and its funds; "
+    "without it, a lost key is lost for ever."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    phrase: str
+    signing: Keypair
+    node: Keypair
+    ethereum: EthereumKey
+
+
+@click.command(short_help="Make a seed phrase and the keys of a node.")
+@click.option(
+    "--path",
+    "-p",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Also save node_key_file, signing_key_file and ethereum_key_file here; never overwritten.",
+)
+@click.option(
+    "--seed-phrase",
+    "-s",
+    metavar="TEXT|FILE|-",
+    help="Take this phrase instead of a new one; `-` reads standard input.",
+)
+@click.option(
+    "--words",
+    "-w",
+    type=click.Choice(["12", "15", "18", "21", "24"]),
+    default=None,
+    help="Words of the new phrase.  [default: 12]",
+)
+@click.option(
+    "--output-type",
+    type=click.Choice(["json", "text"]),
+    default="json",
+    show_default=True,
+    help="A document for programs, or lines to read.",
+)
+@click.option("--json", "-j", "as_json", is_flag=True, hidden=True, help="The default.")
+@click.option("--scheme", type=click.Choice(["sr25519"]), default="sr25519", hidden=True,
+              help="Chainflip accounts are sr25519.")  # fmt: skip
+def generate(
+    path: Path | None,
+    seed_phrase: str | None,
+    words: str | None,
+    output_type: str,
+    as_json: bool,
+    scheme: str,
+) -> None:
+    """Make a seed phrase, and from it the keys of a node.
+
+    Standard output gets the keys; the file signing_key_file is what `key insert` takes.
+
+    \b
+      cfnode key generate --path keys > keys.json
+      cfnode key generate --output-type text
+      cfnode key generate --seed-phrase - --path keys < phrase
+    """
+    if seed_phrase is not None and words is not None:
+        raise click.UsageError("--words is for a new phrase; leave it out beside --seed-phrase")
+    with told():
+        keys = _make(_phrase(seed_phrase, int(words or 12)))
+        if path is not None:
+            _save(keys, path)
+    if output_type == "json" or as_json:
+        click.echo(json.dumps(_document(keys), indent=2))
+    else:
+        click.echo(_text(keys))
+    if path is not None:
+        click.echo(f"Saved node_key_file, signing_key_file and ethereum_key_file in {path}", err=True)
+    click.echo(BACKUP, err=True)
+
+
+def _phrase(given: str | None, words: int) -> str:
+    from cfnode.core.bip39 import ENTROPY_LENGTHS, entropy_of, phrase_of
+
+    if given is None:
+        return phrase_of(secrets.token_bytes(ENTROPY_LENGTHS[words]))
+    phrase = " ".join(read_secret(given, None, prompt="Seed phrase").split())
+    entropy_of(phrase)
+    return phrase
+
+
+def _make(phrase: str) -> _Keys:
+    from cfnode.core.ethereum_key import EthereumKey
+    from cfnode.core.keys import SEED_LENGTH, Keypair
+
+    node = Keypair.from_seed(secrets.token_bytes(SEED_LENGTH), "ed25519")
+    return _Keys(phrase, Keypair.from_suri(phrase), node, EthereumKey.from_phrase(phrase))
+
+
+def _save(keys: _Keys, path: Path) -> None:
+    from cfnode.store import secret_file
+
+    secret_file.create_directory(path)
+    secret_file.create_all(
+        {
+            path / "node_key_file": _seed(keys.node).encode(),
+            path / "signing_key_file": _seed(keys.signing).encode(),
+            path / "ethereum_key_file": keys.ethereum.secret.hex().encode(),
+        }
+    )
+
+
+def _document(keys: _Keys) -> dict[str, Any]:
+    from cfnode.core import ss58
+    from cfnode.core.peer_id import peer_id
+
+    return {
+        "node_key": {"secret_key": _seed(keys.node), "public_key": keys.node.public.hex()},
+        "peer_id": peer_id(keys.node.public),
+        "seed_phrase": keys.phrase,
+        "ethereum_key": {"secret_key": keys.ethereum.secret.hex(), "public_key": keys.ethereum.public.hex()},
+        "ethereum_address": keys.ethereum.address.hex(),
+        "signing_key": {"secret_key": _seed(keys.signing), "public_key": keys.signing.public.hex()},
+        "signing_account_id": ss58.encode(keys.signing.account),
+    }
+
+
+def _text(keys: _Keys) -> str:
+    document = _document(keys)
+    lines = {
+        "Seed phrase": keys.phrase,
+        "Account": document["signing_account_id"],
+        "Signing secret seed": f"0x{document['signing_key']['secret_key']}",
+        "Signing public key": f"0x{document['signing_key']['public_key']}",
+        "Node secret": document["node_key"]["secret_key"],
+        "Node public key": document["node_key"]["public_key"],
+        "Peer id": document["peer_id"],
+        "Ethereum secret": f"0x{document['ethereum_key']['secret_key']}",
+        "Ethereum public key": f"0x{document['ethereum_key']['public_key']}",
+        "Ethereum address": f"0x{document['ethereum_address']}",
+    }
+    return "\n".join(f"{label + ':':<21}{value}" for label, value in lines.items())
+
+
+def _seed(pair: Keypair) -> str:
+    assert pair.seed is not None  # no junction was followed
+    return pair.seed.hex()

@@ -1,0 +1,127 @@
+"""`cfnode key insert`: a secret goes into the keystore of a chain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cfnode.cli.failures import told
+from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+
+if TYPE_CHECKING:
+    from cfnode.core.keys import Scheme
+    from cfnode.store.keystore import Keystore
+
+__all__ = ["insert"]
+
+
+@click.command(short_help="Give a key to a node, by default a broker's.")
+@click.option(
+    "--chain",
+    envvar="CFNODE_CHAIN",
+    metavar="NAME|FILE",
+    default=None,
+    help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
+)
+@click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`.")
+@click.option(
+    "--base-path",
+    "-d",
+    envvar="CFNODE_BASE_PATH",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The one that `run` uses.  [default: ~/.local/share/cfnode]",
+)
+@click.option(
+    "--keystore-path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The key files themselves.  [default: chains/ID/keystore under the base path]",
+)
+@click.option(
+    "--suri",
+    metavar="SECRET|FILE|-",
+    help="Seed phrase or 0x seed with any //path, a file that holds it, or `-` for standard input. "
+    "A secret given here shows in the process list.",
+)
+@click.option(
+    "--suri-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file that holds the secret; signing_key_file of `key generate` is one.",
+)
+@click.option(
+    "--key-type",
+    metavar="TYPE",
+    default="brok",
+    show_default=True,
+    help="Four characters: brok for brokers, lqpr for liquidity providers, aura, gran …",
+)
+@click.option(
+    "--scheme",
+    type=click.Choice(SCHEMES),
+    default=None,
+    help="Signature scheme.  [default: sr25519; ed25519 for gran]",
+)
+@password_options  # fmt: skip
+def insert(
+    chain: str | None,
+    dev: bool,
+    base_path: Path | None,
+    keystore_path: Path | None,
+    suri: str | None,
+    suri_file: Path | None,
+    key_type: str,
+    scheme: Scheme | None,
+    password: str | None,
+    password_interactive: bool,
+    password_filename: Path | None,
+) -> None:
+    """Give a key to the node of a chain, by default a broker's.
+
+    Without --suri and --suri-file the secret is asked for and not shown. Inserting a key that is there
+    already succeeds. A running node reads its broker key at its next start.
+
+    \b
+      cfnode key insert --chain berghain --suri-file keys/signing_key_file
+      cfnode key insert --dev --suri //Alice
+      pass show broker | cfnode key insert --chain berghain --suri -
+    """
+    from cfnode.store.keystore import Keystore
+
+    if dev and chain not in (None, "dev"):
+        raise click.UsageError("--dev means --chain dev; leave one of them out")
+    with told():
+        path = keystore_path or _default_path("dev" if dev else chain or "berghain", base_path)
+        secret = read_secret(suri, suri_file, prompt="Secret phrase or URI")
+        keystore = Keystore(path, choose_password(password, password_interactive, password_filename))
+        before = keystore.keys(key_type)
+        public = keystore.insert(key_type, secret, scheme)
+        _tell(keystore, key_type, public, is_new=public not in before)
+
+
+def _default_path(chain: str, base_path: Path | None) -> Path:
+    from cfnode.cli.chain import resolve_chain_id
+    from cfnode.store.base_path import ChainPaths, default_base_path
+
+    return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).keystore
+
+
+def _tell(keystore: Keystore, key_type: str, public: bytes, *, is_new: bool) -> None:
+    from cfnode.core import ss58
+    from cfnode.core.keys import account_id
+    from cfnode.store.keystore import BROKER
+
+    done = "inserted into" if is_new else "is already in"
+    click.echo(f"{key_type} key of {ss58.encode(account_id(public))} {done} {keystore.path}", err=True)
+    for warning in keystore.warnings():
+        click.echo(f"Warning: {warning}", err=True)
+    count = len(keystore.keys(BROKER))
+    if key_type == BROKER and count > 1:
+        click.echo(
+            f"Warning: {keystore.path} now holds {count} broker keys. The node turns its broker methods off "
+            "unless there is exactly one: remove the files of the others.",
+            err=True,
+        )

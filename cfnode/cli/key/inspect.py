@@ -1,0 +1,192 @@
+"""`cfnode key inspect`: what a secret or a public key gives, shown as Substrate's command does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cfnode.cli.exits import Failure
+from cfnode.cli.failures import told
+from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+
+if TYPE_CHECKING:
+    from cfnode.core.keys import Scheme
+
+__all__ = ["inspect"]
+
+NETWORKS = {"chainflip": 2112, "substrate": 42, "polkadot": 0, "kusama": 2}
+MAX_PREFIX = 16383
+PUBLIC_LENGTHS = {"sr25519": 32, "ed25519": 32, "ecdsa": 33}
+
+
+def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """The SS58 prefix of a network, by name or by number."""
+    if text is None or text in NETWORKS:
+        return None if text is None else NETWORKS[text]
+    if not text.isdecimal() or int(text) > MAX_PREFIX:
+        raise click.BadParameter(f"it is none of {', '.join(NETWORKS)} and no number up to {MAX_PREFIX}")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A key as it is shown: the rows in the order of the lines."""
+
+    heading: tuple[str, str] | None  # (name in JSON, text)
+    seed: str | None
+    public: bytes
+    prefix: int
+
+    def fields(self) -> dict[str, str]:
+        """Label of the line → value."""
+        from cfnode.core import ss58
+        from cfnode.core.keys import account_id
+
+        account = account_id(self.public)
+        seed = {} if self.seed is None else {"Secret seed": self.seed}
+        return {
+            "Network ID": next((n for n, p in NETWORKS.items() if p == self.prefix), str(self.prefix)),
+            **seed,
+            "Public key (hex)": f"0x{self.public.hex()}",
+            "Account ID": f"0x{account.hex()}",
+            "Public key (SS58)": ss58.encode(self.public, self.prefix),
+            "SS58 Address": ss58.encode(account, self.prefix),
+        }
+
+
+JSON_NAMES = {
+    "Network ID": "networkId",
+    "Secret seed": "secretSeed",
+    "Public key (hex)": "publicKey",
+    "Account ID": "accountId",
+    "Public key (SS58)": "ss58PublicKey",
+    "SS58 Address": "ss58Address",
+}
+
+
+@click.command(short_help="Show what a secret or an address stands for.")
+@click.argument("uri", required=False, metavar="[SECRET|FILE|ADDRESS|-]")
+@click.option("--public", is_flag=True, help="URI is a public key in hexadecimal.")
+@click.option(
+    "--network",
+    "-n",
+    callback=_network,
+    metavar="NAME|NUMBER",
+    help="Network of the addresses shown.  [default: chainflip, or that of the address]",
+)
+@click.option(
+    "--scheme", type=click.Choice(SCHEMES), default="sr25519", show_default=True, help="Signature scheme."
+)
+@click.option(
+    "--output-type",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines to read, or a document for programs.",
+)
+@click.option(
+    "--expect-public",
+    metavar="KEY",
+    help="Fail unless the secret, before any //path, has this public key or account.",
+)
+@password_options  # fmt: skip
+def inspect(
+    uri: str | None,
+    public: bool,
+    network: int | None,
+    scheme: Scheme,
+    output_type: str,
+    expect_public: str | None,
+    password: str | None,
+    password_interactive: bool,
+    password_filename: Path | None,
+) -> None:
+    """Show what a seed phrase, a secret URI, an address or a public key stands for.
+
+    The secret itself is shown too. Without an argument it is asked for and not shown while typed.
+
+    \b
+      cfnode key inspect keys/signing_key_file
+      cfnode key inspect //Alice --output-type json
+      cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9
+      cfnode key inspect --public 0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d
+    """
+    with told():
+        text = read_secret(uri, None, prompt="Secret phrase, URI or address")
+        if public:
+            shown = _Shown(None, None, _hex_key(text, scheme), _or_chainflip(network))
+        else:
+            chosen = choose_password(password, password_interactive, password_filename)
+            _check_expected(text, scheme, chosen, expect_public)
+            shown = _inspect(text, scheme, chosen, network)
+    click.echo(_json(shown) if output_type == "json" else _text(shown))
+
+
+def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Shown:
+    from cfnode.core import ss58
+    from cfnode.core.keys import Keypair
+    from cfnode.core.suri import SuriError, parse
+
+    try:
+        pair = Keypair.from_suri(text, scheme, password=password)
+    except SuriError as error:
+        try:
+            prefix, key = ss58.decode(text, PUBLIC_LENGTHS[scheme])
+        except ss58.Ss58Error:
+            raise Failure(f"Invalid phrase/URI given: {error}") from None
+        return _Shown(("publicKeyUri", text), None, key, prefix if network is None else network)
+    name = "secretPhrase" if parse(text).is_bare_phrase else "secretKeyUri"
+    seed = "n/a" if pair.seed is None else f"0x{pair.seed.hex()}"
+    return _Shown((name, text), seed, pair.public, _or_chainflip(network))
+
+
+def _or_chainflip(network: int | None) -> int:
+    return NETWORKS["chainflip"] if network is None else network
+
+
+def _check_expected(text: str, scheme: Scheme, password: str | None, expected: str | None) -> None:
+    """The check of --expect-public, on the secret without its junctions."""
+    from cfnode.core import ss58
+    from cfnode.core.keys import Keypair
+    from cfnode.core.suri import parse
+
+    if expected is None:
+        return
+    pair = Keypair.from_seed(parse(text).seed(password), scheme)
+    wanted = _hex_key(expected, scheme) if expected.startswith("0x") else ss58.decode(expected)[1]
+    if wanted not in (pair.public, pair.account):
+        raise Failure(f"the secret's public key is 0x{pair.public.hex()}, not the expected one")
+
+
+def _hex_key(text: str, scheme: Scheme) -> bytes:
+    try:
+        key = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        key = b""
+    if len(key) != PUBLIC_LENGTHS[scheme]:
+        raise Failure(f"a public key of {scheme} is {PUBLIC_LENGTHS[scheme]} bytes in hexadecimal")
+    return key
+
+
+def _json(shown: _Shown) -> str:
+    document = {JSON_NAMES[label]: value for label, value in shown.fields().items()}
+    if shown.heading is not None:
+        document[shown.heading[0]] = shown.heading[1]
+    return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def _text(shown: _Shown) -> str:
+    fields = shown.fields()
+    name, text = shown.heading or ("publicKeyUri", None)
+    if name == "publicKeyUri":
+        first = [] if text is None else [f"Public Key URI `{text}` is account:"]
+        network = f"   {'Network ID/Version:':<19} {fields.pop('Network ID')}"
+        return "\n".join([*first, network, *(f"  {label + ':':<19} {fields[label]}" for label in fields)])
+    heading = (
+        f"Secret phrase:       {text}" if name == "secretPhrase" else f"Secret Key URI `{text}` is account:"
+    )
+    return "\n".join([heading, *(f"  {label + ':':<18} {value}" for label, value in fields.items())])

@@ -1,0 +1,71 @@
+"""`cfnode key generate-node-key` and `inspect-node-key`: a node's identity on the network."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+
+import click
+
+from cfnode.cli.failures import told
+
+__all__ = ["generate_node_key", "inspect_node_key"]
+
+MAX_INPUT = 4096
+
+
+@click.command("generate-node-key", short_help="Make the secret of a node's identity.")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the key to FILE, which must not exist, instead of standard output.",
+)
+@click.option("--bin", "binary", is_flag=True,
+              help="Write 32 raw bytes instead of 64 hex digits.")  # fmt: skip
+def generate_node_key(file: Path | None, binary: bool) -> None:
+    """Make the secret of a node's identity; its peer id goes to standard error.
+
+    \b
+      cfnode key generate-node-key --file node_key_file
+      cfnode run --node-key-file node_key_file
+    """
+    from cfnode.core.keys import SEED_LENGTH, Keypair
+    from cfnode.core.peer_id import peer_id
+    from cfnode.store import secret_file
+
+    secret = secrets.token_bytes(SEED_LENGTH)
+    content = secret if binary else secret.hex().encode()
+    if file is None:
+        click.echo(content, nl=not binary and sys.stdout.isatty())
+    else:
+        with told():
+            secret_file.create_all({file: content})
+    click.echo(peer_id(Keypair.from_seed(secret, "ed25519").public), err=True)
+
+
+@click.command("inspect-node-key", short_help="Show the peer id of a node key.")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The key file; without it the key is read from standard input.",
+)
+@click.option("--bin", "binary", is_flag=True,
+              help="Accepted; both forms are recognised.")  # fmt: skip
+def inspect_node_key(file: Path | None, binary: bool) -> None:
+    """Show the peer id of a node key.
+
+    \b
+      cfnode key inspect-node-key --file node_key_file
+    """
+    from cfnode.core.peer_id import peer_id
+    from cfnode.store import node_key
+
+    with told():
+        if file is not None:
+            pair = node_key.load(file)
+        else:
+            pair = node_key.decode(sys.stdin.buffer.read(MAX_INPUT), "standard input")
+    click.echo(peer_id(pair.public))

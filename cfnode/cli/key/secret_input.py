@@ -1,0 +1,100 @@
+"""Where does a secret come from: the command line, a file, standard input, or a prompt without echo?
+
+An argument shows in the process list and stays in the shell's history, so each command that takes a secret
+also takes it by the other ways.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cfnode.cli.exits import Failure
+
+__all__ = ["SCHEMES", "choose_password", "password_options", "read_secret"]
+
+SCHEMES = ("sr25519", "ed25519", "ecdsa")
+STDIN = "-"
+MAX_INPUT = 16 << 10
+BARE_SEED = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def password_options(command: F) -> F:
+    """The three ways to give the password of a secret; not that of a file."""
+    for option in (
+        click.option("--password-filename", type=click.Path(path_type=Path), metavar="FILE",
+                     help="The password is the content of FILE."),
+        click.option("--password-interactive", is_flag=True, help="Ask for the password."),
+        click.option("--password", metavar="TEXT", help="Password of the secret, as `///password` in it."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def choose_password(given: str | None, interactive: bool, filename: Path | None) -> str | None:
+    """The password by the one way that was used, if any."""
+    if sum((given is not None, interactive, filename is not None)) > 1:
+        raise click.UsageError("give the password in one way only")
+    if interactive:
+        return str(click.prompt("Password", hide_input=True, err=True))
+    if filename is not None:
+        return _read_file(filename).rstrip("\r\n")
+    return given
+
+
+def read_secret(given: str | None, file: Path | None, *, prompt: str) -> str:
+    """The secret: `given` itself, the file that it names, standard input for `-`; else `file`; else a prompt.
+
+    A file may hold 64 hex digits alone, as the file `signing_key_file` of `key generate` does.
+    """
+    if given is not None and file is not None:
+        raise click.UsageError("give the secret in one way only")
+    if given == STDIN:
+        return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_INPUT), "standard input"))
+    if given is not None:
+        return _seed_of_file(_read_file(Path(given))) if _is_file(given) else _checked(given)
+    if file is not None:
+        return _seed_of_file(_read_file(file))
+    if not sys.stdin.isatty():
+        raise click.UsageError("no secret is given: name a file, or `-` to read it from standard input")
+    return str(click.prompt(prompt, hide_input=True, err=True)).strip()
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a phrase is longer than a file name may be
+        return False
+
+
+def _read_file(path: Path) -> str:
+    from cfnode.cli.failures import told
+    from cfnode.store import secret_file
+
+    with told():
+        return _decode(secret_file.read(path, MAX_INPUT, follow_links=True), str(path))
+
+
+def _decode(content: bytes, where: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise Failure(f"{where} holds no text") from None
+
+
+def _seed_of_file(content: str) -> str:
+    text = content.strip()
+    return f"0x{text}" if BARE_SEED.fullmatch(text) else text
+
+
+def _checked(text: str) -> str:
+    if BARE_SEED.fullmatch(text):
+        raise click.UsageError("a seed in hexadecimal begins with 0x")
+    return text

@@ -1,0 +1,21 @@
+"""How does a chain specification come from a file?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cfnode.core.chainspec import ChainSpec, ChainSpecError, parse
+
+__all__ = ["MAX_SPEC_FILE", "read_spec"]
+
+MAX_SPEC_FILE = 256 << 20
+
+
+def read_spec(path: Path) -> ChainSpec:
+    """The chain that a file specifies; ChainSpecError names the file and what is wrong with it."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_SPEC_FILE + 1)
+    except OSError as error:
+        raise ChainSpecError(str(path), "", f"cannot be read: {error.strerror}") from None
+    return parse(content, str(path))
