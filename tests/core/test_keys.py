@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 import pickle
+import subprocess
 from hashlib import sha3_256
+from pathlib import Path
 
 import pytest
 import sr25519
@@ -210,3 +214,35 @@ def test_other_text_is_no_peer_id(text: str) -> None:
 def test_a_key_of_another_size_has_no_peer_id() -> None:
     with pytest.raises(PeerIdError, match="not 33"):
         peer_id(bytes(33))
+
+
+URIS = [
+    DEV_PHRASE,
+    f"{DEV_PHRASE}//polkadot//0",
+    f"{CHAINFLIP_PHRASE}//1//a very long junction that does not fit into thirty-two bytes",
+    f"{CHAINFLIP_PHRASE}/soft/2//hard",
+    "//Alice",
+]
+DERIVER = """
+import json, sys
+from substrateinterface import Keypair, KeypairType
+schemes = {"sr25519": KeypairType.SR25519, "ed25519": KeypairType.ED25519}
+asked = json.load(sys.stdin)
+made = [Keypair.create_from_uri(uri, crypto_type=schemes[scheme], ss58_format=2112) for uri, scheme in asked]
+print(json.dumps([[pair.public_key.hex(), pair.ss58_address, pair.sign(b"x").hex()] for pair in made]))
+"""
+
+
+def test_substrate_interface_derives_the_same_keys() -> None:
+    """py-substrate-interface, in an environment of its own (CFNODE_TEST_SUBSTRATE_PYTHON)."""
+    python = os.environ.get("CFNODE_TEST_SUBSTRATE_PYTHON", "")
+    if not python or not Path(python).exists():
+        pytest.skip("CFNODE_TEST_SUBSTRATE_PYTHON names no Python that has substrate-interface")
+    asked: list[tuple[str, Scheme]] = [(uri, "sr25519") for uri in URIS]
+    asked += [(uri, "ed25519") for uri in (DEV_PHRASE, CHAINFLIP_PHRASE)]
+    command = [python, "-c", DERIVER]
+    told = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
+    for (uri, scheme), (public, address, signature) in zip(asked, json.loads(told.stdout), strict=True):
+        pair = Keypair.from_suri(uri, scheme)
+        assert (pair.public.hex(), ss58.encode(pair.account)) == (public, address)
+        assert pair.verify(b"x", bytes.fromhex(signature))

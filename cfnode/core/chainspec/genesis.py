@@ -29,7 +29,7 @@ AUTHORITY_LENGTH = 40
 
 
 def state_root(spec: ChainSpec) -> bytes:
-    """The root of the genesis state. Of a raw genesis it is computed: half a second for the main net."""
+    """The root of the genesis state. Of a raw genesis it is computed."""
     genesis = spec.genesis
     if isinstance(genesis, LightGenesis):
         return genesis.state_root
