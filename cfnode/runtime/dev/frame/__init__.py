@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .api import RuntimeApi, method, raw_method
 from .composition import Composition
-from .errors import DispatchError, TransactionValidityError, Trap, bad_origin, invalid, unknown
+from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, WITNESS, Authority, Origin
 from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event
@@ -31,8 +31,8 @@ __all__ = [
     "Origin",
     "Pallet",
     "RuntimeApi",
+    "RuntimeTrap",
     "TransactionValidityError",
-    "Trap",
     "Value",
     "alias",
     "bad_origin",

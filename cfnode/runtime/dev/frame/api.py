@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from .errors import Trap
+from .errors import RuntimeTrap
 
 if TYPE_CHECKING:
     from .composition import Composition
@@ -63,7 +63,6 @@ class RuntimeApi:
     """Base of all runtime API classes."""
 
     api: ClassVar[str]
-    version: ClassVar[int] = 1
     methods: ClassVar[dict[str, MethodDef]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -81,7 +80,7 @@ class RuntimeApi:
         return self.runtime.pallet(kind)
 
     def call(self, name: str, data: bytes) -> bytes:
-        """Answer one call: SCALE in, SCALE out. Trap if the bytes are no arguments of the method."""
+        """Answer one call: SCALE in, SCALE out. RuntimeTrap if the bytes are no arguments of the method."""
         defined = self.methods[name]
         function = getattr(self, name)
         if defined.raw:
@@ -96,7 +95,7 @@ class RuntimeApi:
             try:
                 found[name], offset = self.runtime.codec_of(text).decode_from(data, offset)
             except ValueError as error:
-                raise Trap(f"{self.api}_{defined.name}: argument {name!r}: {error}") from None
+                raise RuntimeTrap(f"{self.api}_{defined.name}: argument {name!r}: {error}") from None
         if offset != len(data):
-            raise Trap(f"{self.api}_{defined.name}: {len(data) - offset} bytes follow the arguments")
+            raise RuntimeTrap(f"{self.api}_{defined.name}: {len(data) - offset} bytes follow the arguments")
         return {name: found[name] for name in found}

@@ -23,6 +23,7 @@ from .types import Catalog, Declaration, Enum, declaration
 from .weights import Cost
 
 P = TypeVar("P", bound=Pallet)
+S = TypeVar("S")
 Fields = tuple[str, ...] | Mapping[str, str]
 
 #: The runtime's own crate: first segment of the outer enums' paths.
@@ -40,6 +41,7 @@ class Composition:
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
+        self._services: dict[Callable[[Composition], Any], Any] = {}
         self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
         self.types = TypeTable(self._outer_enums(pallets))
         self.pallets = tuple(kind(self) for kind in pallets)
@@ -73,6 +75,13 @@ class Composition:
         if found is None:
             raise KeyError(f"{kind.__name__} takes no part in this runtime")
         return found  # type: ignore[return-value]
+
+    def service(self, kind: Callable[[Composition], S]) -> S:
+        """The one object of this class that serves this runtime; made when first asked for."""
+        if kind not in self._services:
+            self._services[kind] = kind(self)
+        found: S = self._services[kind]
+        return found
 
     def codec(self, type_id: int) -> Codec:
         """The codec of a type id."""

@@ -1,14 +1,18 @@
 """How does a call or a transaction fail?
 
 `DispatchError` ends a call: the extrinsic stays in the block, its writes are undone, its fee is paid.
-`TransactionValidityError` keeps a transaction out of the block altogether. `Trap` means that the runtime
-itself cannot go on (a bad block, or a fault of ours): the call of the runtime has no result.
+`TransactionValidityError` keeps a transaction out of the block altogether. Where a runtime in WebAssembly
+would trap (a bad block, bytes that are no arguments) the door's `RuntimeTrap` is raised: no result at all.
 (Polkadot spec, "Transaction validity"; the enums of sp_runtime as the metadata names them.)
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from cfnode.runtime.door import RuntimeTrap
+
+__all__ = ["DispatchError", "RuntimeTrap", "TransactionValidityError", "bad_origin", "invalid", "unknown"]
 
 
 class DispatchError(Exception):
@@ -45,7 +49,3 @@ def invalid(kind: str, custom: int | None = None) -> TransactionValidityError:
 def unknown(kind: str) -> TransactionValidityError:
     """`Unknown`: this runtime cannot tell. Kinds: CannotLookup, NoUnsignedValidator."""
     return TransactionValidityError(("Unknown", kind))
-
-
-class Trap(Exception):
-    """The runtime stopped: a block that breaks the rules, or bytes that are no argument of the call."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Protocol
 
+from cfnode.core.scale import decode_compact, encode_compact
+
 
 class Host(Protocol):
     """Storage of the block that is being built or read."""
@@ -18,6 +20,10 @@ class Host(Protocol):
     def set(self, key: bytes, value: bytes) -> None: ...
 
     def delete(self, key: bytes) -> None: ...
+
+    def append(self, key: bytes, item: bytes) -> None:
+        """Append an encoded item to the SCALE sequence under `key`, or begin one."""
+        ...
 
     def next_key(self, key: bytes) -> bytes | None:
         """The first key strictly after `key`."""
@@ -50,6 +56,11 @@ class GenesisHost:
 
     def delete(self, key: bytes) -> None:
         self.storage.pop(key, None)
+
+    def append(self, key: bytes, item: bytes) -> None:
+        value = self.storage.get(key, b"\0")
+        count, start = decode_compact(value, 0)
+        self.storage[key] = encode_compact(count + 1) + value[start:] + item
 
     def next_key(self, key: bytes) -> bytes | None:
         keys = sorted(self.storage)

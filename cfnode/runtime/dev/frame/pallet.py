@@ -224,7 +224,7 @@ class Pallet:
         return None
 
     def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
-        """Raise Trap if another author's inherent call contradicts what this node knows."""
+        """Raise RuntimeTrap if another author's inherent call contradicts what this node knows."""
 
     def is_inherent(self, call: Any) -> bool:
         """Whether this call of the pallet is an inherent."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.runtime.dev.config import DevGenesis
-from cfnode.runtime.dev.frame import ConstantSet, Pallet, Trap, Value, constant
+from cfnode.runtime.dev.frame import ConstantSet, Pallet, RuntimeTrap, Value, constant
 
 from .system import System
 
@@ -35,7 +35,7 @@ class Aura(Pallet):
         if slot is None:
             return
         if slot <= self.CurrentSlot.get():
-            raise Trap(f"Slot must increase: {slot} does not follow {self.CurrentSlot.get()}")
+            raise RuntimeTrap(f"Slot must increase: {slot} does not follow {self.CurrentSlot.get()}")
         self.CurrentSlot.put(slot)
 
     def slot_of_digest(self) -> int | None:
@@ -48,7 +48,7 @@ class Aura(Pallet):
     def check_time(self, now: int) -> None:
         """The block's time lies in its slot, or the block is wrong."""
         if self.slot_of_digest() is not None and now // SLOT_MS != self.CurrentSlot.get():
-            raise Trap(f"Timestamp slot must match `CurrentSlot`: {now} ms lies in {now // SLOT_MS}")
+            raise RuntimeTrap(f"Timestamp slot must match `CurrentSlot`: {now} ms lies in {now // SLOT_MS}")
 
     def author_index(self) -> int:
         """Whose turn this block is, as an index into the authorities."""

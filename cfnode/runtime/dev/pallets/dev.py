@@ -13,7 +13,7 @@ from typing import Any
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
-from cfnode.runtime.dev.frame import GOVERNANCE, Cost, ErrorSet, Map, Origin, Pallet, Trap, call
+from cfnode.runtime.dev.frame import GOVERNANCE, Cost, ErrorSet, Map, Origin, Pallet, RuntimeTrap, call
 
 from .funding import Funding
 from .system import System
@@ -67,7 +67,7 @@ class Dev(Pallet):
     def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
         accounts = call[1]["accounts"]
         if len(accounts) > MAX_FUNDED:
-            raise Trap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
+            raise RuntimeTrap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
 
     def is_inherent(self, call: Any) -> bool:
         return bool(call[0] == "fund_missing")
@@ -93,7 +93,7 @@ class Dev(Pallet):
                 data[INHERENT]
             )
         except ScaleError as error:
-            raise Trap(f"inherent {INHERENT.decode()}: {error}") from None
+            raise RuntimeTrap(f"inherent {INHERENT.decode()}: {error}") from None
         return accounts[:MAX_FUNDED]
 
     def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:

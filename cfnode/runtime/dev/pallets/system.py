@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import encode_compact
 from cfnode.runtime.dev.frame import (
     ConstantSet,
     Cost,
@@ -204,14 +203,9 @@ class System(Pallet):
             fields = fields[0]
         inner = (what.name, fields) if what.fields else what.name
         phase = self.ExecutionPhase.get() or "Finalization"
-        self._append({"phase": phase, "event": (pallet.name, inner), "topics": []})
-
-    def _append(self, record: dict[str, Any]) -> None:
-        count: int = self.EventCount.get()
-        known = self.runtime.host.get(self.Events.prefix) or encode_compact(0)
-        behind = known[len(encode_compact(count)) :] + self._event_codec.encode(record)
-        self.runtime.host.set(self.Events.prefix, encode_compact(count + 1) + behind)
-        self.EventCount.put(count + 1)
+        record: dict[str, Any] = {"phase": phase, "event": (pallet.name, inner), "topics": []}
+        self.runtime.host.append(self.Events.prefix, self._event_codec.encode(record))
+        self.EventCount.mutate(lambda count: count + 1)
 
     # Accounts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cfnode.runtime.dev.frame import ConstantSet, Cost, Origin, Pallet, Trap, Value, call, constant
+from cfnode.runtime.dev.frame import ConstantSet, Cost, Origin, Pallet, RuntimeTrap, Value, call, constant
 
 from .aura import Aura
 
@@ -33,17 +33,19 @@ class Timestamp(Pallet):
         """Set the time, in milliseconds since 1970. An inherent."""
         origin.ensure_none()
         if self.DidUpdate.exists():
-            raise Trap("Timestamp must be updated only once in the block")
+            raise RuntimeTrap("Timestamp must be updated only once in the block")
         before = self.Now.get()
         if before and now < before + self.Constant.MinimumPeriod:
-            raise Trap("Timestamp must increment by at least <MinimumPeriod> between sequential blocks")
+            raise RuntimeTrap(
+                "Timestamp must increment by at least <MinimumPeriod> between sequential blocks"
+            )
         self.Now.put(now)
         self.DidUpdate.put(True)
         self.other(Aura).check_time(now)
 
     def on_finalize(self, number: int) -> None:
         if not self.DidUpdate.take():
-            raise Trap("Timestamp must be updated once in the block")
+            raise RuntimeTrap("Timestamp must be updated once in the block")
 
     def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
         if INHERENT not in data:
@@ -57,7 +59,7 @@ class Timestamp(Pallet):
             return
         now, known = call[1]["now"], int.from_bytes(data[INHERENT], "little")
         if now > known + MAX_DRIFT_MS:
-            raise Trap(f"the block's time {now} is too far ahead of {known}")
+            raise RuntimeTrap(f"the block's time {now} is too far ahead of {known}")
 
     def is_inherent(self, call: Any) -> bool:
         return True

@@ -1,0 +1,309 @@
+"""Which of Substrate's own questions does the runtime answer?
+
+The runtime APIs that every node uses (Polkadot spec, "Runtime API"). What the chain's own pallets answer is
+in `apis_…` modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.scale.metadata import encode_metadata
+from cfnode.runtime.door import RuntimeTrap
+
+from .executive import SHAPE, Executive
+from .frame import Composition, RuntimeApi, TransactionValidityError, alias, method
+from .pallets.aura import Aura
+from .pallets.grandpa import Grandpa
+from .pallets.system import System
+from .pallets.transaction_payment import LENGTH_PRICE, WEIGHT_PRICE, TransactionPayment
+from .version import runtime_version
+
+METADATA_VERSIONS = (14, 15)
+
+alias("Extrinsic", SHAPE.whole)
+alias("TheBlock", "Block<Header<u32>, Extrinsic>")
+
+
+class ExecutiveApi(RuntimeApi):
+    """Base of the APIs that make and check blocks."""
+
+    api = ""
+
+    def __init__(self, runtime: Composition) -> None:
+        super().__init__(runtime)
+        self.executive = runtime.service(Executive)
+
+
+class CoreApi(ExecutiveApi):
+    """Blocks as a whole."""
+
+    api = "Core"
+
+    @method("RuntimeVersion")
+    def version(self) -> dict[str, Any]:
+        """The version of the runtime."""
+        return runtime_version()
+
+    @method("()", block="TheBlock")
+    def execute_block(self, block: dict[str, Any]) -> tuple[()]:
+        """Execute the block, given without its seal; traps if it is not what its header says."""
+        self.executive.execute_block(block["header"], block["extrinsics"])
+        return ()
+
+    @method("ExtrinsicInclusionMode", header="Header<u32>")
+    def initialize_block(self, header: dict[str, Any]) -> str:
+        """Begin a block."""
+        self.executive.initialize_block(header)
+        return "AllExtrinsics"
+
+
+class MetadataApi(ExecutiveApi):
+    """What the runtime says about itself."""
+
+    api = "Metadata"
+
+    def __init__(self, runtime: Composition) -> None:
+        super().__init__(runtime)
+        self._encoded: dict[int, bytes] = {}
+
+    @method("OpaqueMetadata")
+    def metadata(self) -> bytes:
+        """Metadata of version 14."""
+        return self._at(14)
+
+    @method("Option<OpaqueMetadata>", version="u32")
+    def metadata_at_version(self, version: int) -> bytes | None:
+        """Metadata of this version, if there is one."""
+        return self._at(version) if version in METADATA_VERSIONS else None
+
+    @method("Vec<u32>")
+    def metadata_versions(self) -> Sequence[int]:
+        """The versions that `metadata_at_version` knows."""
+        return METADATA_VERSIONS
+
+    def _at(self, version: int) -> bytes:
+        if version not in self._encoded:
+            self._encoded[version] = encode_metadata(self.executive.metadata(version))
+        return self._encoded[version]
+
+
+class BlockBuilderApi(ExecutiveApi):
+    """Blocks step by step."""
+
+    api = "BlockBuilder"
+
+    @method("Result<Result<(), DispatchError>, TransactionValidityError>", extrinsic="Extrinsic")
+    def apply_extrinsic(self, extrinsic: bytes) -> Any:
+        """Apply an extrinsic to the block at hand."""
+        try:
+            return "Ok", self.executive.apply_extrinsic(extrinsic)
+        except TransactionValidityError as error:
+            return "Err", error.value
+
+    @method("Header<u32>")
+    def finalize_block(self) -> dict[str, Any]:
+        """End the block and give its header."""
+        return self.executive.finalize_block()
+
+    @method("Vec<Extrinsic>", inherent="InherentData")
+    def inherent_extrinsics(self, inherent: dict[str, Any]) -> list[bytes]:
+        """The inherents of the block at hand."""
+        return self.executive.inherent_extrinsics(dict(inherent["data"]))
+
+    @method("CheckInherentsResult", block="TheBlock", data="InherentData")
+    def check_inherents(self, block: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+        """Compare a block's inherents with what this node knows."""
+        errors = []
+        try:
+            self.executive.check_inherents(block["extrinsics"], dict(data["data"]))
+        except RuntimeTrap as error:
+            errors.append((b"timstap0", str(error).encode()))
+        return {"okay": not errors, "fatal_error": bool(errors), "errors": {"data": errors}}
+
+
+class TaggedTransactionQueueApi(ExecutiveApi):
+    """Transactions in a pool."""
+
+    api = "TaggedTransactionQueue"
+
+    @method(
+        "Result<ValidTransaction, TransactionValidityError>",
+        source="TransactionSource",
+        tx="Extrinsic",
+        block_hash="H256",
+    )
+    def validate_transaction(self, source: str, tx: bytes, block_hash: bytes) -> Any:
+        """Whether, after what, and for how long a transaction may enter a block."""
+        try:
+            return "Ok", self.executive.validate_transaction(source, tx, block_hash)
+        except TransactionValidityError as error:
+            return "Err", error.value
+
+
+class OffchainWorkerApi(RuntimeApi):
+    """Work beside the chain; there is none."""
+
+    api = "OffchainWorkerApi"
+
+    @method("()", header="Header<u32>")
+    def offchain_worker(self, header: dict[str, Any]) -> tuple[()]:
+        """Nothing to do."""
+        return ()
+
+
+class AuraApi(RuntimeApi):
+    """Slots and authors."""
+
+    api = "AuraApi"
+
+    @method("SlotDuration")
+    def slot_duration(self) -> int:
+        """Milliseconds of a slot."""
+        duration: int = self.other(Aura).Constant.SlotDuration
+        return duration
+
+    @method("Vec<aura::Public>")
+    def authorities(self) -> Any:
+        """The authors, in the order of their turns."""
+        return self.other(Aura).Authorities.get()
+
+
+class GrandpaApi(RuntimeApi):
+    """Finality voters."""
+
+    api = "GrandpaApi"
+
+    @method("Vec<(grandpa::Public, u64)>")
+    def grandpa_authorities(self) -> Any:
+        """The voters with their weights."""
+        return self.other(Grandpa).Authorities.get()
+
+    @method("u64")
+    def current_set_id(self) -> Any:
+        """The number of the voters' set."""
+        return self.other(Grandpa).CurrentSetId.get()
+
+
+class SessionKeysApi(RuntimeApi):
+    """Session keys. The development authorities' keys are in genesis; none are made here."""
+
+    api = "SessionKeys"
+
+    @method("Bytes", seed="Option<Bytes>")
+    def generate_session_keys(self, seed: bytes | None) -> bytes:
+        """Not possible: this runtime has no access to a keystore."""
+        raise RuntimeTrap("the development runtime makes no session keys: its authorities are in genesis")
+
+    @method("Option<Vec<(Bytes, KeyTypeId)>>", encoded="Bytes")
+    def decode_session_keys(self, encoded: bytes) -> Any:
+        """The keys inside encoded session keys with their types, or None."""
+        if len(encoded) != 64:
+            return None
+        return [(encoded[:32], b"aura"), (encoded[32:], b"gran")]
+
+
+class AccountNonceApi(RuntimeApi):
+    """Nonces."""
+
+    api = "AccountNonceApi"
+
+    @method("u32", account="AccountId32")
+    def account_nonce(self, account: bytes) -> int:
+        """The nonce that the account's next transaction carries."""
+        return self.other(System).nonce(account)
+
+
+class _PaymentApi(ExecutiveApi):
+    """What fees are made of."""
+
+    api = ""
+
+    def info(self, call: Any, length: int, *, signed: bool) -> dict[str, Any]:
+        """`RuntimeDispatchInfo` of a call in an extrinsic of this length."""
+        cost = self.runtime.cost(call)
+        fee = self.other(TransactionPayment).fee(length, cost) if signed else 0
+        return {
+            "weight": {"ref_time": cost.weight, "proof_size": 0},
+            "class": cost.dispatch_class,
+            "partial_fee": fee,
+        }
+
+    def details(self, call: Any, length: int, *, signed: bool) -> dict[str, Any]:
+        """`FeeDetails` of a call in an extrinsic of this length."""
+        cost = self.runtime.cost(call)
+        if not (signed and cost.pays):
+            return {"inclusion_fee": None, "tip": 0}
+        names = ("base_fee", "len_fee", "adjusted_weight_fee")
+        parts = TransactionPayment.fee_parts(length, cost)
+        return {"inclusion_fee": dict(zip(names, parts, strict=True)), "tip": 0}
+
+
+class TransactionPaymentApi(_PaymentApi):
+    """Fees of extrinsics."""
+
+    api = "TransactionPaymentApi"
+
+    @method("RuntimeDispatchInfo<u128, Weight>", uxt="Extrinsic", len="u32")
+    def query_info(self, uxt: bytes, len: int) -> dict[str, Any]:  # noqa: A002
+        """Weight, class and fee of an extrinsic."""
+        extrinsic = self.executive.decode_body(uxt)
+        return self.info(extrinsic.call, len, signed=extrinsic.signed is not None)
+
+    @method("FeeDetails<u128>", uxt="Extrinsic", len="u32")
+    def query_fee_details(self, uxt: bytes, len: int) -> dict[str, Any]:  # noqa: A002
+        """The parts of an extrinsic's fee."""
+        extrinsic = self.executive.decode_body(uxt)
+        return self.details(extrinsic.call, len, signed=extrinsic.signed is not None)
+
+    @method("u128", weight="Weight")
+    def query_weight_to_fee(self, weight: dict[str, int]) -> int:
+        """The price of weight."""
+        return weight["ref_time"] * WEIGHT_PRICE
+
+    @method("u128", length="u32")
+    def query_length_to_fee(self, length: int) -> int:
+        """The price of length."""
+        return length * LENGTH_PRICE
+
+
+class TransactionPaymentCallApi(_PaymentApi):
+    """Fees of calls."""
+
+    api = "TransactionPaymentCallApi"
+
+    @method("RuntimeDispatchInfo<u128, Weight>", call="RuntimeCall", len="u32")
+    def query_call_info(self, call: Any, len: int) -> dict[str, Any]:  # noqa: A002
+        """Weight, class and fee of a call in an extrinsic of this length."""
+        return self.info(call, len, signed=True)
+
+    @method("FeeDetails<u128>", call="RuntimeCall", len="u32")
+    def query_call_fee_details(self, call: Any, len: int) -> dict[str, Any]:  # noqa: A002
+        """The parts of the fee of a call in an extrinsic of this length."""
+        return self.details(call, len, signed=True)
+
+    @method("u128", weight="Weight")
+    def query_weight_to_fee(self, weight: dict[str, int]) -> int:
+        """The price of weight."""
+        return weight["ref_time"] * WEIGHT_PRICE
+
+    @method("u128", length="u32")
+    def query_length_to_fee(self, length: int) -> int:
+        """The price of length."""
+        return length * LENGTH_PRICE
+
+
+SUBSTRATE_APIS: tuple[type[RuntimeApi], ...] = (
+    CoreApi,
+    MetadataApi,
+    BlockBuilderApi,
+    TaggedTransactionQueueApi,
+    OffchainWorkerApi,
+    AuraApi,
+    SessionKeysApi,
+    GrandpaApi,
+    AccountNonceApi,
+    TransactionPaymentApi,
+    TransactionPaymentCallApi,
+)

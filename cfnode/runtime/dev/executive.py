@@ -1,0 +1,297 @@
+"""How is a block made, checked and executed?
+
+The order of FRAME's executive: on_initialize of all pallets, inherents, signed and other extrinsics, on_idle,
+on_finalize, header. Whoever executes a finished block goes the same way and compares the header to the last
+bit. (Polkadot spec, "Block production" and "Block format", extrinsics.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import coincurve
+
+from cfnode.core.extrinsic import Extrinsic, bare_extrinsic, decode_extrinsic, payload_to_sign
+from cfnode.core.hashing import blake2_256
+from cfnode.core.keys import account_id, verify
+from cfnode.core.scale import ScaleError, encode_compact
+from cfnode.core.scale.metadata import Metadata
+from cfnode.core.trie import ordered_root
+from cfnode.runtime.door import RuntimeTrap
+
+from .extensions import EXTENSIONS, Extension, Transaction, check_size, take_room
+from .frame import (
+    NONE,
+    Composition,
+    Cost,
+    DispatchError,
+    Origin,
+    TransactionValidityError,
+    invalid,
+    unknown,
+    weight,
+)
+from .frame.metadata import ExtrinsicShape, derive
+from .frame.weights import BASE_BLOCK
+from .pallets.system import BLOCK_HASH_COUNT, System
+from .pallets.transaction_payment import TransactionPayment
+from .version import EXTRINSICS_VERSION, STATE_VERSION
+
+SHAPE = ExtrinsicShape(
+    address="MultiAddress<AccountId32, ()>",
+    signature="MultiSignature",
+    extensions=[(each.identifier, each.explicit, each.implicit) for each in EXTENSIONS],
+)
+SCHEMES: dict[str, Any] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
+
+
+class Executive:
+    """The block logic of one composition. Headers and blocks are values of their SCALE types."""
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
+        self.system = runtime.pallet(System)
+        self.extensions: tuple[Extension, ...] = tuple(kind(runtime) for kind in EXTENSIONS)
+        self._metadata: dict[int, Metadata] = {}
+        self._implicit = runtime.codec_of(f"({', '.join(each.implicit for each in EXTENSIONS)})")
+
+    def metadata(self, version: int) -> Metadata:
+        """The runtime's metadata, of version 14 or 15; derived once."""
+        if version not in self._metadata:
+            self._metadata[version] = derive(self.runtime, SHAPE, version)
+        return self._metadata[version]
+
+    # A block from beginning to end
+
+    def initialize_block(self, header: Mapping[str, Any]) -> None:
+        """Begin the block of this header (number, parent and digest count)."""
+        number = header["number"]
+        if number != self.system.Number.get() + 1:
+            raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
+        self.system.begin_block(number, header["parent_hash"], header["digest"])
+        self.system.BlockWeight.put(
+            {"normal": weight(0), "operational": weight(0), "mandatory": weight(BASE_BLOCK)}
+        )
+        for pallet in self.runtime.pallets:
+            pallet.on_initialize(number)
+        self.system.ExecutionPhase.put(("ApplyExtrinsic", 0))
+
+    def apply_extrinsic(self, body: bytes) -> Any:
+        """Apply one extrinsic, given without its length prefix; returns ("Ok", ()) or ("Err", DispatchError).
+
+        Raises TransactionValidityError and leaves no trace if it may not be in this block.
+        """
+        self.runtime.host.begin()
+        try:
+            outcome = self._apply(encode_compact(len(body)) + body)
+        except BaseException:
+            self.runtime.host.rollback()
+            raise
+        self.runtime.host.commit()
+        return outcome
+
+    def finalize_block(self) -> dict[str, Any]:
+        """End the block: its header, with the state root and without a seal."""
+        self.system.ExtrinsicCount.put(self.system.extrinsic_index())
+        self.system.set_extrinsic_index(None)
+        self.system.ExecutionPhase.put("Finalization")
+        number = self.system.Number.get()
+        for pallet in self.runtime.pallets:
+            pallet.on_idle(number)
+        for pallet in self.runtime.pallets:
+            pallet.on_finalize(number)
+        return self._header(number)
+
+    def execute_block(self, header: Mapping[str, Any], extrinsics: Sequence[bytes]) -> None:
+        """Execute a finished block, given without its seal. RuntimeTrap if it is not what its header says."""
+        self.initialize_block(header)
+        self._check_order(extrinsics)
+        for position, body in enumerate(extrinsics):
+            try:
+                self.apply_extrinsic(body)
+            except TransactionValidityError as error:
+                raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
+        made = self.finalize_block()
+        for part in ("digest", "extrinsics_root", "state_root"):
+            stated, found = _shown(header[part]), _shown(made[part])
+            if stated != found:
+                raise RuntimeTrap(f"the block's {part} is {stated}, execution gives {found}")
+
+    # Inherents
+
+    def inherent_extrinsics(self, data: Mapping[bytes, bytes]) -> list[bytes]:
+        """The inherents that this block needs, without their length prefixes."""
+        made = []
+        for pallet in self.runtime.pallets:
+            call = pallet.create_inherent(data)
+            if call is not None:
+                encoded = self.runtime.call_codec.encode((pallet.name, call))
+                made.append(bare_extrinsic(encoded)[len(encode_compact(len(encoded) + 1)) :])
+        return made
+
+    def check_inherents(self, extrinsics: Sequence[bytes], data: Mapping[bytes, bytes]) -> None:
+        """Compare a block's inherents with what this node knows. RuntimeTrap names the difference."""
+        for body in extrinsics:
+            extrinsic = self.decode_body(body)
+            if self._is_inherent(extrinsic):
+                name, call = extrinsic.call
+                self.runtime.by_name[name].check_inherent(call, data)
+
+    # Transactions
+
+    def decode(self, data: bytes) -> Extrinsic:
+        """An extrinsic with its length prefix. RuntimeTrap if it is none of this runtime."""
+        try:
+            return decode_extrinsic(self.metadata(15), data)
+        except ScaleError as error:
+            raise RuntimeTrap(f"the extrinsic cannot be decoded: {error}") from None
+
+    def decode_body(self, body: bytes) -> Extrinsic:
+        """An extrinsic without its length prefix. RuntimeTrap if it is none of this runtime."""
+        return self.decode(encode_compact(len(body)) + body)
+
+    def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> dict[str, Any]:
+        """The `ValidTransaction` of an extrinsic in the state after `block_hash`; leaves no trace."""
+        self.runtime.host.begin()
+        try:
+            number = self.system.Number.get() + 1
+            self.system.begin_block(number, block_hash, {"logs": []})
+            return self._validate(source, encode_compact(len(body)) + body)
+        finally:
+            self.runtime.host.rollback()
+
+    def _validate(self, source: str, data: bytes) -> dict[str, Any]:
+        extrinsic = self.decode(data)
+        cost = self.runtime.cost(extrinsic.call)
+        if cost.dispatch_class == "Mandatory":
+            raise invalid("MandatoryValidation")
+        if extrinsic.signed is None:
+            check_size(cost, len(data))
+            return self._validate_unsigned(source, extrinsic)
+        transaction = self._checked(extrinsic, len(data), cost)
+        for extension in self.extensions:
+            extension.validate(transaction)
+        return {
+            "priority": transaction.priority,
+            "requires": transaction.requires,
+            "provides": transaction.provides,
+            "longevity": transaction.longevity,
+            "propagate": True,
+        }
+
+    def _validate_unsigned(self, source: str, extrinsic: Extrinsic) -> dict[str, Any]:
+        if extrinsic.extensions:
+            raise invalid("UnknownOrigin")
+        name, call = extrinsic.call
+        valid = self.runtime.by_name[name].validate_unsigned(source, call)
+        if valid is None:
+            raise invalid("Call") if source == "External" else unknown("NoUnsignedValidator")
+        return valid
+
+    def _checked(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction:
+        """The transaction, its signature verified."""
+        assert extrinsic.signed is not None
+        who = extrinsic.signed.address
+        if not isinstance(who, bytes):
+            raise unknown("CannotLookup")
+        implicit = tuple(each.implicit_value(extrinsic) for each in self.extensions)
+        payload = payload_to_sign(
+            extrinsic.call_bytes, extrinsic.signed.explicit, self._implicit.encode(implicit)
+        )
+        if not _verified(who, payload, extrinsic.signed.signature):
+            raise invalid("BadProof")
+        return Transaction(extrinsic, who, length, cost)
+
+    # Applying
+
+    def _apply(self, data: bytes) -> Any:
+        extrinsic = self.decode(data)
+        cost = self.runtime.cost(extrinsic.call)
+        if not self.system.InherentsApplied.get() and not self._is_inherent(extrinsic):
+            self.system.InherentsApplied.put(True)
+        transaction = self._prepared(extrinsic, len(data), cost)
+        index = self.system.extrinsic_index()
+        self.system.ExtrinsicData.put(index, data)
+        outcome = self._dispatched(extrinsic, transaction, cost)
+        self.system.set_extrinsic_index(index + 1)
+        self.system.ExecutionPhase.put(("ApplyExtrinsic", index + 1))
+        return outcome
+
+    def _prepared(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction | None:
+        """Everything that is checked and taken before the call; None for a bare extrinsic."""
+        if extrinsic.signed is None:
+            if not self._is_inherent(extrinsic):
+                self._validate_unsigned("InBlock", extrinsic)
+            take_room(self.system, cost, length)
+            return None
+        transaction = self._checked(extrinsic, length, cost)
+        for extension in self.extensions:
+            extension.validate(transaction)
+        for extension in self.extensions:
+            extension.prepare(transaction)
+        return transaction
+
+    def _dispatched(self, extrinsic: Extrinsic, transaction: Transaction | None, cost: Cost) -> Any:
+        outcome: Any = ("Ok", ())
+        try:
+            self.runtime.dispatch(extrinsic.call, Origin.signed(transaction.who) if transaction else NONE)
+        except DispatchError as error:
+            if cost.dispatch_class == "Mandatory":
+                raise invalid("BadMandatory") from None
+            outcome = ("Err", error.value)
+        if transaction is not None:
+            self.runtime.pallet(TransactionPayment).note_paid(transaction.who, transaction.fee)
+        event = self.system.Event
+        if outcome[0] == "Ok":
+            self.system.deposit(event.ExtrinsicSuccess, dispatch_info=cost.info())
+        else:
+            self.system.deposit(event.ExtrinsicFailed, dispatch_error=outcome[1], dispatch_info=cost.info())
+        return outcome
+
+    def _is_inherent(self, extrinsic: Extrinsic) -> bool:
+        if extrinsic.signed is not None or extrinsic.extensions:
+            return False
+        name, call = extrinsic.call
+        return self.runtime.by_name[name].is_inherent(call)
+
+    def _check_order(self, extrinsics: Sequence[bytes]) -> None:
+        others = False
+        for position, body in enumerate(extrinsics):
+            inherent = self._is_inherent(self.decode_body(body))
+            if inherent and others:
+                raise RuntimeTrap(f"extrinsic {position} is an inherent that follows other extrinsics")
+            others = not inherent
+
+    def _header(self, number: int) -> dict[str, Any]:
+        system = self.system
+        for leftover in (system.ExecutionPhase, system.AllExtrinsicsLen, system.InherentsApplied):
+            leftover.kill()
+        count = system.ExtrinsicCount.take() or 0
+        extrinsics = [system.ExtrinsicData.take(index) for index in range(count)]
+        forgotten = number - BLOCK_HASH_COUNT - 1
+        if forgotten > 0:
+            system.BlockHash.remove(forgotten)
+        return {
+            "parent_hash": system.ParentHash.get(),
+            "number": number,
+            "state_root": self.runtime.host.root(STATE_VERSION),
+            "extrinsics_root": ordered_root(extrinsics, EXTRINSICS_VERSION),
+            "digest": system.Digest.get(),
+        }
+
+
+def _verified(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
+    """Whether the account has signed. An ecdsa account is the hash of its key, so the key is recovered."""
+    scheme, made = signature
+    if scheme in SCHEMES:
+        return verify(SCHEMES[scheme], who, payload, made)
+    try:
+        key = coincurve.PublicKey.from_signature_and_message(made, blake2_256(payload), hasher=None)
+    except ValueError:
+        return False
+    return account_id(key.format()) == who
+
+
+def _shown(value: Any) -> str:
+    return f"0x{value.hex()}" if isinstance(value, bytes) else repr(value)

@@ -1,0 +1,92 @@
+"""Which pallets and which runtime APIs make the development runtime, and what is its code?
+
+The pallets stand in the order of the chain's own hooks (on_initialize, on_idle, on_finalize). The code in the
+state is `cfnode-dev:` ‖ SCALE RuntimeVersion ‖ BLAKE2b-256 of the metadata: whoever declares other things has
+another code, and a state with a code that is not this one is refused.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale.metadata import encode_metadata
+from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
+
+from .apis import SUBSTRATE_APIS
+from .executive import Executive
+from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
+from .pallets.account_roles import AccountRoles
+from .pallets.aura import Aura
+from .pallets.authorship import Authorship
+from .pallets.dev import Dev
+from .pallets.environment import Environment
+from .pallets.flip import Flip
+from .pallets.funding import Funding
+from .pallets.grandpa import Grandpa
+from .pallets.session import Session
+from .pallets.system import CODE_PREFIX, System
+from .pallets.timestamp import Timestamp
+from .pallets.transaction_payment import TransactionPayment
+from .pallets.validator import Validator
+from .version import runtime_version
+
+PALLETS: tuple[type[Pallet], ...] = (
+    System,
+    Timestamp,
+    Environment,
+    Flip,
+    Funding,
+    AccountRoles,
+    TransactionPayment,
+    Validator,
+    Session,
+    Aura,
+    Authorship,
+    Grandpa,
+    Dev,
+)
+APIS: tuple[type[RuntimeApi], ...] = SUBSTRATE_APIS
+
+
+class DevRuntime:
+    """The development runtime behind the runtime door. One call at a time."""
+
+    def __init__(self) -> None:
+        self.composition = Composition(PALLETS, APIS)
+        self._functions = {
+            f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.methods
+        }
+
+    def version(self) -> bytes:
+        """SCALE RuntimeVersion."""
+        return self.composition.codec_of("RuntimeVersion").encode(runtime_version())
+
+    @cached_property
+    def code(self) -> bytes:
+        """What stands under `:code` in a state of this runtime."""
+        metadata = encode_metadata(self.composition.service(Executive).metadata(15))
+        return CODE_PREFIX + self.version() + blake2_256(metadata)
+
+    def call(self, function: str, args: bytes, journal: Host) -> bytes:
+        """The SCALE output of an entry point; writes go to the journal."""
+        if function not in self._functions:
+            raise UnknownFunction(function)
+        api, name = self._functions[function]
+        with self.composition.on(journal):
+            try:
+                return api.call(name, args)
+            except DispatchError as error:
+                raise RuntimeTrap(f"{function}: {error}") from error
+
+
+def development_runtime(code: bytes) -> DevRuntime:
+    """The runtime of a state with this code. UnsupportedCode, both digests named, if it is another one."""
+    runtime = DevRuntime()
+    if code != runtime.code:
+        raise UnsupportedCode(
+            "the chain was made by another development runtime: its declarations are "
+            f"0x{code[-32:].hex()}, those of this cfnode 0x{runtime.code[-32:].hex()}; "
+            "use the cfnode that made it, or purge the chain"
+        )
+    return runtime
