@@ -65,11 +65,12 @@ class Executive:
     # A block from beginning to end
 
     def initialize_block(self, header: Mapping[str, Any]) -> None:
-        """Begin the block of this header (number, parent and digest count)."""
+        """Begin the block of this header: its number, its parent and its pre-runtime digest items count."""
         number = header["number"]
         if number != self.system.Number.get() + 1:
             raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
-        self.system.begin_block(number, header["parent_hash"], header["digest"])
+        stated = [item for item in header["digest"]["logs"] if item[0] == "PreRuntime"]
+        self.system.begin_block(number, header["parent_hash"], {"logs": stated})
         self.system.BlockWeight.put(
             {"normal": weight(0), "operational": weight(0), "mandatory": weight(BASE_BLOCK)}
         )

@@ -17,18 +17,24 @@ from .apis import SUBSTRATE_APIS
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
 from .pallets.account_roles import AccountRoles
+from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
+from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
 from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.session import Session
+from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
+from .pallets.threshold_signer import BitcoinThresholdSigner, EvmThresholdSigner, SolanaThresholdSigner
 from .pallets.timestamp import Timestamp
 from .pallets.transaction_payment import TransactionPayment
 from .pallets.validator import Validator
+from .pallets.vault import VAULTS
 from .version import runtime_version
 
 PALLETS: tuple[type[Pallet], ...] = (
@@ -44,6 +50,14 @@ PALLETS: tuple[type[Pallet], ...] = (
     Aura,
     Authorship,
     Grandpa,
+    AssetBalances,
+    *CHAIN_TRACKING.values(),
+    *VAULTS.values(),
+    EvmThresholdSigner,
+    BitcoinThresholdSigner,
+    SolanaThresholdSigner,
+    Swapping,
+    *INGRESS_EGRESS.values(),
     Dev,
 )
 APIS: tuple[type[RuntimeApi], ...] = SUBSTRATE_APIS

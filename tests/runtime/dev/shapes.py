@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cfnode.core.scale import (
     Array,
+    BitSequence,
     Compact,
     Composite,
     Field,
@@ -133,6 +134,9 @@ class Comparison:
                     yield from self.types(left, right, f"{place}.{at}")
             case Primitive(a), Primitive(b) if a == b:
                 return
+            case BitSequence(store, order), BitSequence(their_store, their_order):
+                yield from self.types(store, their_store, f"{place}.store")
+                yield from self.types(order, their_order, f"{place}.order")
             case a, b:
                 yield f"{place}: {a}, theirs {b}"
 

@@ -1,0 +1,55 @@
+"""The development runtime says of itself what runtime 2.2.3 says: one comparison over all of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
+from cfnode.runtime.dev.executive import Executive
+from cfnode.runtime.dev.runtime import DevRuntime
+from tests.runtime.dev.shapes import Comparison
+
+EXCEPTIONS = {
+    "Dev: not one of theirs": "the pallet of test-only calls, index 250, which no runtime of theirs uses",
+    "Environment.calls.batch.calls.0[].Dev: no variant of theirs": "the same pallet inside RuntimeCall",
+    "System.Version: value": "impl_name is our own, and we have no GenesisBuilder, monitoring and elections",
+}
+
+
+@pytest.fixture(scope="module")
+def ours() -> Metadata:
+    return DevRuntime().composition.service(Executive).metadata(15)
+
+
+@pytest.fixture(scope="module")
+def comparison(ours: Metadata, metadata_v15: bytes) -> Comparison:
+    return Comparison(ours, decode_metadata(metadata_v15))
+
+
+def test_every_call_event_error_storage_item_constant_and_api_is_theirs(
+    comparison: Comparison,
+) -> None:
+    found = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
+    unexplained = [line for line in found if not line.startswith(tuple(EXCEPTIONS))]
+    assert unexplained == []
+    assert all(any(line.startswith(each) for line in found) for each in EXCEPTIONS)
+
+
+def test_the_comparison_sees_a_difference(ours: Metadata, metadata_v15: bytes) -> None:
+    theirs = decode_metadata(metadata_v15)
+    assert list(Comparison(theirs, theirs).pallets()) == []
+    backwards = list(Comparison(theirs, ours).pallets())
+    assert "Witnesser: not one of theirs" in backwards
+    assert len(backwards) > 50
+
+
+@pytest.mark.parametrize("version", [14, 15])
+def test_the_metadata_reads_back_as_it_was_written(version: int) -> None:
+    made = DevRuntime().composition.service(Executive).metadata(version)
+    read = decode_metadata(encode_metadata(made))
+    assert (read.version, read.apis, read.registry) == (version, made.apis, made.registry)
+    assert read.extrinsic.extensions == made.extrinsic.extensions
+    without_docs = [[replace(each, docs=()) for each in side.pallets] for side in (made, read)]
+    assert without_docs[0] == without_docs[1]
