@@ -53,3 +53,13 @@ def berghain_spec() -> Path:
     if not path or not Path(path).exists():
         pytest.skip("the official chain spec is not here: set CFNODE_TEST_BERGHAIN_SPEC to its path")
     return Path(path)
+
+
+@pytest.fixture(scope="session")
+def substrate_interface() -> Path:
+    """The Python that has substrate-interface, among the peers written by others (CFNODE_TEST_PEERS)."""
+    peers = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
+    path = peers / "substrate-interface" / "bin" / "python"
+    if not path.exists():
+        pytest.skip("substrate-interface is not here: CFNODE_TEST_PEERS names the folder of the peers")
+    return path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -214,14 +213,13 @@ print(json.dumps(reader.decode()))
 """
 
 
-def test_py_scale_codec_reads_the_same(metadata: Metadata, remark: Remark) -> None:
+def test_py_scale_codec_reads_the_same(metadata: Metadata, remark: Remark, substrate_interface: Path) -> None:
     """The SCALE library of substrate-interface, in an environment of its own."""
-    python = os.environ.get("CFNODE_TEST_SUBSTRATE_PYTHON", "")
-    if not python or not Path(python).exists():
-        pytest.skip("CFNODE_TEST_SUBSTRATE_PYTHON names no Python that has substrate-interface")
     extrinsic = sign_extrinsic(metadata, remark(b"hi"), ALICE, **STATED, tip=7)
     given_text = f"0x{encode_metadata(replace(metadata, version=14)).hex()} 0x{extrinsic.hex()}"
-    run = subprocess.run([python, "-c", READER], input=given_text, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [substrate_interface, "-c", READER], input=given_text, capture_output=True, text=True, check=True
+    )
     read = json.loads(run.stdout)
     assert (read["address"], read["nonce"], read["tip"]) == (f"0x{ALICE.public.hex()}", 5, 7)
     assert read["extrinsic_hash"] == f"0x{extrinsic_hash(extrinsic).hex()}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import pickle
 import subprocess
 from hashlib import sha3_256
@@ -233,14 +232,11 @@ print(json.dumps([[pair.public_key.hex(), pair.ss58_address, pair.sign(b"x").hex
 """
 
 
-def test_substrate_interface_derives_the_same_keys() -> None:
-    """py-substrate-interface, in an environment of its own (CFNODE_TEST_SUBSTRATE_PYTHON)."""
-    python = os.environ.get("CFNODE_TEST_SUBSTRATE_PYTHON", "")
-    if not python or not Path(python).exists():
-        pytest.skip("CFNODE_TEST_SUBSTRATE_PYTHON names no Python that has substrate-interface")
+def test_substrate_interface_derives_the_same_keys(substrate_interface: Path) -> None:
+    """py-substrate-interface, in an environment of its own."""
     asked: list[tuple[str, Scheme]] = [(uri, "sr25519") for uri in URIS]
     asked += [(uri, "ed25519") for uri in (DEV_PHRASE, CHAINFLIP_PHRASE)]
-    command = [python, "-c", DERIVER]
+    command = [substrate_interface, "-c", DERIVER]
     told = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
     for (uri, scheme), (public, address, signature) in zip(asked, json.loads(told.stdout), strict=True):
         pair = Keypair.from_suri(uri, scheme)

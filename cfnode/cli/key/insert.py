@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfnode.cli.chain import chosen_chain, resolve_chain_id
 from cfnode.cli.failures import told
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
 
@@ -91,10 +92,8 @@ def insert(
     """
     from cfnode.store.keystore import Keystore
 
-    if dev and chain not in (None, "dev"):
-        raise click.UsageError("--dev means --chain dev; leave one of them out")
     with told():
-        path = keystore_path or _default_path("dev" if dev else chain or "berghain", base_path)
+        path = keystore_path or _default_path(chosen_chain(chain, dev), base_path)
         secret = read_secret(suri, suri_file, prompt="Secret phrase or URI")
         keystore = Keystore(path, choose_password(password, password_interactive, password_filename))
         before = keystore.keys(key_type)
@@ -103,7 +102,6 @@ def insert(
 
 
 def _default_path(chain: str, base_path: Path | None) -> Path:
-    from cfnode.cli.chain import resolve_chain_id
     from cfnode.store.base_path import ChainPaths, default_base_path
 
     return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).keystore

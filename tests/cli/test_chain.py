@@ -1,0 +1,66 @@
+"""Which chain a name means, and the deletion of its database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli.chain import BUILT_IN_NAMES, purge_chain, resolve_chain_id
+from cfnode.core.chainspec import BERGHAIN, BUILT_IN, ChainSpecError, to_json
+from cfnode.store.base_path import locked
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A database of the development chain, beside a keystore."""
+    path = tmp_path / "chains" / "dev" / "db" / "full_light"
+    path.mkdir(parents=True)
+    (path / "data.mdb").write_bytes(b"data")
+    keystore = tmp_path / "chains" / "dev" / "keystore"
+    keystore.mkdir()
+    (keystore / "key").write_text("secret")
+    return path
+
+
+def purge(base: Path, *arguments: str, stdin: str | None = None) -> Result:
+    line = ["--dev", "--base-path", str(base), *arguments]
+    return CliRunner().invoke(purge_chain, line, input=stdin, catch_exceptions=False)
+
+
+def test_built_in_names_and_files_give_the_id(tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text(to_json(BERGHAIN))
+    assert resolve_chain_id("dev") == "dev"
+    assert resolve_chain_id("berghain") == "Chainflip-Berghain"
+    assert resolve_chain_id(str(tmp_path / "spec.json")) == "Chainflip-Berghain"
+    assert set(BUILT_IN_NAMES) == {"dev", *BUILT_IN}
+
+
+@pytest.mark.parametrize(("chain", "words"), [("berghian", "built in"), ("/proc/self/mem", "cannot be read")])
+def test_what_is_no_chain_is_told(chain: str, words: str) -> None:
+    with pytest.raises(ChainSpecError, match=words):
+        resolve_chain_id(chain)
+
+
+def test_only_the_database_is_deleted(tmp_path: Path, database: Path) -> None:
+    result = purge(tmp_path, "-y")
+    assert (result.exit_code, result.stderr) == (0, f"{database} is deleted\n")
+    assert not database.exists()
+    assert (tmp_path / "chains" / "dev" / "keystore" / "key").read_text() == "secret"
+    assert purge(tmp_path, "-y").stderr == f"{database} is not there\n"
+
+
+def test_it_asks_first(tmp_path: Path, database: Path) -> None:
+    assert purge(tmp_path, stdin="n\n").exit_code == 1
+    assert database.exists()
+    assert purge(tmp_path, stdin="y\n").exit_code == 0
+    assert not database.exists()
+
+
+def test_a_running_node_is_not_robbed(tmp_path: Path, database: Path) -> None:
+    with locked(tmp_path):
+        result = purge(tmp_path, "-y")
+    assert result.exit_code == 4
+    assert "in use by another cfnode" in result.stderr
+    assert database.exists()
