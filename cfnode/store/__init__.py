@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from cfnode.store.blocks import BlockRef
 from cfnode.store.errors import BasePathError, StateDiscarded, StoreError, UnknownBlock
+from cfnode.store.finality import ARCHIVE, Finalized, Pruning
 from cfnode.store.overlays import Overlay
 from cfnode.store.reader import StoreReader
 from cfnode.store.state import StateView
-from cfnode.store.store import ARCHIVE, Finalized, Pruning, Store
+from cfnode.store.store import Store
 
 __all__ = [
     "ARCHIVE",

@@ -2,7 +2,7 @@
 
 Headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash; number → hash
 of the finalized chain; the unfinalized blocks in order, and the *stale* ones, which lost against a finalized
-block and stay readable until the window of bodies has passed them. `Facts` is one row, so that a snapshot is
+block and stay readable for one more window of bodies. `Facts` is one row, so that a snapshot is
 asked once what its finalized block is and how far back it reaches.
 """
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Justification: TypeAlias = tuple[bytes, bytes]
 """Engine id (4 bytes) and the encoded justification."""
+
+NO_BLOCK = bytes(32)
 
 _FACTS = struct.Struct(">I32sIIQ32s")
 _encode = msgspec.msgpack.Encoder().encode
@@ -159,19 +161,19 @@ class Blocks:
 
     def make_final(self, txn: Transaction, block: BlockRef) -> None:
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
-        txn.put(block_suffix(block.number), block.hash, db=self._numbers)
+        txn.put(block_suffix(block.number), block.hash, append=True, db=self._numbers)
         header = self.header(txn, block.hash)
         if header is not None and changes_authorities(header):
             txn.put(block_suffix(block.number), block.hash, db=self._set_changes)
 
-    def make_stale(self, txn: Transaction, block: BlockRef) -> None:
-        key = block_suffix(block.number) + block.hash
-        txn.delete(key, db=self._unfinalized)
-        txn.put(key, b"", db=self._stale)
+    def make_stale(self, txn: Transaction, block: BlockRef, finalized: int) -> None:
+        """The block has lost against finalized block number `finalized`: with that one's body it will go."""
+        txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
+        txn.put(block_suffix(finalized) + block.hash, b"", db=self._stale)
 
     def prune(self, txn: Transaction, number: int, newest_justified: bytes) -> None:
         """Forgets the finalized body at a number, and its justification unless it is one that stays; and all
-        of the stale blocks of that number."""
+        of the blocks that lost against that number."""
         block = self.hash_at(txn, number)
         if block is not None:
             txn.delete(block, db=self._bodies)

@@ -10,16 +10,18 @@ last commit from before it began, for as long as its transaction is open. Two of
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import lmdb
 
 from cfnode.store.errors import StoreError
+from cfnode.store.verify import survives_reading
 
 if TYPE_CHECKING:
     Transaction: TypeAlias = lmdb.Transaction[bytes]
@@ -36,6 +38,8 @@ TABLES = (
 
 INITIAL_MAP = 64 << 20
 LARGEST_GROWTH = 1 << 30
+ALMOST_FULL = 1 << 20
+"""Free bytes below which a failed write is put down to a full disk."""
 
 Result = TypeVar("Result")
 
@@ -64,26 +68,35 @@ class Database:
 
     def _open_tables(self) -> None:
         with in_words(self.path):
-            self._refuse_truncated()
-            create = not self.readonly
-            self.meta: Handle = self._environment.open_db(b"meta", create=create)
-            self._check_schema()
-            self._tables: dict[str, Handle] = {
-                name: self._environment.open_db(name.encode(), create=create) for name in TABLES
-            }
+            if self.readonly:
+                self._open_in(None)
+            else:
+                self._refuse_cut_short()
+                with self._environment.begin(write=True) as txn:
+                    self._open_in(txn)
 
-    def _refuse_truncated(self) -> None:
-        pages = self._environment.info()["last_pgno"] + 1
-        size = (self.path / "data.mdb").stat().st_size
-        page_size = self._environment.stat()["psize"]
-        if size and size < pages * page_size and self._environment.info()["last_txnid"]:
-            raise StoreError(_DAMAGED.format(path=self.path, error=f"{size} bytes for {pages} pages"))
+    def _open_in(self, txn: Transaction | None) -> None:
+        """Opens the tables, or creates them all in one transaction; none before the schema is known."""
+        create = txn is not None
+        self.meta: Handle = self._environment.open_db(b"meta", txn, create=create)
+        self._check_schema(txn)
+        self._tables: dict[str, Handle] = {
+            name: self._environment.open_db(name.encode(), txn, create=create) for name in TABLES
+        }
 
-    def _check_schema(self) -> None:
-        with self.read() as transaction:
+    def _refuse_cut_short(self) -> None:
+        """To read beyond the end of the file would kill this process. A file shorter than its pages may be
+        whole (pages allocated and freed in one transaction are never written), so another process tries."""
+        pages = int(self._environment.info()["last_pgno"]) + 1
+        missing = pages - (self.path / "data.mdb").stat().st_size // int(self._environment.stat()["psize"])
+        if missing > 0 and not survives_reading(self.path):
+            raise StoreError(_DAMAGED.format(path=self.path, error=f"{missing} of {pages} pages are missing"))
+
+    def _check_schema(self, txn: Transaction | None) -> None:
+        with contextlib.nullcontext(txn) if txn else self.read() as transaction:
             found = transaction.get(b"schema", db=self.meta)
-        if found is None and not self.readonly:
-            self.write(lambda txn: txn.put(b"schema", b"%d" % SCHEMA, db=self.meta))
+        if found is None and txn is not None:
+            txn.put(b"schema", b"%d" % SCHEMA, db=self.meta)
         elif found != b"%d" % SCHEMA:
             version = (found or b"none").decode(errors="replace")
             age = "a newer" if version.isdigit() and int(version) > SCHEMA else "another"
@@ -95,7 +108,7 @@ class Database:
     def table(self, name: str) -> Handle:
         return self._tables[name]
 
-    @contextmanager
+    @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
         """A snapshot of the last commit. It must end before the call that opened it does: while it is open
         no page freed since can be used again, and the map cannot grow."""
@@ -170,6 +183,10 @@ _FULL = (
     "no space left for the database in {path} ({error}): free some, then start again; nothing is half written"
 )
 _REFUSED = "the database in {path} cannot be written ({error}): make it writable for this user"
+_HALF = (
+    "the database in {path} could not be read or written whole ({error}): its disk is at a limit or failing; "
+    "what was written before is kept"
+)
 _OTHER = "the database in {path} cannot be used: {error}"
 
 _BY_ERRNO = {
@@ -177,7 +194,7 @@ _BY_ERRNO = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _REFUSED),
     errno.ENOENT: "there is no database in {path} ({error})",
     errno.ENOMEM: "no more memory can be mapped for the database in {path} ({error}): raise `ulimit -v`",
-    errno.EIO: "the disk of the database in {path} fails to read or write ({error})",
+    errno.EIO: _HALF,
 }
 _DAMAGES = (
     lmdb.CorruptedError,
@@ -189,20 +206,22 @@ _DAMAGES = (
 )
 
 
-@contextmanager
+@contextlib.contextmanager
 def in_words(path: Path) -> Iterator[None]:
     """LMDB's errors as StoreError; MapFullError and MapResizedError are dealt with before they come here."""
     try:
         yield
     except lmdb.Error as error:
-        raise StoreError(_template(error).format(path=path, error=error)) from error
+        raise StoreError(_template(error, path).format(path=path, error=error)) from error
 
 
-def _template(error: Any) -> str:
+def _template(error: Any, path: Path) -> str:
     if isinstance(error, _DAMAGES):
         return _DAMAGED
     if isinstance(error, lmdb.ReadonlyError):
         return _REFUSED
     if isinstance(error, lmdb.DiskError):
         return _FULL
-    return _BY_ERRNO.get(getattr(error, "code", 0), _OTHER)
+    template = _BY_ERRNO.get(getattr(error, "code", 0), _OTHER)
+    # A disk that fills up in the middle of a page is an I/O error to LMDB.
+    return _FULL if template is _HALF and shutil.disk_usage(path).free < ALMOST_FULL else template

@@ -164,9 +164,9 @@ class Tables:
     def holds(self, txn: Transaction, block: bytes) -> bool:
         """Whether the snapshot itself has the state of a block: it is the finalized one or on the shelf."""
         facts = self.blocks.facts(txn)
-        return facts is not None and (
-            facts.finalized.hash == block or self.shelf.place(txn, block) is not None
-        )
+        if facts is not None and facts.finalized.hash == block:
+            return facts.oldest_state <= facts.finalized.number
+        return self.shelf.place(txn, block) is not None
 
 
 def _overlays_above(facts: Facts, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:

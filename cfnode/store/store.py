@@ -13,46 +13,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
-from cfnode.store.blocks import BlockRef, Facts, Justification
+from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
 from cfnode.store.database import INITIAL_MAP, Database
-from cfnode.store.errors import StateDiscarded, StoreError, UnknownBlock
+from cfnode.store.errors import StoreError, UnknownBlock
+from cfnode.store.finality import WINDOW, Finality, Finalized, Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.overlays import MOST_BLOCKS, MOST_BYTES, Overlay, OverlayEntry, OverlayTree
-from cfnode.store.rows import RowChange, row_changes
+from cfnode.store.rows import row_changes
 from cfnode.store.state import StateView, Tables
 
 if TYPE_CHECKING:
     from cfnode.store.database import Transaction
-
-PRUNE_AT_ONCE = 1_024
-"""Blocks whose past is deleted in one transaction, when a store that kept more is opened with a window."""
-
-NO_BLOCK = bytes(32)
-
-
-@dataclass(frozen=True, slots=True)
-class Pruning:
-    """How many finalized blocks before the finalized one keep their bodies and states; None keeps all."""
-
-    blocks: int | None = 128
-    state: int | None = 128
-
-
-ARCHIVE = Pruning(None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Finalized:
-    """What a finality step did: blocks that became final, oldest first, and blocks that can be so no more."""
-
-    hashes: tuple[bytes, ...]
-    dropped: tuple[bytes, ...]
 
 
 class Store:
@@ -68,12 +45,13 @@ class Store:
         self._most_bytes = most_bytes
         self._tables = Tables(database)
         self._blocks = self._tables.blocks
+        self._finality = Finality(self._tables, pruning)
         self._tree = OverlayTree()
         self._changing = threading.Lock()
 
     @classmethod
     def open(
-        cls, path: Path, *, pruning: Pruning = Pruning(), sync: bool = True, map_size: int = INITIAL_MAP,
+        cls, path: Path, *, pruning: Pruning = WINDOW, sync: bool = True, map_size: int = INITIAL_MAP,
     ) -> Store:  # fmt: skip
         """Opens or creates the database in a directory. Without `sync` a power cut may lose it (a killed
         process does not). Raises StoreError."""
@@ -240,104 +218,11 @@ class Store:
         is on a branch that has lost. Doing it again only adds the justification.
         """
         with self._changing:
-            done = self.database.write(lambda txn: self._finalize(txn, block, justification))
+            done = self.database.write(
+                lambda txn: self._finality.finalize(txn, self._facts(txn), self._tree, block, justification)
+            )
             self._tree = self._tree.without((*done.hashes, *done.dropped))
         return done
-
-    def _finalize(self, txn: Transaction, block: bytes, justification: Justification | None) -> Finalized:
-        facts = self._facts(txn)
-        run = self._run_to(txn, block, facts)
-        if justification is not None:
-            self._blocks.put_justifications(txn, block, [justification])
-        target = run[-1] if run else facts.finalized
-        after = replace(
-            facts,
-            finalized=target,
-            oldest_state=_advanced(facts.oldest_state, facts, target, self.pruning.state),
-            oldest_body=_advanced(facts.oldest_body, facts, target, self.pruning.blocks),
-            generation=facts.generation + 1,
-            newest_justified=self._newest_justified(txn, facts, [*run, facts.finalized]),
-        )
-        for ref in run:
-            self._fold(txn, ref, keep_undo=ref.number > after.oldest_state)
-        dropped = self._drop(txn, facts, run)
-        self._prune(txn, facts, after)
-        self._blocks.put_facts(txn, after)
-        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped))
-
-    def _run_to(self, txn: Transaction, block: bytes, facts: Facts) -> list[BlockRef]:
-        """The blocks from the finalized one (exclusive) to `block`, oldest first; none if it is final."""
-        run = []
-        number = self._blocks.number(txn, block)
-        if number is None:
-            raise UnknownBlock(block)
-        if self._blocks.hash_at(txn, number) == block:
-            return []
-        current = block
-        while current != facts.finalized.hash:
-            if number <= facts.finalized.number:
-                raise StateDiscarded(block)
-            run.append(BlockRef(number, current))
-            parent = self._blocks.parent(txn, current)
-            assert parent is not None
-            current, number = parent, number - 1
-        return run[::-1]
-
-    def _newest_justified(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> bytes:
-        justified = [ref for ref in run if self._blocks.justifications(txn, ref.hash)]
-        return max(justified, key=lambda ref: ref.number).hash if justified else facts.newest_justified
-
-    def _fold(self, txn: Transaction, block: BlockRef, *, keep_undo: bool) -> None:
-        storage, nodes = self._changes_of(txn, block.hash)
-        self._tables.storage.apply(txn, block.number, storage, keep_undo=keep_undo)
-        self._tables.nodes.apply(txn, block.number, nodes, keep_undo=keep_undo)
-        self._blocks.make_final(txn, block)
-
-    def _changes_of(
-        self, txn: Transaction, block: bytes
-    ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]]:
-        entry = self._tree.get(block)
-        if entry is not None:
-            return row_changes(entry.overlay.changes.storage), row_changes(entry.overlay.changes.nodes)
-        shelved = self._tables.shelf.take(txn, block)
-        if shelved is None:
-            raise UnknownBlock(block)
-        return shelved
-
-    def _drop(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> list[BlockRef]:
-        """Makes stale what does not descend from the end of the run.
-
-        Whatever loses has a losing ancestor beside the run; where there is none, nothing above is looked at.
-        """
-        dropped: list[BlockRef] = []
-        if not run:
-            return dropped
-        lost = {facts.finalized.hash, *(ref.hash for ref in run[:-1])}
-        for block, parent in self._blocks.unfinalized(txn):
-            if block.number > run[-1].number and not dropped:
-                break
-            if parent in lost:
-                lost.add(block.hash)
-                dropped.append(block)
-        for block in dropped:
-            self._blocks.make_stale(txn, block)
-            self._tables.shelf.take(txn, block.hash)
-        return dropped
-
-    def _prune(self, txn: Transaction, before: Facts, after: Facts) -> None:
-        for number in range(before.oldest_state + 1, min(after.oldest_state, before.finalized.number) + 1):
-            self._tables.storage.prune(txn, number)
-            self._tables.nodes.prune(txn, number)
-        for number in range(before.oldest_body, after.oldest_body):
-            self._blocks.prune(txn, number, after.newest_justified)
-        self._forget_older_justification(txn, before, after)
-
-    def _forget_older_justification(self, txn: Transaction, before: Facts, after: Facts) -> None:
-        if before.newest_justified in (after.newest_justified, NO_BLOCK):
-            return
-        number = self._blocks.number(txn, before.newest_justified)
-        if number is not None and number < after.oldest_body:
-            self._blocks.prune_justification(txn, BlockRef(number, before.newest_justified))
 
     def _facts(self, txn: Transaction) -> Facts:
         facts = self._blocks.facts(txn)
@@ -348,12 +233,3 @@ class Store:
     def forget_dead_readers(self) -> int:
         """To be called after a reading process has ended: a killed one would pin the pages it saw."""
         return self.database.forget_dead_readers()
-
-
-def _advanced(oldest: int, before: Facts, target: BlockRef, window: int | None) -> int:
-    """Where a window begins after finality has come to `target`."""
-    if window is None or target.number - window <= oldest:
-        return oldest
-    if before.finalized.number - oldest > max(window, PRUNE_AT_ONCE):
-        return min(target.number - window, oldest + PRUNE_AT_ONCE)
-    return target.number - window

@@ -20,9 +20,10 @@ from cfnode.core.header import Header
 from cfnode.core.state import State
 from cfnode.store.database import Database
 from cfnode.store.errors import StateDiscarded, UnknownBlock
+from cfnode.store.finality import Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.reader import StoreReader
-from cfnode.store.store import Pruning, Store
+from cfnode.store.store import Store
 from tests.store.chains import changes_for, child_of, genesis_of
 
 LONG = b"\7" * 495
@@ -70,7 +71,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.changes = {}
         self.final = [genesis.hash]
         self.live: list[bytes] = []
-        self.lost: list[bytes] = []
+        self.lost: dict[bytes, int] = {}
 
     def open(self) -> None:
         self.database = Database(self.directory, sync=False)
@@ -116,7 +117,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert set(done.dropped) == set(dropped)
         self.final += run[::-1]
         self.live = [block for block in self.live if block in stay and block != target]
-        self.lost += dropped
+        self.lost |= dict.fromkeys(dropped, self.headers[target].number)
 
     @rule()
     def the_process_starts_anew(self) -> None:
@@ -174,8 +175,8 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.store.body(block) == (
                 None if number < oldest else [] if number == 0 else [self.headers[block].state_root]
             )
-        for block in self.lost:
-            assert (self.store.header(block) is None) == (self.headers[block].number < oldest)
+        for block, lost_against in self.lost.items():
+            assert (self.store.header(block) is None) == (lost_against < oldest)
         if not self.live:
             for name in (
                 "unfinalized",

@@ -1,0 +1,141 @@
+"""Long runs: without finality memory stays bounded and any fork may win; with it the file stops growing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.header import Header
+from cfnode.store import BlockRef, Pruning, StateDiscarded, Store
+from cfnode.store.database import Database
+from tests.store.chains import changes_for, child_of, genesis_of
+
+SHELF = ("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store.open(tmp_path, sync=False)
+    pairs = {b"fixed": b"always", b"number": b"0"}
+    store.initialise(genesis_of(pairs), pairs)
+    yield store
+    store.close()
+
+
+def grow(store: Store, parent: Header, length: int) -> list[Header]:
+    """Each block writes its number, and a key of its own that the next one deletes."""
+    headers = []
+    for _ in range(length):
+        header = child_of(parent)
+        number = b"%d" % header.number
+        storage = {b"number": number, b"own" + header.hash: number, b"own" + parent.hash: None}
+        store.add_block(header, [], changes_for(header, {b"": storage}, {b"": {b"": header.state_root}}))
+        headers.append(parent := header)
+    return headers
+
+
+def check(store: Store, header: Header) -> None:
+    with store.state(header.hash) as state:
+        assert state.get(b"number") == b"%d" % header.number
+        assert state.get(b"fixed") == b"always"
+        assert state.next_key(b"number") == b"own" + header.hash
+        assert state.next_key(b"own" + header.hash) is None
+        assert state.node(b"") == header.state_root
+
+
+def rows(store: Store, name: str) -> int:
+    with store.database.read() as txn:
+        return int(txn.stat(store.database.table(name))["entries"])
+
+
+def genesis(store: Store) -> Header:
+    header = store.header(store.genesis_hash or b"")
+    assert header is not None
+    return header
+
+
+def test_thousands_of_blocks_without_finality_and_then_a_fork_from_far_below_wins(store: Store) -> None:
+    trunk = grow(store, genesis(store), 10)
+    old = grow(store, trunk[4], 2_500)
+    assert len(store.overlays()) == 64
+    new = grow(store, trunk[7], 2_600)
+    assert len(store.overlays()) == 64
+    for header in (*trunk, *old[::250], *new[::250], old[-1], new[-1]):
+        check(store, header)
+    assert len(store.unfinalized()) == 5_110
+
+    done = store.finalize(new[-3].hash)
+    assert done.hashes == tuple(header.hash for header in (*trunk[:8], *new[:-2]))
+    assert len(done.dropped) == 2_502
+    assert store.finalized == BlockRef(2_606, new[-3].hash)
+    assert [overlay.hash for overlay in store.overlays()] == [new[-2].hash, new[-1].hash]
+    for header in new[-131:]:
+        check(store, header)
+    for header in (old[0], old[-1], trunk[8], trunk[7], new[-132]):
+        with pytest.raises(StateDiscarded), store.state(header.hash):
+            pass
+    assert [rows(store, name) for name in SHELF] == [0] * len(SHELF)
+    check(store, grow(store, new[-1], 1)[0])
+
+
+def test_finality_that_lags_behind_folds_the_shelf_bit_by_bit(store: Store) -> None:
+    line = grow(store, genesis(store), 300)
+    for number in range(20, 300, 20):
+        store.finalize(line[number].hash)
+        for header in (*line[max(0, number - 128) :: 7], line[-1]):
+            check(store, header)
+    assert len(store.overlays()) == 19
+
+
+def test_the_shelf_outlives_the_process_and_the_overlays_do_not(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, sync=False)
+    store.initialise(genesis_of({b"fixed": b"always"}), {b"fixed": b"always"})
+    line = grow(store, genesis(store), 100)
+    store.close()
+    store = Store.open(tmp_path, sync=False)
+    assert [store.has_state(header.hash) for header in line] == [True] * 36 + [False] * 64
+    check(store, line[35])
+    check(store, grow(store, line[35], 1)[0])
+    store.close()
+
+
+def test_a_block_with_changes_beyond_the_bound_goes_to_the_shelf_at_once(tmp_path: Path) -> None:
+    store = Store(Database(tmp_path, sync=False), Pruning(), most_bytes=100_000)
+    store.initialise(genesis_of({}), {})
+    small = grow(store, genesis(store), 3)
+    assert len(store.overlays()) == 3
+    large = child_of(small[-1])
+    store.add_block(large, [], changes_for(large, {b"": {b"large": bytes(100_000)}}))
+    assert store.overlays() == []
+    with store.state(large.hash) as state:
+        assert state.get(b"large") == bytes(100_000)
+        assert state.get(b"number") == b"3"
+    store.close()
+
+
+def test_the_file_stops_growing_once_the_windows_are_full(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, pruning=Pruning(16, 16), sync=False)
+    store.initialise(genesis_of({}), {})
+    parent = genesis(store)
+    sizes = []
+    for _ in range(4):
+        for _ in range(200):
+            header = child_of(parent)
+            keys = [b"%d" % (header.number * 7 % 500 + n) for n in range(40)]
+            table = dict.fromkeys(keys, header.state_root * (1 + header.number % 5))
+            body = [bytes(header.number * 3_701 % 9_000)] * 3
+            store.add_block(header, body, changes_for(header, {b"": table}, {b"": table}))
+            if header.number > 2:
+                store.finalize(parent.hash)
+            parent = header
+        sizes.append((tmp_path / "data.mdb").stat().st_size - for_ever(store))
+    assert sizes[3] <= sizes[0] * 1.25
+
+
+def for_ever(store: Store) -> int:
+    """Bytes of the tables that never shrink: some 200 a block."""
+    with store.database.read() as txn:
+        stats = [txn.stat(store.database.table(name)) for name in ("headers", "numbers")]
+    return sum(stat["psize"] * (stat["leaf_pages"] + stat["branch_pages"]) for stat in stats)
