@@ -144,7 +144,9 @@ class Executive:
     def decode(self, data: bytes) -> Extrinsic:
         """An extrinsic with its length prefix. RuntimeTrap if it is none of this runtime."""
         try:
-            return decode_extrinsic(self.metadata(15), data)
+            extrinsic = decode_extrinsic(self.metadata(15), data)
+            self.runtime.check_bounds(extrinsic.call)
+            return extrinsic
         except ScaleError as error:
             raise RuntimeTrap(f"the extrinsic cannot be decoded: {error}") from None
 

@@ -14,6 +14,7 @@ from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
 
 from .apis import SUBSTRATE_APIS
+from .apis_chainflip import ChainflipApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
 from .pallets.account_roles import AccountRoles
@@ -60,7 +61,7 @@ PALLETS: tuple[type[Pallet], ...] = (
     *INGRESS_EGRESS.values(),
     Dev,
 )
-APIS: tuple[type[RuntimeApi], ...] = SUBSTRATE_APIS
+APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainflipApi)
 
 
 class DevRuntime:

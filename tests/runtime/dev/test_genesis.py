@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "94f1af0371e1768d9bf61aa838ecefd40ddead69d7967d12842d28dc43187e2e"
+DEV_GENESIS_HASH = "b2ef5db5c2d2dfea0278c50e69f2be0ba07dfbaccef2de5c651c56ec25380d97"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

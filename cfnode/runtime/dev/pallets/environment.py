@@ -6,7 +6,7 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
@@ -134,6 +134,10 @@ class Environment(Pallet):
             self.ensure(not self._is_batch(each), self.Error.InvalidNestedBatch)
             self.runtime.dispatch(each, origin)
         self.deposit(self.Event.BatchCompleted)
+
+    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+        for each in arguments.get("calls", ()):
+            self.runtime.check_bounds(each)
 
     @staticmethod
     def _is_batch(call_value: Any) -> bool:

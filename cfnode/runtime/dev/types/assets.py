@@ -27,6 +27,11 @@ struct(
 )
 
 
+def known_assets() -> tuple[str, ...]:
+    """The names of the release's assets, in the order of an `AssetMap`."""
+    return tuple(asset.name for chain in MODULES for asset in assets_of(chain) if asset.since == RELEASE)
+
+
 def asset_map(value: Callable[[str], T]) -> dict[str, dict[str, T]]:
     """The value of an `AssetMap`: one for each asset of the release, by its name."""
     return {

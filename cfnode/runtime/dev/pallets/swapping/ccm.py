@@ -17,8 +17,10 @@ from cfnode.core.scale import Codec, ScaleError
 from cfnode.runtime.dev.frame import Pallet
 from cfnode.runtime.dev.frame.table import TypeTable
 
-__all__ = ["CcmError", "check_ccm", "supports_ccm"]
+__all__ = ["CcmError", "check_ccm", "check_ccm_bounds", "supports_ccm"]
 
+MAX_MESSAGE = 15_000
+MAX_ADDITIONAL_DATA = 3_000
 MAX_ADDRESS_TABLES = 3
 _KEY = 32
 _REFERENCE = 1
@@ -32,6 +34,13 @@ _ALWAYS_THERE = (bytes(32), base58.b58decode("Sysvar1nstructions1111111111111111
 
 class CcmError(Exception):
     """The message is refused; the text is the runtime's own."""
+
+
+def check_ccm_bounds(ccm: Any) -> None:
+    """Raise ScaleError if a message, or None, is longer than its type allows."""
+    for part, most in (("message", MAX_MESSAGE), ("ccm_additional_data", MAX_ADDITIONAL_DATA)):
+        if ccm is not None and len(ccm[part]) > most:
+            raise ScaleError(f"{part} has up to {most} bytes, not {len(ccm[part])}")
 
 
 def supports_ccm(asset: str) -> bool:

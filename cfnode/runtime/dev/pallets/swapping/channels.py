@@ -8,7 +8,7 @@ swap runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +22,17 @@ from cfnode.core.addresses import (
     foreign_address,
 )
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.frame.pallet import ErrorSet
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
 
-from .ccm import CcmError, check_ccm, supports_ccm
-from .parameters import MAX_BROKER_FEE, check_dca, check_price_protection, check_retry
+from .ccm import CcmError, check_ccm, check_ccm_bounds, supports_ccm
+from .parameters import MAX_AFFILIATES, MAX_BROKER_FEE, check_dca, check_price_protection, check_retry
 from .storage import SwappingStorage
 
-__all__ = ["SwapChannelRequest", "destination_on", "open_swap_channel"]
+__all__ = ["SwapChannelRequest", "check_request_bounds", "destination_on", "open_swap_channel"]
 
 # Chains whose accounts are the same thing under another name.
 _SAME_ACCOUNTS = ({"Ethereum", "Arbitrum", "Tron"}, {"Polkadot", "Assethub"})
@@ -50,6 +51,15 @@ class SwapChannelRequest:
     affiliate_fees: Sequence[Any]
     refund_parameters: Any
     dca_parameters: Any
+
+
+def check_request_bounds(arguments: Mapping[str, Any]) -> None:
+    """Raise ScaleError if a list or a message of the request is longer than its type allows."""
+    affiliates = len(arguments.get("affiliate_fees", ()))
+    if affiliates > MAX_AFFILIATES:
+        raise ScaleError(f"a swap has up to {MAX_AFFILIATES} affiliates, not {affiliates}")
+    check_ccm_bounds(arguments["channel_metadata"])
+    check_ccm_bounds(arguments["refund_parameters"]["refund_ccm_metadata"])
 
 
 def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest) -> None:

@@ -6,6 +6,7 @@ withdraws it. How each thing is done stands beside this: `channels`, `brokers`, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
@@ -14,7 +15,7 @@ from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.environment import Environment
 
 from . import brokers
-from .channels import SwapChannelRequest, destination_on, open_swap_channel
+from .channels import SwapChannelRequest, check_request_bounds, destination_on, open_swap_channel
 from .parameters import (
     FLIP_BUY_INTERVAL,
     INTERNAL_NETWORK_FEE,
@@ -76,6 +77,10 @@ class Swapping(SwappingStorage):
     def request_swap_deposit_address_with_affiliates(self, origin: Origin, **arguments: Any) -> None:
         """Open a deposit channel for a swap; up to five affiliates share the fees."""
         self._open(origin, **arguments)
+
+    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+        if "refund_parameters" in arguments:
+            check_request_bounds(arguments)
 
     def _open(self, origin: Origin, **arguments: Any) -> None:
         open_swap_channel(self, self._broker(origin), SwapChannelRequest(**arguments))

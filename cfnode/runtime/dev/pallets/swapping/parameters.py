@@ -13,6 +13,7 @@ from .storage import SwappingStorage
 __all__ = [
     "FLIP_BUY_INTERVAL",
     "INTERNAL_NETWORK_FEE",
+    "MAX_AFFILIATES",
     "MAX_BROKER_FEE",
     "NETWORK_FEE",
     "ORACLE_ASSETS",
@@ -22,6 +23,8 @@ __all__ = [
     "check_price_protection",
     "check_retry",
 ]
+
+MAX_AFFILIATES = 5
 
 MAX_BROKER_FEE = 1_000
 """Basis points, of the broker and all affiliates together."""

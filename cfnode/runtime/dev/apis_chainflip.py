@@ -1,0 +1,108 @@
+"""What does the node ask about Chainflip? (`CustomRuntimeApi`)
+
+Each method has the arguments and the result of runtime 2.2; those that need what the development chain does
+not do yet are absent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .frame import RuntimeApi, method, struct
+from .pallets.account_roles import AccountRoles
+from .pallets.asset_balances import AssetBalances
+from .pallets.environment import Environment
+from .pallets.flip import Flip
+from .pallets.funding import Funding
+from .pallets.ingress_egress.derivation import bitcoin_channel
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.swapping.pallet import Swapping
+from .pallets.swapping.storage import SwappingStorage
+from .types.assets import asset_map, known_assets
+
+__all__ = ["ChainflipApi"]
+
+struct(
+    "state_chain_runtime::runtime_apis::custom_api::types::BrokerInfo<BtcAddress>",
+    earned_fees="Vec<(Asset, u128)>",
+    btc_vault_deposit_address="Option<BtcAddress>",
+    affiliates="Vec<(AccountId32, AffiliateDetails)>",
+    bond="u128",
+    bound_fee_withdrawal_address="Option<H160>",
+)
+
+
+class ChainflipApi(RuntimeApi):
+    """Accounts, brokers and their channels."""
+
+    api = "CustomRuntimeApi"
+
+    @method("NetworkEnvironment")
+    def cf_network_environment(self) -> str:
+        """Which of the foreign chains' networks addresses belong to."""
+        environment: str = self.other(Environment).ChainflipNetworkEnvironment.get()
+        return environment
+
+    @method("u128")
+    def cf_min_funding(self) -> int:
+        """The least FLIP that an account may be left with."""
+        minimum: int = self.other(Funding).MinimumFunding.get()
+        return minimum
+
+    @method("u128")
+    def cf_redemption_tax(self) -> int:
+        """What taking FLIP out of an account costs."""
+        tax: int = self.other(Funding).RedemptionTax.get()
+        return tax
+
+    @method("u128", account_id="AccountId32")
+    def cf_account_flip_balance(self, account_id: bytes) -> int:
+        """All FLIP of an account, bonded or not."""
+        return self.other(Flip).balance(account_id)
+
+    @method("Option<AccountRole>", account_id="AccountId32")
+    def cf_account_role(self, account_id: bytes) -> str | None:
+        """The role of an account, None if it does not exist."""
+        return self.other(AccountRoles).role(account_id)
+
+    @method("AssetMap<u128>", account_id="AccountId32")
+    def cf_free_balances(self, account_id: bytes) -> dict[str, dict[str, int]]:
+        """What an account owns of every foreign asset."""
+        balances = self.other(AssetBalances)
+        return asset_map(lambda asset: balances.balance(account_id, asset))
+
+    @method("BrokerInfo<ScriptPubkey>", account_id="AccountId32")
+    def cf_broker_info(self, account_id: bytes) -> dict[str, Any]:
+        """A broker's fees, affiliates, bond and private Bitcoin channel."""
+        swapping, balances = self.other(Swapping), self.other(AssetBalances)
+        return {
+            "earned_fees": [(asset, balances.balance(account_id, asset)) for asset in known_assets()],
+            "btc_vault_deposit_address": self._private_channel(swapping, account_id),
+            "affiliates": list(swapping.AffiliateAccountDetails.items(account_id)),
+            "bond": self.other(Flip).bond(account_id),
+            "bound_fee_withdrawal_address": swapping.BoundBrokerWithdrawalAddress.get(account_id),
+        }
+
+    @method("Vec<(AccountId32, AffiliateDetails)>", broker="AccountId32", affiliate="Option<AccountId32>")
+    def cf_affiliate_details(self, broker: bytes, affiliate: bytes | None) -> list[tuple[bytes, Any]]:
+        """A broker's affiliates, or the one that is asked for."""
+        found = self.other(Swapping).AffiliateAccountDetails.items(broker)
+        return [(account, details) for account, details in found if affiliate in (None, account)]
+
+    @method("Vec<u64>", account_id="AccountId32", chain="ForeignChain")
+    def cf_get_preallocated_deposit_channels(self, account_id: bytes, chain: str) -> list[int]:
+        """The ids of the channels that are kept back for an account."""
+        kept = self.other(INGRESS_EGRESS[chain]).PreallocatedChannels.get(account_id)
+        return [channel["channel_id"] for channel in kept]
+
+    @method("u128", chain="ForeignChain")
+    def cf_channel_opening_fee(self, chain: str) -> int:
+        """What opening a deposit channel costs, in FLIP."""
+        fee: int = self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
+        return fee
+
+    def _private_channel(self, swapping: SwappingStorage, broker: bytes) -> Any:
+        channel_id = swapping.BrokerPrivateBtcChannels.get(broker)
+        if channel_id is None:
+            return None
+        return bitcoin_channel(self.other(INGRESS_EGRESS["Bitcoin"]), channel_id).script
