@@ -1,14 +1,27 @@
-"""Which chain does `--chain` mean? And `cfnode purge-chain`, which deletes its database."""
+"""Which chain does `--chain` mean? And the commands that write its specification and delete its database."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
 
-__all__ = ["BUILT_IN_NAMES", "DEFAULT_CHAIN", "DEV", "chosen_chain", "purge_chain", "resolve_chain_id"]
+if TYPE_CHECKING:
+    from cfnode.core.chainspec import ChainSpec
+
+__all__ = [
+    "BUILT_IN_NAMES",
+    "DEFAULT_CHAIN",
+    "DEV",
+    "chosen_chain",
+    "export_chain_spec",
+    "purge_chain",
+    "resolve_chain_id",
+]
 
 DEV = "dev"
 DEFAULT_CHAIN = "berghain"
@@ -27,19 +40,65 @@ def resolve_chain_id(chain: str) -> str:
 
     Raises ChainSpecError.
     """
+    return DEV if chain == DEV else _read(chain).id
+
+
+def _read(chain: str) -> ChainSpec:
     from cfnode.core.chainspec import BUILT_IN, ChainSpecError
     from cfnode.store.spec_file import read_spec
 
-    if chain == DEV:
-        return DEV
     if chain in BUILT_IN:
-        return BUILT_IN[chain].id
+        return BUILT_IN[chain]
     if not Path(chain).exists():
         names = " and ".join(BUILT_IN_NAMES)
         raise ChainSpecError(
             f"--chain {chain}", "", f"{names} are built in, and there is no file of that name"
         )
-    return read_spec(Path(chain)).id
+    return read_spec(Path(chain))
+
+
+def _load(chain: str) -> ChainSpec:
+    if chain != DEV:
+        return _read(chain)
+    from cfnode.runtime.dev.genesis import dev_chain_spec
+
+    return dev_chain_spec()
+
+
+@click.command("export-chain-spec")
+@click.option(
+    "--chain",
+    envvar="CFNODE_CHAIN",
+    metavar="NAME|FILE",
+    default=None,
+    help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
+)
+@click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`.")
+@click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
+@click.option("--raw", is_flag=True, help="Accepted; the state is always raw.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write to FILE instead of standard output.")  # fmt: skip
+def export_chain_spec(chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None) -> None:
+    """Print a chain specification as JSON, as other nodes take it.
+
+    `berghain` is built in without its state and is always printed in the light form.
+
+    \b
+      cfnode export-chain-spec --dev > dev.json
+      cfnode export-chain-spec --chain berghain.chainspec.json --light
+    """
+    from cfnode.core.chainspec import to_json, to_light
+
+    with told():
+        spec = _load(chosen_chain(chain, dev))
+        text = to_json(to_light(spec) if light else spec)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        raise Failure(f"cannot write {output}: {error.strerror}") from None
 
 
 @click.command("purge-chain")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from cfnode.cli.chain import BUILT_IN_NAMES, purge_chain, resolve_chain_id
-from cfnode.core.chainspec import BERGHAIN, BUILT_IN, ChainSpecError, to_json
+from cfnode.cli.chain import BUILT_IN_NAMES, export_chain_spec, purge_chain, resolve_chain_id
+from cfnode.core.chainspec import BERGHAIN, BUILT_IN, ChainSpecError, genesis_hash, parse, to_json, to_light
 from cfnode.store.base_path import locked
 
 
@@ -64,3 +64,26 @@ def test_a_running_node_is_not_robbed(tmp_path: Path, database: Path) -> None:
     assert result.exit_code == 4
     assert "in use by another cfnode" in result.stderr
     assert database.exists()
+
+
+def export(*arguments: str) -> Result:
+    return CliRunner().invoke(export_chain_spec, list(arguments), catch_exceptions=False)
+
+
+def test_the_main_net_is_exported_in_light_form(tmp_path: Path) -> None:
+    assert parse(export().stdout) == BERGHAIN
+    assert export("-o", str(tmp_path / "spec.json")).stdout == ""
+    assert parse((tmp_path / "spec.json").read_bytes()) == BERGHAIN
+
+
+def test_the_development_chain_is_exported_in_both_forms() -> None:
+    raw, light = parse(export("--dev", "--raw").stdout), parse(export("--dev", "--light").stdout)
+    assert raw.id == light.id == "dev"
+    assert genesis_hash(raw) == genesis_hash(light)
+    assert light == to_light(raw)
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    result = export("-o", str(tmp_path / "absent" / "spec.json"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "No such file or directory" in result.stderr

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import ExitCode, Failure
 
 __all__ = ["SCHEMES", "choose_password", "password_options", "read_secret"]
 
@@ -52,10 +52,18 @@ def choose_password(given: str | None, interactive: bool, filename: Path | None)
 def read_secret(given: str | None, file: Path | None, *, prompt: str) -> str:
     """The secret: `given` itself, the file that it names, standard input for `-`; else `file`; else a prompt.
 
-    A file may hold 64 hex digits alone, as the file `signing_key_file` of `key generate` does.
+    A file may hold 64 hex digits alone, as the file `signing_key_file` of `key generate` does. An empty
+    text is refused: as a secret URI it would be the development key that everybody knows.
     """
     if given is not None and file is not None:
         raise click.UsageError("give the secret in one way only")
+    secret = _read_secret(given, file, prompt)
+    if not secret:
+        raise click.UsageError("the secret is empty")
+    return secret
+
+
+def _read_secret(given: str | None, file: Path | None, prompt: str) -> str:
     if given == STDIN:
         return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_INPUT), "standard input"))
     if given is not None:
@@ -69,24 +77,27 @@ def read_secret(given: str | None, file: Path | None, *, prompt: str) -> str:
 
 def _is_file(text: str) -> bool:
     try:
-        return Path(text).is_file()
+        return Path(text).exists() and not Path(text).is_dir()  # a pipe of the shell is one too
     except (OSError, ValueError):  # a phrase is longer than a file name may be
         return False
 
 
 def _read_file(path: Path) -> str:
-    from cfnode.cli.failures import told
-    from cfnode.store import secret_file
-
-    with told():
-        return _decode(secret_file.read(path, MAX_INPUT, follow_links=True), str(path))
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_INPUT + 1)
+    except OSError as error:
+        raise Failure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
+    if len(content) > MAX_INPUT:
+        raise Failure(f"{path} is larger than {MAX_INPUT} bytes: this is no secret", ExitCode.CONFIGURATION)
+    return _decode(content, str(path))
 
 
 def _decode(content: bytes, where: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise Failure(f"{where} holds no text") from None
+        raise Failure(f"{where} holds no text", ExitCode.CONFIGURATION) from None
 
 
 def _seed_of_file(content: str) -> str:
@@ -97,4 +108,7 @@ def _seed_of_file(content: str) -> str:
 def _checked(text: str) -> str:
     if BARE_SEED.fullmatch(text):
         raise click.UsageError("a seed in hexadecimal begins with 0x")
+    if text.startswith("/") and not text.startswith("//"):
+        # As a secret URI, a mistyped file name would be a child of the development key that everybody knows.
+        raise click.UsageError("there is no file of that name")
     return text
