@@ -1,0 +1,150 @@
+"""How does the node keep its executor process?
+
+The process gets one end of a socket pair and nothing else: no terminal (a session of its own, so that Ctrl-C
+does not reach it), no open file of the node, not its working directory. What it might say before its end
+goes to a temporary file, whose tail is quoted when it dies unexpectedly.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import trio
+
+from cfnode.runtime import frames
+from cfnode.runtime.door import ExecutorDied
+
+__all__ = ["Child"]
+
+_START = (
+    "import json, sys; sys.path = json.loads(sys.argv[5]);"
+    " from cfnode.runtime.worker import main;"
+    " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))"
+)
+_READ_SIZE = 256 << 10
+_LAST_WORDS = 2_000
+_LAST_S = 0.2  # between the end of the socket and the end of the process
+_PATIENCE_S = 1.0
+"""How long a process may take to end by itself, once its socket is closed."""
+
+
+class Child:
+    """A running executor process and the socket to it. Make it with `Child.start`, end it with `end`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ours: socket.socket, words: IO[bytes]) -> None:
+        self._process = process
+        self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
+        self._words = words
+        self._buffer = bytearray()
+
+    @classmethod
+    def start(cls, store: Path, runtimes: str) -> Child:
+        """Start a process that reads the store at this path. It is forked from this thread, not from one that
+        ends: the kernel would take that for the death of the parent."""
+        ours, theirs = socket.socketpair()
+        words = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `end`)
+        with theirs:
+            arguments = [
+                str(theirs.fileno()),
+                str(store.resolve()),
+                runtimes,
+                str(os.getpid()),
+                _search_path(),
+            ]
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _START, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=words,
+                cwd="/",
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        return cls(process, ours, words)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs, as far as can be known without asking it."""
+        return self._process.poll() is None
+
+    async def send(self, messages: Iterable[frames.Order]) -> None:
+        """Send messages; raises ExecutorDied. When cancelled, half a frame is out: end the child then."""
+        for message in messages:
+            try:
+                await self._stream.send_all(frames.encode_frame(message))
+            except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                raise await self._died() from error
+
+    async def receive(self) -> frames.Answer:
+        """The next message; raises ExecutorDied. A receive that is cancelled loses nothing."""
+        try:
+            end = frames.LENGTH_SIZE + frames.frame_length(await self._peek(frames.LENGTH_SIZE))
+            await self._peek(end)
+            with memoryview(self._buffer)[frames.LENGTH_SIZE : end] as body:
+                answer = frames.decode_answer(body)
+        except ValueError as error:
+            raise ExecutorDied(f"the executor process answers nonsense: {error}") from error
+        del self._buffer[:end]
+        return answer
+
+    async def _peek(self, size: int) -> bytes:
+        """Have `size` bytes in the buffer; the first of them, up to a prefix."""
+        await trio.lowlevel.checkpoint()
+        while len(self._buffer) < size:
+            try:
+                data = await self._stream.receive_some(_READ_SIZE)
+            except trio.BrokenResourceError:
+                data = b""
+            if not data:
+                raise await self._died()
+            self._buffer += data
+        return bytes(self._buffer[: frames.LENGTH_SIZE])
+
+    def kill(self) -> None:
+        """End the process now; `end` must still follow."""
+        self._process.kill()
+
+    async def end(self) -> None:
+        """Close the socket, wait for the process, kill it if need be: a second at most, never cancelled."""
+        with trio.CancelScope(shield=True):
+            await trio.aclose_forcefully(self._stream)
+            try:
+                await trio.to_thread.run_sync(self._process.wait, _PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                await trio.to_thread.run_sync(self._process.wait)
+            self._words.close()
+
+    async def _died(self) -> ExecutorDied:
+        code: int | None = None
+        with suppress(subprocess.TimeoutExpired):
+            code = await trio.to_thread.run_sync(self._process.wait, _LAST_S)
+        how = "closed its socket" if code is None else f"ended with code {code}"
+        if code is not None and code < 0:
+            how = f"was ended by signal {-code}"
+        said = self._last_words()
+        return ExecutorDied(f"the executor process {how} during the call" + (f": {said}" if said else ""))
+
+    def _last_words(self) -> str:
+        end = self._words.seek(0, os.SEEK_END)
+        self._words.seek(max(0, end - _LAST_WORDS))
+        lines = self._words.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+def _search_path() -> str:
+    """Where this process finds its modules, without the working directory."""
+    return json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])

@@ -1,0 +1,259 @@
+"""How do the node and its executor process speak to each other?
+
+Over a socket pair, in frames: four bytes of length (big-endian), then one message in MessagePack. A message
+that could be large is cut: changes travel as slices of rows ahead of the message they belong to, and outputs
+in pieces. So nobody decodes more than a slice at once, and the node's loop never stands still for long.
+
+Requests carry an id, and answers the id of their request: an answer whose request nobody waits for any more
+is dropped, and can never be taken for another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from cfnode.core.state import Changes
+from cfnode.runtime.door import AtBlock, InherentData, OnProof
+
+__all__ = [
+    "LENGTH_SIZE",
+    "MAX_FRAME",
+    "SLICE",
+    "AddOverlay",
+    "Answer",
+    "Assembly",
+    "Begun",
+    "Build",
+    "Built",
+    "Call",
+    "Changed",
+    "Execute",
+    "Failed",
+    "Order",
+    "Output",
+    "Piece",
+    "Ready",
+    "Rows",
+    "changes_in_slices",
+    "decode_answer",
+    "decode_order",
+    "encode_frame",
+    "frame_length",
+    "output_in_pieces",
+]
+
+LENGTH_SIZE = 4
+MAX_FRAME = 64 << 20
+"""Bytes of one message. A body is at most some 6 MB on the chain, a proof some 16 MB."""
+
+SLICE = 256 << 10
+"""Bytes of values after which a slice of changes, or a piece of output, ends."""
+
+
+# --- to the executor
+
+
+class Call(msgspec.Struct, frozen=True, tag=True):
+    """Call a function and throw the writes away."""
+
+    id: int
+    at: AtBlock | OnProof
+    function: str
+    args: bytes
+
+
+class Execute(msgspec.Struct, frozen=True, tag=True):
+    """Import a block: `header` without seal."""
+
+    id: int
+    header: bytes
+    body: list[bytes]
+
+
+class Build(msgspec.Struct, frozen=True, tag=True):
+    """Build a block on a parent; `digest` holds encoded items."""
+
+    id: int
+    parent: bytes
+    number: int
+    digest: list[bytes]
+    inherents: InherentData
+    candidates: list[bytes]
+    seconds: float
+
+
+class AddOverlay(msgspec.Struct, frozen=True, tag=True):
+    """The rows sent before are the changes of this unfinalized block. It has no answer."""
+
+    hash: bytes
+    parent: bytes
+    number: int
+    root: bytes
+
+
+# --- both ways
+
+
+class Rows(msgspec.Struct, frozen=True, tag=True):
+    """A slice of changes: some rows of one table of one trie."""
+
+    nodes: bool
+    child: bytes
+    rows: dict[bytes, bytes | None]
+
+
+# --- from the executor
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True):
+    """The process has opened the store."""
+
+
+class Begun(msgspec.Struct, frozen=True, tag=True):
+    """The request is in hand: if the process ends now, it ends with it."""
+
+    id: int
+
+
+class Piece(msgspec.Struct, frozen=True, tag=True):
+    """The beginning of an output whose end follows."""
+
+    data: bytes
+
+
+class Output(msgspec.Struct, frozen=True, tag=True):
+    """The last (and mostly the only) piece of a call's output."""
+
+    id: int
+    data: bytes
+
+
+class Changed(msgspec.Struct, frozen=True, tag=True):
+    """A block was executed; the rows sent before are its changes."""
+
+    id: int
+    root: bytes
+
+
+class Built(msgspec.Struct, frozen=True, tag=True):
+    """A block was built; the rows sent before are its changes."""
+
+    id: int
+    header: bytes
+    body: list[bytes]
+    refused: list[tuple[bytes, str]]
+    root: bytes
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """The request has no result. `kind` names the error, `text` and `key` are what it says."""
+
+    id: int
+    kind: str
+    text: str
+    key: bytes = b""
+    child: bytes = b""
+
+
+Order = Call | Execute | Build | AddOverlay | Rows
+Answer = Ready | Begun | Piece | Output | Rows | Changed | Built | Failed
+
+_ENCODER = msgspec.msgpack.Encoder()
+_ORDERS: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)
+_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
+
+
+def encode_frame(message: Order | Answer) -> bytes:
+    """The frame of a message; raises ValueError where it is too large."""
+    body = _ENCODER.encode(message)
+    if len(body) > MAX_FRAME:
+        raise ValueError(
+            f"a message of {len(body)} bytes to or from the executor process; {MAX_FRAME} at most"
+        )
+    return len(body).to_bytes(LENGTH_SIZE, "big") + body
+
+
+def frame_length(prefix: bytes) -> int:
+    """How many bytes follow the prefix; raises ValueError where it cannot be."""
+    length = int.from_bytes(prefix, "big")
+    if len(prefix) != LENGTH_SIZE or length > MAX_FRAME:
+        raise ValueError(f"a frame of {length} bytes between node and executor process; {MAX_FRAME} at most")
+    return length
+
+
+def decode_order(body: bytes | bytearray | memoryview) -> Order:
+    """A message to the executor; raises msgspec.MsgspecError."""
+    return _ORDERS.decode(body)
+
+
+def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
+    """A message from the executor; raises msgspec.MsgspecError."""
+    return _ANSWERS.decode(body)
+
+
+# --- large things
+
+
+def changes_in_slices(changes: Changes) -> Iterator[Rows]:
+    """The rows of some changes, cut into messages."""
+    for nodes, tables in ((False, changes.storage), (True, changes.nodes)):
+        for child, table in tables.items():
+            for rows in _slices(table.items()):
+                yield Rows(nodes, child, rows)
+
+
+def _slices(items: Iterable[tuple[bytes, bytes | None]]) -> Iterator[dict[bytes, bytes | None]]:
+    rows: dict[bytes, bytes | None] = {}
+    size = 0
+    for key, value in items:
+        rows[key] = value
+        size += len(key) + len(value or b"")
+        if size >= SLICE:
+            yield rows
+            rows, size = {}, 0
+    if rows:
+        yield rows
+
+
+def output_in_pieces(request: int, data: bytes) -> Iterator[Piece | Output]:
+    """An output, cut into messages."""
+    last = max(0, len(data) - 1) // SLICE * SLICE
+    for start in range(0, last, SLICE):
+        yield Piece(data[start : start + SLICE])
+    yield Output(request, data[last:])
+
+
+class Assembly:
+    """Puts slices and pieces together again, until the message comes that they belong to."""
+
+    def __init__(self) -> None:
+        self._storage: dict[bytes, dict[bytes, bytes | None]] = {}
+        self._nodes: dict[bytes, dict[bytes, bytes | None]] = {}
+        self._pieces: list[bytes] = []
+
+    def add(self, part: Rows | Piece) -> None:
+        """Keep a part."""
+        if isinstance(part, Piece):
+            self._pieces.append(part.data)
+        else:
+            tables = self._nodes if part.nodes else self._storage
+            tables.setdefault(part.child, {}).update(part.rows)
+
+    def take_changes(self, root: bytes) -> Changes:
+        """The changes whose rows were kept; begins anew."""
+        changes = Changes(storage=self._storage, nodes=self._nodes, root=root)
+        self._storage, self._nodes = {}, {}
+        return changes
+
+    def take_output(self, last: bytes) -> bytes:
+        """The output whose pieces were kept; begins anew."""
+        output = b"".join((*self._pieces, last)) if self._pieces else last
+        self._pieces = []
+        return output
+
+    def clear(self) -> None:
+        """Forget the parts of a message that failed in the middle."""
+        self.take_changes(b"")
+        self.take_output(b"")

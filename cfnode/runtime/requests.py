@@ -1,0 +1,86 @@
+"""What waits for the executor process, and which error does its failure become on this side?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import trio
+
+from cfnode.core.state import Changes
+from cfnode.runtime import frames
+from cfnode.runtime.door import (
+    BlockRefused,
+    BuiltBlock,
+    DoorError,
+    Missing,
+    ProofRefused,
+    RuntimeTrap,
+    UnknownFunction,
+    UnsupportedCode,
+)
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+
+__all__ = ["Request", "failure"]
+
+Result = bytes | Changes | BuiltBlock
+
+
+class Request:
+    """One question, and the place where its answer is put."""
+
+    def __init__(self, number: int, function: str, seconds: float, orders: Sequence[frames.Order]) -> None:
+        self.id = number
+        self.function = function
+        self.seconds = seconds
+        self.orders = orders
+        self.begun = False
+        self.abandoned = False
+        self._result: Result | Exception | None = None
+        self._answered = trio.Event()
+
+    @property
+    def done(self) -> bool:
+        """Whether an answer has come."""
+        return self._answered.is_set()
+
+    async def answer(self) -> Result:
+        """Wait for the answer; raises the failure. Cancelled, it leaves the request to be skipped."""
+        try:
+            await self._answered.wait()
+        finally:
+            self.abandoned = True
+        if isinstance(self._result, Exception):
+            raise self._result
+        assert self._result is not None
+        return self._result
+
+    def succeed(self, result: Result) -> None:
+        """Put the answer."""
+        self._result = result
+        self._answered.set()
+
+    def fail(self, error: Exception) -> None:
+        """Put the failure, unless there is an answer."""
+        if not self.done:
+            self._result = error
+            self._answered.set()
+
+
+_BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
+    "RuntimeTrap": lambda failed: RuntimeTrap(failed.text),
+    "UnknownFunction": lambda failed: UnknownFunction(failed.text),
+    "UnsupportedCode": lambda failed: UnsupportedCode(failed.text),
+    "BlockRefused": lambda failed: BlockRefused(failed.text),
+    "MissingNode": lambda failed: Missing(failed.key, failed.child),
+    "TrieError": lambda failed: ProofRefused(failed.text),
+    "ScaleError": lambda failed: RuntimeTrap(failed.text),
+    "UnknownBlock": lambda failed: UnknownBlock(failed.key),
+    "StateDiscarded": lambda failed: StateDiscarded(failed.key),
+    "StoreError": lambda failed: StoreError(failed.text),
+}
+
+
+def failure(failed: frames.Failed) -> Exception:
+    """The error that the executor process has met, as this side raises it."""
+    make = _BY_KIND.get(failed.kind)
+    return make(failed) if make else DoorError(f"{failed.kind}: {failed.text}")

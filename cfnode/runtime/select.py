@@ -1,0 +1,30 @@
+"""Which runtime belongs to the code that a state holds?
+
+A development chain's `:code` begins with a mark of its own; everything else is WebAssembly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from cfnode.runtime.door import Runtime, UnsupportedCode
+
+__all__ = ["DEVELOPMENT_MARK", "RuntimeFactory", "runtime_for"]
+
+RuntimeFactory = Callable[[bytes], Runtime]
+"""From the `:code` of a state to its runtime; raises UnsupportedCode."""
+
+DEVELOPMENT_MARK = b"cfnode-dev:"
+
+
+def runtime_for(code: bytes) -> Runtime:
+    """The runtime of this `:code`; raises UnsupportedCode."""
+    if code.startswith(DEVELOPMENT_MARK):
+        # Imported late: it is large, and a node on the main net never needs it.
+        factory: RuntimeFactory = import_module("cfnode.runtime.dev.runtime").development_runtime
+        return factory(code)
+    raise UnsupportedCode(
+        f"the state's code is WebAssembly ({len(code)} bytes), which this version of cfnode cannot run yet:"
+        " it runs development chains (`cfnode run --dev`)"
+    )

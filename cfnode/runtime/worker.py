@@ -1,0 +1,206 @@
+"""What does the executor process do?
+
+One thing after the other: it takes an order from its socket, opens a snapshot of the store (or a proof),
+runs the runtime over a journal, and answers. It has no loop, no signals, no logs, and nothing to save.
+
+It must not outlive the node. A thread of its own waits for orders, so that the end of the socket is seen
+even while a call runs, and ends the process at once; on Linux the kernel is asked to do the same when the
+node's process dies.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+
+from cfnode.core.header import DigestItem, Header
+from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.state import State
+from cfnode.core.trie import MissingNode, ProofState, TrieError
+from cfnode.runtime import frames
+from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
+from cfnode.runtime.door import (
+    AtBlock,
+    BlockRefused,
+    OnProof,
+    Runtime,
+    RuntimeTrap,
+    UnknownFunction,
+    UnsupportedCode,
+)
+from cfnode.runtime.journal import Journal
+from cfnode.runtime.select import RuntimeFactory
+from cfnode.store import Overlay, StateDiscarded, StoreError, StoreReader, UnknownBlock
+
+__all__ = ["main"]
+
+_CODE_KEY = b":code"
+_PR_SET_PDEATHSIG = 1
+_KEPT_RUNTIMES = 2
+"""A runtime and the one it was upgraded from."""
+
+Send = Callable[[frames.Answer], None]
+
+
+class Worker:
+    """Answers orders, one at a time."""
+
+    def __init__(self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send) -> None:
+        self._reader = reader
+        self._runtime_for = lru_cache(_KEPT_RUNTIMES)(runtime_for)
+        self._send = send
+        self._assembly = frames.Assembly()
+
+    def obey(self, order: frames.Order) -> None:
+        """Do what the node asks, and answer if an answer is due."""
+        match order:
+            case frames.Rows():
+                self._assembly.add(order)
+            case frames.AddOverlay(hash=block, parent=parent, number=number, root=root):
+                changes = self._assembly.take_changes(root)
+                self._reader.add_overlay(Overlay(hash=block, parent=parent, number=number, changes=changes))
+            case frames.Call() | frames.Execute() | frames.Build():
+                self._send(frames.Begun(order.id))
+                try:
+                    self._answer(order)
+                except _ANSWERED as error:
+                    self._send(_failed(order.id, error))
+
+    def _answer(self, order: frames.Call | frames.Execute | frames.Build) -> None:
+        match order:
+            case frames.Call():
+                self._call(order)
+            case frames.Execute():
+                self._execute(order)
+            case frames.Build():
+                self._build(order)
+
+    def _call(self, order: frames.Call) -> None:
+        with self._state(order.at) as (state, runtime):
+            output = runtime.call(order.function, order.args, Journal(state))
+        for part in frames.output_in_pieces(order.id, output):
+            self._send(part)
+
+    def _execute(self, order: frames.Execute) -> None:
+        header = Header.decode(order.header)
+        with self._state(AtBlock(header.parent_hash)) as (state, runtime):
+            changes = execute_block(runtime, Journal(state), header, order.body)
+        for part in frames.changes_in_slices(changes):
+            self._send(part)
+        self._send(frames.Changed(order.id, changes.root))
+
+    def _build(self, order: frames.Build) -> None:
+        digest = tuple(DigestItem.read(Cursor(item)) for item in order.digest)
+        what = BuildOrder(
+            order.parent, order.number, digest, order.inherents, order.candidates, order.seconds
+        )
+        with self._state(AtBlock(order.parent)) as (state, runtime):
+            built = build_block(runtime, Journal(state), what, time.monotonic)
+        for part in frames.changes_in_slices(built.changes):
+            self._send(part)
+        self._send(
+            frames.Built(order.id, built.header.encode(), built.body, built.refused, built.changes.root)
+        )
+
+    @contextmanager
+    def _state(self, at: AtBlock | OnProof) -> Iterator[tuple[State, Runtime]]:
+        if isinstance(at, OnProof):
+            with _foreign_errors():
+                yield ProofState(at.root, at.nodes), self._runtime_for(at.code)
+            return
+        with self._reader.state(at.hash) as state:
+            code = state.get(_CODE_KEY)
+            if code is None:
+                raise UnsupportedCode(f"the state of block 0x{at.hash.hex()} holds no code")
+            with _foreign_errors():
+                yield state, self._runtime_for(code)
+
+
+_ANSWERED = (
+    RuntimeTrap,
+    UnknownFunction,
+    UnsupportedCode,
+    BlockRefused,
+    MissingNode,
+    TrieError,
+    ScaleError,
+    UnknownBlock,
+    StateDiscarded,
+    StoreError,
+)
+
+
+@contextmanager
+def _foreign_errors() -> Iterator[None]:
+    """A mistake in a runtime written in Python is a trap, as in WebAssembly: it costs one call."""
+    try:
+        yield
+    except _ANSWERED:
+        raise
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = f" ({trace.tb_frame.f_code.co_qualname}, line {trace.tb_lineno})" if trace else ""
+        raise RuntimeTrap(f"{type(error).__name__}: {error}{place}") from error
+
+
+def _failed(request: int, error: Exception) -> frames.Failed:
+    match error:
+        case MissingNode():
+            return frames.Failed(request, "MissingNode", str(error), error.key, error.child)
+        case UnknownBlock() | StateDiscarded():
+            return frames.Failed(request, type(error).__name__, str(error), error.block)
+        case UnknownFunction():
+            return frames.Failed(request, "UnknownFunction", error.function)
+        case StoreError():
+            return frames.Failed(request, "StoreError", str(error))
+        case _:
+            return frames.Failed(request, type(error).__name__, str(error))
+
+
+# --- the process
+
+
+def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
+    """Serve the node behind this socket until it closes. `runtimes` names a RuntimeFactory: `module:name`."""
+    _die_with(parent)
+    connection = socket.socket(fileno=descriptor)
+    orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
+    module, _, name = runtimes.partition(":")
+    factory: RuntimeFactory = getattr(import_module(module), name)
+
+    def send(answer: frames.Answer) -> None:
+        connection.sendall(frames.encode_frame(answer))
+
+    worker = Worker(StoreReader.open(Path(store)), factory, send)
+    send(frames.Ready())
+    while True:
+        worker.obey(frames.decode_order(orders.get()))
+
+
+def _listen(connection: socket.socket, orders: queue.SimpleQueue[bytes]) -> None:
+    with connection.makefile("rb") as stream:
+        while len(prefix := stream.read(frames.LENGTH_SIZE)) == frames.LENGTH_SIZE:
+            orders.put(stream.read(frames.frame_length(prefix)))
+    os._exit(0)  # the node is gone: whatever runs, nobody wants its answer
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the kernel was asked
+        os._exit(0)

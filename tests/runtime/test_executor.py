@@ -1,0 +1,336 @@
+"""The executor process: what it answers, and what its end costs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.aura import pre_runtime_item, sealed
+from cfnode.core.trie import build_proof
+from cfnode.runtime.door import (
+    AtBlock,
+    BlockRefused,
+    Deadline,
+    DoorError,
+    ExecutorDied,
+    Missing,
+    OnProof,
+    ProofRefused,
+    RuntimeTrap,
+    UnknownFunction,
+    UnsupportedCode,
+)
+from cfnode.runtime.executor import Executor
+from cfnode.runtime.frames import SLICE
+from cfnode.store import StateDiscarded, Store, UnknownBlock
+from tests.conftest import ROOT
+from tests.runtime.chain import GENESIS, GENESIS_STATE, RUNTIMES, extend, toy_store
+from tests.runtime.memory_state import MemoryState
+from tests.runtime.toy import CODE, put
+
+AT = AtBlock(GENESIS.hash)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with toy_store(tmp_path / "db") as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def running(store: Store) -> AsyncIterator[Executor]:
+    async with Executor.start(store, runtimes=RUNTIMES) as executor:
+        yield executor
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+async def test_a_call_reads_the_state_of_its_block_and_its_writes_are_thrown_away(store: Store) -> None:
+    async with running(store) as executor:
+        assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+        assert await executor.call(AT, "Toy_next", b"old") == b""
+        written = await executor.call(AT, "Toy_write", b"new")
+        assert written == MemoryState(GENESIS_STATE | {b"new": b"written"}).root
+        assert await executor.call(AT, "Toy_get", b"new") == b"\0"
+
+
+async def test_a_chain_grows_by_built_and_executed_blocks_and_forks(store: Store) -> None:
+    async with running(store) as executor:
+        one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
+        two = await extend(executor, store, one, [put(b"a", b"2")])
+        fork = await extend(executor, store, one, [put(b"a", b"3"), put(b"b", b"x" * 40)])
+        for block, value in ((one, b"1"), (two, b"2"), (fork, b"3")):
+            assert await executor.call(AtBlock(block.hash), "Toy_get", b"a") == b"\x01" + value
+        store.finalize(fork.hash)
+        assert await executor.call(AtBlock(fork.hash), "Toy_get", b"b") == b"\x01" + b"x" * 40
+        assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+        with pytest.raises(StateDiscarded):
+            await executor.call(AtBlock(two.hash), "Toy_get", b"a")
+        with pytest.raises(UnknownBlock):
+            await executor.call(AtBlock(bytes(32)), "Toy_get", b"a")
+        with pytest.raises(UnknownBlock):
+            await executor.build_block(bytes(32), [], [], [], 1.0)
+
+
+async def test_a_block_whose_header_claims_anything_else_is_refused(store: Store) -> None:
+    async with running(store) as executor:
+        built = await executor.build_block(GENESIS.hash, [pre_runtime_item(1)], [], [put(b"a", b"1")], 5.0)
+        with pytest.raises(BlockRefused, match="state root"):
+            await executor.execute_block(
+                sealed(replace(built.header, state_root=bytes(32)), bytes(64)), built.body
+            )
+        with pytest.raises(BlockRefused, match="seal"):
+            await executor.execute_block(built.header, built.body)
+        assert (await executor.execute_block(sealed(built.header, bytes(64)), built.body)) == built.changes
+
+
+async def test_errors_cross_the_door_as_what_they_are_and_the_process_stays(store: Store) -> None:
+    async with running(store) as executor:
+        await executor.call(AT, "Toy_pid")
+        pid = executor.pid
+        with pytest.raises(RuntimeTrap, match="told so"):
+            await executor.call(AT, "Toy_trap", b"told so")
+        with pytest.raises(RuntimeTrap, match=r"ZeroDivisionError.*Toy_mistake"):
+            await executor.call(AT, "Toy_mistake")
+        with pytest.raises(UnknownFunction) as caught:
+            await executor.call(AT, "Toy_unheard_of")
+        assert caught.value.function == "Toy_unheard_of"
+        with pytest.raises(UnsupportedCode):
+            await executor.call(OnProof(bytes(32), [], b"\0asm"), "Toy_get", b"")
+        assert executor.pid == pid
+
+
+async def test_on_a_proof_a_call_tells_what_is_missing(store: Store) -> None:
+    state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
+    shown = OnProof(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
+    async with running(store) as executor:
+        assert await executor.call(shown, "Toy_get", b"\x05\x05") == b"\x01" + b"v" * 40
+        with pytest.raises(Missing) as caught:
+            await executor.call(shown, "Toy_get", b"\x25\x25")
+        assert caught.value.key == b"\x25\x25"
+        more = replace_nodes(shown, build_proof(state.node, state.get, [b"\x05\x05", caught.value.key]))
+        assert await executor.call(more, "Toy_get", b"\x25\x25") == b"\x01" + b"v" * 40
+        forged = OnProof(GENESIS.hash, [GENESIS.encode()], CODE)
+        with pytest.raises(ProofRefused):
+            await executor.call(forged, "Toy_get", b"a")
+
+
+def replace_nodes(shown: OnProof, nodes: list[bytes]) -> OnProof:
+    return OnProof(shown.root, nodes, shown.code)
+
+
+async def test_outputs_and_changes_of_any_size_arrive_whole(store: Store) -> None:
+    async with running(store) as executor:
+        for size in (0, 1, SLICE - 1, SLICE, SLICE + 1, 5 * SLICE + 7):
+            assert await executor.call(AT, "Toy_large", b"%d" % size) == b"\xab" * size
+        candidates = [put(b"key%d" % i, bytes([i]) * 50_000) for i in range(30)]
+        block = await extend(executor, store, GENESIS, candidates)
+        assert await executor.call(AtBlock(block.hash), "Toy_get", b"key29") == b"\x01" + bytes([29]) * 50_000
+
+
+async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_answered(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store) as executor:
+        await executor.call(AT, "Toy_pid")
+        monkeypatch.setattr("cfnode.runtime.frames.MAX_FRAME", 1000)
+        with pytest.raises(DoorError, match="at most"):
+            await executor.call(AT, "Toy_get", bytes(2000))
+        assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+
+
+async def test_many_callers_are_answered_each_with_its_own_answer(store: Store) -> None:
+    answers: dict[int, bytes] = {}
+
+    async def ask(size: int) -> None:
+        answers[size] = await executor.call(AT, "Toy_large", b"%d" % size)
+
+    async with running(store) as executor, trio.open_nursery() as nursery:
+        for size in range(200):
+            nursery.start_soon(ask, size)
+    assert {size: len(answer) for size, answer in answers.items()} == {size: size for size in range(200)}
+
+
+async def test_callers_that_give_up_do_not_disturb_the_others(store: Store) -> None:
+    async with running(store) as executor:
+        await executor.call(AT, "Toy_pid")
+        for patience in (0.0, 0.0005, 0.001, 0.002, 0.005):
+            for _ in range(10):
+                with trio.move_on_after(patience):
+                    await executor.call(AT, "Toy_large", b"%d" % (3 * SLICE))
+                assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+
+
+async def test_a_runaway_costs_its_own_call_only(store: Store) -> None:
+    async with running(store) as executor:
+        old = int(await executor.call(AT, "Toy_pid"))
+        with pytest.raises(Deadline, match=r"Toy_runaway took longer than 0.2 s"):
+            await executor.call(AT, "Toy_runaway", seconds=0.2)
+        assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+        assert gone(old)
+
+
+async def test_a_process_that_dies_in_a_call_costs_that_call_and_says_why(store: Store) -> None:
+    async with running(store) as executor:
+        one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
+        with pytest.raises(ExecutorDied, match=r"ended with code 3.*the reason"):
+            await executor.call(AT, "Toy_exit", b"3")
+        # the new process knows the unfinalized block
+        assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+        with pytest.raises(ExecutorDied, match="signal 9"):
+            await executor.call(AT, "Toy_kill")
+        two = await extend(executor, store, one, [put(b"a", b"2")])
+        assert await executor.call(AtBlock(two.hash), "Toy_get", b"a") == b"\x012"
+
+
+async def test_a_process_that_is_killed_while_idle_costs_nothing(store: Store) -> None:
+    async with running(store) as executor:
+        old = int(await executor.call(AT, "Toy_pid"))
+        os.kill(old, signal.SIGKILL)
+        assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+        assert executor.pid != old
+
+
+async def test_the_process_has_its_own_session_its_own_place_and_no_foreign_descriptor(store: Store) -> None:
+    async with running(store) as executor:
+        place, own_session, descriptors = (await executor.call(AT, "Toy_surroundings")).decode().split("|")
+        assert (place, own_session) == ("/", "True")
+        found = [d for d in eval(descriptors) if not d.startswith(("/dev/null", "socket:", "/tmp/#"))]
+        database = str(store.database.path)
+        assert all(d.startswith((database, "/proc/")) for d in found), found
+        assert sum(d.startswith("socket:") for d in eval(descriptors)) == 1
+
+
+async def test_no_process_is_left_after_the_executor_has_ended(store: Store) -> None:
+    async with running(store) as executor:
+        pid = int(await executor.call(AT, "Toy_pid"))
+    assert gone(pid)
+    with pytest.raises(ExecutorDied, match="stopping"):
+        await executor.call(AT, "Toy_pid")
+
+
+async def test_ending_during_a_call_ends_the_process_and_tells_the_caller(store: Store) -> None:
+    seen: list[str] = []
+
+    async def ask(executor: Executor) -> None:
+        try:
+            await executor.call(AT, "Toy_runaway")
+        except ExecutorDied as error:
+            seen.append(str(error))
+
+    async with trio.open_nursery() as nursery, running(store) as executor:
+        pid = int(await executor.call(AT, "Toy_pid"))
+        nursery.start_soon(ask, executor)
+        nursery.start_soon(ask, executor)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+    assert gone(pid)
+    assert seen == ["the node is stopping: no more calls are made"] * 2
+
+
+async def test_a_process_that_cannot_start_is_told_in_the_answer_to_each_call(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Executor.start(store, runtimes="tests.runtime.toy:no_such_factory") as executor:
+        for _ in range(2):
+            with pytest.raises(ExecutorDied, match=r"does not start.*no_such_factory"):
+                await executor.call(AT, "Toy_pid")
+
+
+_NODE = """
+import os, sys, trio
+from pathlib import Path
+from cfnode.runtime.door import AtBlock
+from cfnode.runtime.executor import Executor
+from tests.conftest import ROOT
+from tests.runtime.chain import GENESIS, RUNTIMES, toy_store
+
+async def main():
+    with toy_store(Path(sys.argv[1])) as store:
+        async with Executor.start(store, runtimes=RUNTIMES) as executor:
+            pid = await executor.call(AtBlock(GENESIS.hash), "Toy_pid")
+            print(pid.decode(), flush=True)
+            await executor.call(AtBlock(GENESIS.hash), sys.argv[2])
+
+trio.run(main)
+"""
+
+
+def test_no_process_outlives_a_killed_node_by_two_seconds(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _NODE, str(tmp_path / "db"), "Toy_runaway"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as node:
+        assert node.stdout is not None
+        pid = int(node.stdout.readline())
+        assert not _ended(pid)
+        node.kill()
+    until = time.monotonic() + 2
+    while not _ended(pid):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def _ended(pid: int) -> bool:
+    """Gone, or waiting to be reaped by whoever inherited it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+async def test_a_hundred_kills_under_load_lose_nothing(store: Store) -> None:
+    kills, died, answered = 100, 0, 0
+    pids: set[int] = set()
+    head, sizes = GENESIS, []
+
+    async def load() -> None:
+        nonlocal died, answered
+        while len(pids) < kills:
+            try:
+                assert await executor.call(AtBlock(head.hash), "Toy_get", b"old") == b"\x01value"
+                answered += 1
+            except ExecutorDied:
+                died += 1
+
+    async def author() -> None:
+        nonlocal head, died
+        while len(pids) < kills:
+            try:
+                head = await extend(executor, store, head, [put(b"number", b"%d" % head.number)])
+            except ExecutorDied:
+                died += 1
+                continue
+            store.finalize(head.hash)
+            sizes.append((store.database.path / "data.mdb").stat().st_size)
+
+    async with running(store) as executor:
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(load)
+            nursery.start_soon(author)
+            while len(pids) < kills:
+                for _ in range(1 + len(pids) % 4):
+                    pid = int(await executor.call(AtBlock(head.hash), "Toy_pid"))
+                pids.add(pid)
+                os.kill(pid, signal.SIGKILL)  # while a call of another task is in hand
+        assert await executor.call(AtBlock(head.hash), "Toy_get", b"number") == b"\x01%d" % (head.number - 1)
+    assert answered > kills
+    assert died <= 2 * kills
+    assert all(map(gone, pids))
+    assert max(sizes) <= sizes[len(sizes) // 4] * 2

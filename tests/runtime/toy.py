@@ -1,0 +1,142 @@
+"""A runtime of a few lines, for tests of the door: what it does is plain to see, and it misbehaves on demand.
+
+An extrinsic is `compact length ‖ kind ‖ rest`. Kind `+` puts `key 00 value`; `s` is stale, `x` exhausts the
+block's resources, `t` traps, `o` leaves a transaction open.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from cfnode.core.hashing import twox_128
+from cfnode.core.header import Header
+from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.trie import ordered_root
+from cfnode.runtime.door import Runtime, RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.runtime.journal import Journal
+
+CODE = b"toy:"
+DIGEST = twox_128(b"System") + twox_128(b"Digest")
+HEADER, EXTRINSICS = b"toy-header", b"toy-extrinsics"
+STALE, EXHAUSTS = bytes.fromhex("010003"), bytes.fromhex("010006")
+
+
+def runtime_for(code: bytes) -> Runtime:
+    if not code.startswith(CODE):
+        raise UnsupportedCode("the toy runtime runs toy code")
+    return Toy()
+
+
+def extrinsic(kind: bytes, rest: bytes = b"") -> bytes:
+    return encode_compact(len(kind + rest)) + kind + rest
+
+
+def put(key: bytes, value: bytes) -> bytes:
+    return extrinsic(b"+", key + b"\0" + value)
+
+
+class Toy:
+    def version(self) -> bytes:
+        return b"\x0ctoy\x0ctoy" + bytes(12) + b"\0" + bytes(4) + b"\x01"
+
+    def call(self, function: str, args: bytes, journal: Journal) -> bytes:
+        found: Callable[[bytes, Journal], bytes] | None = getattr(self, function, None)
+        if function.startswith("_") or found is None:
+            raise UnknownFunction(function)
+        return found(args, journal)
+
+    # --- blocks
+
+    def Core_execute_block(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        cursor = Cursor(args)
+        header = Header.read(cursor)
+        self.Core_initialize_block(header.encode(), journal)
+        for _ in range(cursor.count()):
+            start = cursor.offset
+            cursor.take(cursor.count())
+            if self.BlockBuilder_apply_extrinsic(cursor.data[start : cursor.offset], journal) != b"\0\0":
+                raise RuntimeTrap("an extrinsic of the block is invalid")
+        return b""  # a careless runtime: it compares nothing
+
+    def Core_initialize_block(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        header = Header.decode(args)
+        items = b"".join(item.encode() for item in header.digest)
+        journal.set(HEADER, replace(header, state_root=bytes(32), extrinsics_root=bytes(32)).encode())
+        journal.set(DIGEST, encode_compact(len(header.digest)) + items)
+        journal.set(EXTRINSICS, b"\0")
+        return b"\x01" if journal.get(b"only-inherents") else b"\0"
+
+    def BlockBuilder_inherent_extrinsics(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        cursor = Cursor(args)
+        items = [(cursor.take(8), cursor.bytes()) for _ in range(cursor.count())]
+        return encode_compact(len(items)) + b"".join(put(name, value) for name, value in items)
+
+    def BlockBuilder_apply_extrinsic(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        body = Cursor(args).bytes()
+        kind, rest = body[:1], body[1:]
+        if kind in (b"s", b"x"):
+            return STALE if kind == b"s" else EXHAUSTS
+        journal.append(EXTRINSICS, encode_compact(len(args)) + args)
+        journal.begin()
+        key, _, value = rest.partition(b"\0")
+        journal.set(key or b"empty", value)
+        if kind == b"t":
+            raise RuntimeTrap("told to")
+        if kind != b"o":
+            journal.commit()
+        return b"\0\0"
+
+    def BlockBuilder_finalize_block(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        header = Header.decode(journal.get(HEADER) or b"")
+        cursor = Cursor(journal.get(EXTRINSICS) or b"\0")
+        items = [cursor.bytes() for _ in range(cursor.count())]
+        return Header(
+            header.parent_hash, header.number, journal.root(1), ordered_root(items, 0), header.digest
+        ).encode()
+
+    # --- calls
+
+    def Toy_get(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return b"\x01" + value if (value := journal.get(args)) is not None else b"\0"
+
+    def Toy_next(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return journal.next_key(args) or b""
+
+    def Toy_write(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        journal.set(args, b"written")
+        return journal.root(1)
+
+    def Toy_large(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return b"\xab" * int(args)
+
+    def Toy_trap(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        raise RuntimeTrap(args.decode())
+
+    def Toy_mistake(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return bytes([1 // len(args)])
+
+    def Toy_runaway(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        while True:
+            time.monotonic()
+
+    def Toy_pid(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return str(os.getpid()).encode()
+
+    def Toy_exit(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        os.write(2, b"the reason\n")
+        os._exit(int(args))
+
+    def Toy_kill(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+    def Toy_surroundings(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        descriptors = sorted(
+            str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()
+        )
+        return f"{Path.cwd()}|{os.getsid(0) == os.getpid()}|{descriptors}".encode()
