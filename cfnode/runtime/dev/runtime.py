@@ -7,6 +7,7 @@ another code, and a state with a code that is not this one is refused.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 from cfnode.core.hashing import blake2_256
@@ -72,6 +73,11 @@ class DevRuntime:
         self._functions = {
             f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.methods
         }
+
+    @property
+    def functions(self) -> Collection[str]:
+        """The names of all entry points."""
+        return self._functions.keys()
 
     def version(self) -> bytes:
         """SCALE RuntimeVersion."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cfnode.core.extrinsic import Era
 from cfnode.core.header import DigestKind, Header
 from cfnode.core.keys import Keypair
 from cfnode.runtime.dev.config import FLIP, DevGenesis
 from cfnode.runtime.dev.genesis import dev_authorities
+from cfnode.runtime.dev.runtime import DevRuntime
 from cfnode.runtime.door import RuntimeTrap, UnknownFunction
 from tests.runtime.dev.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsic, body_of
 
+SHARED = World()
 STRANGER = Keypair.from_suri("//Nobody")
 BASE, PRICE, LENGTH_PRICE = 108_157_000, 10_000, 1_000_000
 
@@ -291,3 +296,42 @@ def test_validation_leaves_no_trace(world: World) -> None:
     args = method.encode_args("External", body_of(remark), world.header.hash)
     world.runtime.call("TaggedTransactionQueue_validate_transaction", args, journal)
     assert journal.root(1) == world.state.root
+
+
+def test_calls_nested_as_deep_as_bytes_allow_are_refused(world: World) -> None:
+    call = world.call("System", "remark", remark=b"")
+    for _ in range(200):
+        call = bytes([2, 11, 4]) + call
+    signed = world.sign(call)
+    with pytest.raises(RuntimeTrap, match="cannot be decoded"):
+        world.validate(signed)
+
+
+@given(function=st.sampled_from(sorted(DevRuntime().functions)), args=st.binary(max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_no_bytes_make_an_entry_point_raise_anything_but_a_trap(function: str, args: bytes) -> None:
+    with contextlib.suppress(RuntimeTrap):
+        SHARED.runtime.call(function, args, SHARED.journal)
+
+
+@given(place=st.integers(min_value=0), flip=st.integers(1, 255))
+@settings(max_examples=150, deadline=None)
+def test_no_changed_extrinsic_raises_anything_but_a_trap_or_gets_into_a_block(place: int, flip: int) -> None:
+    remark = ("System", ("remark", {"remark": b"1"}))
+    valid = SHARED.sign(SHARED.call("Environment", "batch", calls=[remark, remark]))
+    at = place % len(valid)
+    changed = valid[:at] + bytes([valid[at] ^ flip]) + valid[at + 1 :]
+    journal = SHARED.journal
+    SHARED.begin(journal)
+    with contextlib.suppress(RuntimeTrap):
+        assert SHARED.apply(journal, changed)[0] == "Err"
+
+
+def test_a_batch_costs_what_its_calls_cost(world: World) -> None:
+    def weight(call: Any) -> int:
+        info = world.api("TransactionPaymentCallApi_query_call_info", call, 0)
+        return int(info["weight"]["ref_time"])
+
+    remark = ("System", ("remark", {"remark": b""}))
+    empty, full = (("Environment", ("batch", {"calls": calls})) for calls in ([], [remark, remark]))
+    assert weight(full) == weight(empty) + 2 * weight(remark)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from cfnode.core.scale import encode_compact
 from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
 from cfnode.runtime.dev.executive import Executive
 from cfnode.runtime.dev.runtime import DevRuntime
@@ -53,3 +55,12 @@ def test_the_metadata_reads_back_as_it_was_written(version: int) -> None:
     assert read.extrinsic.extensions == made.extrinsic.extensions
     without_docs = [[replace(each, docs=()) for each in side.pallets] for side in (made, read)]
     assert without_docs[0] == without_docs[1]
+
+
+def test_another_implementation_reads_it_too(ours: Metadata) -> None:
+    bt_decode = pytest.importorskip("bt_decode")
+    encoded = encode_metadata(ours)
+    option = b"\1" + encode_compact(len(encoded)) + encoded
+    read = json.loads(bt_decode.MetadataV15.decode_from_metadata_option(option).to_json())
+    assert len(read["types"]["types"]) == len(ours.registry.types)
+    assert [each["name"] for each in read["pallets"]] == [each.name for each in ours.pallets]

@@ -96,8 +96,8 @@ class Composition:
 
     def cost(self, call: Any) -> Cost:
         """What a call costs: ("Pallet", ("name", {…}))."""
-        pallet, (name, _) = self._split(call)
-        return pallet.calls[name].cost
+        pallet, (name, arguments) = self._split(call)
+        return pallet.cost(name, arguments)
 
     def check_bounds(self, call: Any) -> None:
         """Raise ScaleError if part of a call is longer than its bounded type allows."""

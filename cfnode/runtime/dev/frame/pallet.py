@@ -202,6 +202,10 @@ class Pallet:
         The metadata does not tell such bounds. What breaks one is no extrinsic at all, as on the chain.
         """
 
+    def cost(self, name: str, arguments: Mapping[str, Any]) -> Cost:
+        """What a call of this pallet costs; one that does other calls costs theirs as well."""
+        return self.calls[name].cost
+
     # Hooks, called in the order of the pallets
 
     def genesis(self, config: Any) -> None:

@@ -35,21 +35,21 @@ class Dev(Pallet):
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
 
-    @call(0, Cost(pays=False), account_id="AccountId32", amount="u128")
+    @call(0, Cost(), account_id="AccountId32", amount="u128")
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
         """Fund an account as if its FLIP had come through the gateway contract: at least 1 FLIP, better 5."""
         origin.ensure_none()
         self.ensure(amount >= self.other(Funding).MinimumFunding.get(), self.Error.BelowMinimumFunding)
         self.other(Funding).fund_account(account_id, amount, self._source(account_id))
 
-    @call(1, Cost(pays=False, dispatch_class="Mandatory"), accounts="Vec<(AccountId32, u128)>")
+    @call(1, Cost(dispatch_class="Mandatory"), accounts="Vec<(AccountId32, u128)>")
     def fund_missing(self, origin: Origin, accounts: Sequence[tuple[bytes, int]]) -> None:
         """Fund those of the accounts that do not exist. An inherent."""
         origin.ensure_none()
         for account, amount in self._missing(accounts):
             self.other(Funding).fund_account(account, amount, self._source(account))
 
-    @call(2, Cost(pays=False), call="RuntimeCall")
+    @call(2, Cost(), call="RuntimeCall")
     def as_governance(self, origin: Origin, call: Any) -> None:
         """Do a call as governance would."""
         origin.ensure_none()

@@ -7,6 +7,7 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
@@ -138,6 +139,13 @@ class Environment(Pallet):
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
         for each in arguments.get("calls", ()):
             self.runtime.check_bounds(each)
+
+    def cost(self, name: str, arguments: Mapping[str, Any]) -> Cost:
+        own = super().cost(name, arguments)
+        if name != "batch":
+            return own
+        inner = sum(self.runtime.cost(each).weight for each in arguments["calls"])
+        return replace(own, time=own.time + inner)
 
     @staticmethod
     def _is_batch(call_value: Any) -> bool:
