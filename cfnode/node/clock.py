@@ -43,6 +43,7 @@ class ChainClock:
         self._wall_ms = wall_ms
         self._start_slot = None if start_ms is None else start_ms // SLOT_MS
         self._skip = 0
+        self._last: int | None = None
         if start_ms is not None and start_ms > wall_ms():
             raise ClockError(
                 f"the start time {start_ms} ms lies in the future (now {wall_ms()} ms): "
@@ -75,12 +76,17 @@ class ChainClock:
         Raises SlotInTheFuture when real time has not come so far.
         """
         slot = self._candidate(parent_slot)
-        if slot > self.real_slot():
-            raise self._too_early(slot)
+        self.check(slot)
         return slot
 
+    def check(self, slot: int) -> None:
+        """Raises SlotInTheFuture when `slot` has not begun in real time."""
+        if slot > self.real_slot():
+            raise self._too_early(slot)
+
     def take(self, slot: int) -> None:
-        """A block was sealed in `slot`: a pending jump is used up."""
+        """A block was sealed in `slot`: no other is, on whatever fork, and a pending jump is used up."""
+        self._last = slot
         self._skip = 0
 
     def jump(self, slots: int, parent_slot: int | None) -> int:
@@ -93,8 +99,7 @@ class ChainClock:
         if slots < 0:
             raise ClockError("time goes forward only: a jump takes a positive length")
         target = self._candidate(parent_slot) + slots
-        if target > self.real_slot():
-            raise self._too_early(target)
+        self.check(target)
         self._skip += slots
         return target
 
@@ -112,12 +117,10 @@ class ChainClock:
         return max(0, self.real_slot() - self._candidate(parent_slot) + 1)
 
     def _candidate(self, parent_slot: int | None) -> int:
+        taken = [slot + 1 for slot in (parent_slot, self._last) if slot is not None]
         if self._start_slot is None:
-            now = self.real_slot()
-            return now if parent_slot is None else max(parent_slot + 1, now)
-        if parent_slot is None:
-            return self._start_slot + self._skip
-        return parent_slot + 1 + self._skip
+            return max(*taken, self.real_slot()) if taken else self.real_slot()
+        return (max(taken) if taken else self._start_slot) + self._skip
 
     def _too_early(self, slot: int) -> SlotInTheFuture:
         wait = self.until_slot_ms(slot)

@@ -15,6 +15,8 @@ from typing import Generic, TypeVar
 
 import trio
 
+from cfnode.core.header import Header
+
 T = TypeVar("T")
 
 QUEUE_CAPACITY = 512
@@ -33,7 +35,7 @@ class Imported:
     """A block was executed and added; `is_best` says whether it became the head of the best chain."""
 
     block: BlockRef
-    header_encoded: bytes
+    header: Header
     is_best: bool
 
 

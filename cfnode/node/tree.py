@@ -49,6 +49,10 @@ class BlockTree:
         """How many blocks have no child (at least one: the finalized block of an empty tree)."""
         return max(1, sum(1 for block_hash in self._blocks if not self._children.get(block_hash)))
 
+    def hashes(self) -> set[bytes]:
+        """The unfinalized blocks."""
+        return set(self._blocks)
+
     def block(self, block_hash: bytes) -> BlockRef:
         """The block with that hash; KeyError if it is not in the tree."""
         return self.finalized if block_hash == self.finalized.hash else self._blocks[block_hash][0]

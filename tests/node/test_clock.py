@@ -49,6 +49,12 @@ def test_a_chain_that_is_kept_goes_on_at_its_last_slot() -> None:
     assert clock.next_slot(12_345) == 12_346
 
 
+def test_a_fork_takes_later_slots_than_the_chain_it_leaves() -> None:
+    clock = ChainClock.own(wall_ms=Wall())
+    clock.take(500)
+    assert clock.next_slot(parent_slot=490) == 501
+
+
 def test_a_jump_leaves_slots_out_once_and_jumps_add_up() -> None:
     clock = ChainClock.own(NOW - 1_000 * SLOT_MS, wall_ms=Wall())
     first = clock.next_slot(None)

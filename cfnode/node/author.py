@@ -1,0 +1,257 @@
+"""Who writes the next block of a development chain, when, and what goes into it?
+
+One process holds the keys of all authorities; the block of a slot is sealed by the authority whose slot it is
+(Substrate, Aura).
+Blocks come at a steady pace, or at once when a transaction is ready, or only when asked for.
+A block is built with Substrate's own entry points: inherents first (time, slot, and the funds that
+development accounts miss), then what the pool offers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import trio
+
+from cfnode.core.aura import author_index, pre_runtime_item, sealed
+from cfnode.core.hashing import blake2_256
+from cfnode.core.header import Header
+from cfnode.core.keys import Keypair
+from cfnode.core.scale import encode_compact
+from cfnode.node.chain import Chain
+from cfnode.node.clock import SLOT_MS, ChainClock, SlotInTheFuture
+from cfnode.node.events import BlockRef
+from cfnode.node.finality import DevFinality, NoMajority
+from cfnode.node.pool import TransactionPool
+from cfnode.runtime.door import BuiltBlock, DoorError
+from cfnode.runtime.executor import Executor
+from cfnode.store import StateDiscarded, UnknownBlock
+
+log = logging.getLogger("cfnode.aura")
+authorship_log = logging.getLogger("cfnode.basic-authorship")
+
+FUNDS = 1_000 * 10**18
+"""FLIP atoms that a development account gets in the first block in which it is missing."""
+POOL_PATIENCE_S = 1.0
+"""How long a block waits for the pool to have seen its parent."""
+MAX_SLOTS_TRIED = 10_000
+
+Seal = Literal["slots", "instant", "manual"]
+
+
+class AuthorError(Exception):
+    """The block cannot be made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewBlock:
+    """A block that was made.
+
+    `taken`: how many of the transactions offered are in it; `refused`: hashes of those that the runtime
+    would not take, with reasons.
+    """
+
+    block: BlockRef
+    slot: int
+    taken: int
+    refused: tuple[tuple[bytes, str], ...]
+
+
+class Author:
+    """The authors of a development chain.
+
+    `keys`: sr25519 key pairs by public key; `funded`: accounts (32 bytes) that get FUNDS where they are
+    missing; `block_time_ms`: real time between two blocks of the steady pace.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        executor: Executor,
+        pool: TransactionPool,
+        clock: ChainClock,
+        finality: DevFinality,
+        keys: Mapping[bytes, Keypair],
+        *,
+        seal: Seal = "slots",
+        block_time_ms: int = SLOT_MS,
+        funded: Iterable[bytes] = (),
+    ) -> None:
+        self._chain = chain
+        self._executor = executor
+        self._pool = pool
+        self._clock = clock
+        self._finality = finality
+        self._keys = dict(keys)
+        self._funded = tuple(funded)
+        self._block_time_ms = block_time_ms
+        self._making = trio.Lock()
+        self.seal = seal
+
+    async def run(self) -> None:
+        """Make blocks by the chosen pace until cancelled."""
+        if self.seal == "slots":
+            await (self._run_real_time() if self._clock.is_real else self._run_steady())
+        elif self.seal == "instant":
+            await self._run_instant()
+        else:
+            await trio.sleep_forever()
+
+    async def new_block(
+        self,
+        parent: bytes | None = None,
+        transactions: Sequence[bytes] | None = None,
+        finalize: bool = False,
+    ) -> NewBlock:
+        """Make one block now.
+
+        `parent`: any block that can still win (default: the best one); `transactions`: exactly these, with
+        their length prefixes (default: what the pool offers); `finalize`: make it final at once.
+        Raises AuthorError, SlotInTheFuture, ImportRefused or FinalityRefused.
+        """
+        async with self._making:
+            made = await self._make(parent or self._chain.best.hash, transactions)
+        if finalize:
+            await self._finality.finalize(made.block.hash)
+        return made
+
+    def jump(self, milliseconds: int) -> int:
+        """Let the chain's clock jump; returns the time (Unix ms) of the next block."""
+        slots = -(-milliseconds // SLOT_MS)
+        return self._clock.jump(slots, self._chain.slot_of(self._chain.best.hash)) * SLOT_MS
+
+    # Paces
+
+    async def _run_real_time(self) -> None:
+        while True:
+            await self._attempt()
+            await trio.sleep(max(0.001, self._clock.until_slot_ms(self._clock.real_slot() + 1) / 1000))
+
+    async def _run_steady(self) -> None:
+        due = trio.current_time()
+        while True:
+            due = max(due + self._block_time_ms / 1000, trio.current_time())
+            await trio.sleep_until(due)
+            await self._attempt()
+
+    async def _run_instant(self) -> None:
+        with self._pool.arrivals() as arrivals:
+            await self._seal_at_once()
+            async for _ in arrivals:
+                await self._seal_while_ready()
+
+    async def _seal_while_ready(self) -> None:
+        while True:
+            await self._pool.ready_at(self._chain.best.hash)
+            if not self._pool.status.ready:
+                return
+            made = await self._seal_at_once()
+            if made is None or not made.taken:
+                return  # what waits cannot go into a block now
+
+    async def _seal_at_once(self) -> NewBlock | None:
+        """Seal, and make it final at once, unless finality is held."""
+        made = await self._attempt()
+        if made is not None and not self._finality.is_held:
+            try:
+                await self._finality.finalize(made.block.hash)
+            except NoMajority as error:
+                log.debug("Not final: %s", error)
+        return made
+
+    async def _attempt(self) -> NewBlock | None:
+        while True:
+            try:
+                return await self.new_block()
+            except SlotInTheFuture as error:
+                if self._clock.is_real:
+                    return None
+                log.warning("Waiting for the real time: %s", error)
+                await trio.sleep(error.wait_ms / 1000)
+            except AuthorError as error:
+                log.error("No block was made: %s", error)
+                return None
+
+    # One block
+
+    async def _make(self, parent_hash: bytes, transactions: Sequence[bytes] | None) -> NewBlock:
+        parent = self._chain.block_ref(parent_hash)
+        if parent is None:
+            raise AuthorError(f"the parent 0x{parent_hash.hex()} is not known")
+        slot, key = await self._next_own_slot(parent)
+        candidates = await self._candidates(parent) if transactions is None else list(transactions)
+        started = trio.current_time()
+        built = await self._build(parent.hash, slot, candidates)
+        header = sealed(built.header, key.sign(built.header.hash))
+        self._log_prepared(built, header, trio.current_time() - started)
+        await self._chain.import_built(header, built.body, built.changes)
+        self._clock.take(slot)
+        if transactions is None:
+            self._pool.remove_invalid(tx_hash for tx_hash, _ in built.refused)
+        included = {blake2_256(extrinsic) for extrinsic in built.body}
+        taken = sum(1 for candidate in candidates if blake2_256(candidate) in included)
+        return NewBlock(BlockRef(header.hash, header.number), slot, taken, tuple(built.refused))
+
+    async def _build(self, parent: bytes, slot: int, candidates: list[bytes]) -> BuiltBlock:
+        digest = [pre_runtime_item(slot)]
+        inherents = self._inherents(slot)
+        try:
+            return await self._executor.build_block(parent, digest, inherents, candidates, self._deadline_s)
+        except (DoorError, UnknownBlock, StateDiscarded) as error:
+            raise AuthorError(f"no block on 0x{parent.hex()}: {error}") from error
+
+    async def _next_own_slot(self, parent: BlockRef) -> tuple[int, Keypair]:
+        """The next slot whose author is one of ours, and that author's key."""
+        authorities = await self._chain.queries.aura_authorities(parent.hash)
+        parent_slot = self._chain.slot_of(parent.hash)
+        slot = self._clock.next_slot(parent_slot)
+        for candidate in range(slot, slot + min(len(authorities), MAX_SLOTS_TRIED)):
+            key = self._keys.get(authorities[author_index(candidate, len(authorities))])
+            if key is not None:
+                self._clock.check(candidate)
+                return candidate, key
+        raise AuthorError(f"none of the {len(authorities)} authorities' keys is held by this node")
+
+    async def _candidates(self, parent: BlockRef) -> list[bytes]:
+        if parent == self._chain.best:
+            with trio.move_on_after(POOL_PATIENCE_S):
+                await self._pool.ready_at(parent.hash)
+        return [transaction.data for transaction in self._pool.ready()]
+
+    def _inherents(self, slot: int) -> list[tuple[bytes, bytes]]:
+        funds = b"".join(account + FUNDS.to_bytes(16, "little") for account in self._funded)
+        return [
+            (b"timstap0", self._clock.timestamp_ms(slot).to_bytes(8, "little")),
+            (b"auraslot", slot.to_bytes(8, "little")),
+            (b"devfund0", encode_compact(len(self._funded)) + funds),
+        ]
+
+    @property
+    def _deadline_s(self) -> float:
+        return max(0.5, min(self._block_time_ms, SLOT_MS) / 1000 * 2 / 3)
+
+    @staticmethod
+    def _log_prepared(built: BuiltBlock, header: Header, seconds: float) -> None:
+        hashes = ", ".join(_short(blake2_256(extrinsic)) for extrinsic in built.body)
+        authorship_log.info(
+            "🎁 Prepared block for proposing at %d (%d ms) hash: 0x%s; parent_hash: %s; extrinsics_count: %d",
+            built.header.number,
+            round(seconds * 1000),
+            built.header.hash.hex(),
+            _short(built.header.parent_hash),
+            len(built.body),
+        )
+        authorship_log.debug("Its extrinsics: [%s]", hashes)
+        log.info(
+            "🔖 Pre-sealed block for proposal at %d. Hash now 0x%s, previously 0x%s.",
+            header.number,
+            header.hash.hex(),
+            built.header.hash.hex(),
+        )
+
+
+def _short(block_hash: bytes) -> str:
+    return f"0x{block_hash.hex()[:4]}…{block_hash.hex()[-4:]}"

@@ -1,0 +1,83 @@
+"""Which keys write and finalize a development chain?
+
+`--dev-authorities 4` means four equal ones with well-known keys, as everybody's `//Alice` is.
+A JSON file gives them one by one, with weights:
+
+    [{"suri": "//Alice", "weight": 3}, {"aura": "//Bob", "grandpa": "0x…"}]
+
+An authority has an Aura key (sr25519) and a GRANDPA key (ed25519), of one secret URI or of two.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cfnode.core.keys import Keypair
+from cfnode.core.suri import SuriError
+from cfnode.runtime.dev.genesis import authority_uri
+
+MAX_AUTHORITIES = 1_000
+MAX_WEIGHT = 1_000_000
+
+
+class AuthoritiesError(ValueError):
+    """--dev-authorities cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorityKeys:
+    """The key pairs of one authority and its GRANDPA weight."""
+
+    aura: Keypair
+    grandpa: Keypair
+    weight: int = 1
+
+    @classmethod
+    def from_suri(cls, aura: str, grandpa: str | None = None, weight: int = 1) -> AuthorityKeys:
+        """Both keys of secret URIs; raises SuriError."""
+        return cls(Keypair.from_suri(aura, "sr25519"), Keypair.from_suri(grandpa or aura, "ed25519"), weight)
+
+
+def well_known(count: int) -> tuple[AuthorityKeys, ...]:
+    """So many equal authorities, as the development genesis names them: `//Alice`, `//Bob`, …"""
+    if not 1 <= count <= MAX_AUTHORITIES:
+        raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities, not {count}")
+    return tuple(AuthorityKeys.from_suri(authority_uri(index)) for index in range(count))
+
+
+def read_authorities(value: str | None) -> tuple[AuthorityKeys, ...]:
+    """The authorities of `--dev-authorities`: None is one, digits are a number, anything else a file."""
+    if value is None:
+        return well_known(1)
+    if value.isascii() and value.isdigit():
+        return well_known(int(value[:10]))
+    try:
+        document = json.loads(Path(value).read_text())
+    except OSError as error:
+        raise AuthoritiesError(
+            f"--dev-authorities takes a number or a JSON file; {value}: {error.strerror}"
+        ) from None
+    except ValueError as error:
+        raise AuthoritiesError(f"{value}: not JSON: {error}") from None
+    if not isinstance(document, list) or not 1 <= len(document) <= MAX_AUTHORITIES:
+        raise AuthoritiesError(f"{value}: a list of 1 to {MAX_AUTHORITIES} authorities is expected")
+    return tuple(_authority(entry, f"{value}: [{index}]") for index, entry in enumerate(document))
+
+
+def _authority(entry: Any, place: str) -> AuthorityKeys:
+    if not isinstance(entry, dict) or not set(entry) <= {"suri", "aura", "grandpa", "weight"}:
+        raise AuthoritiesError(f'{place}: an object with "suri" (or "aura" and "grandpa") and "weight"')
+    weight = entry.get("weight", 1)
+    if type(weight) is not int or not 1 <= weight <= MAX_WEIGHT:
+        raise AuthoritiesError(f"{place}.weight: a number from 1 to {MAX_WEIGHT}")
+    suri = entry.get("suri")
+    aura, grandpa = entry.get("aura", suri), entry.get("grandpa", suri)
+    if not isinstance(aura, str) or not isinstance(grandpa, str):
+        raise AuthoritiesError(f'{place}: "suri", or both "aura" and "grandpa", as text')
+    try:
+        return AuthorityKeys.from_suri(aura, grandpa, weight)
+    except SuriError as error:
+        raise AuthoritiesError(f"{place}: {error}") from None

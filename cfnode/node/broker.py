@@ -1,0 +1,170 @@
+"""What can a broker's node do for it: open deposit channels, take out fees, register the account?
+
+Each operation is one call of the Swapping pallet, signed by the keystore's broker key; its result comes from
+the event that the call left (Chainflip's broker API).
+Values are those of the SCALE codec: assets by variant name (`"ArbUsdc"`), addresses as (chain variant,
+bytes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.assets import ASSETS
+from cfnode.node.chain import Chain
+from cfnode.node.outcome import EventError, Inclusion
+from cfnode.node.submission import Call, SignedClient
+
+Address = tuple[str, bytes]
+"""An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
+
+PREALLOCATED = "CustomRuntimeApi_cf_get_preallocated_deposit_channels"
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRequest:
+    """What a deposit channel is opened for.
+
+    Commissions and boost fee in basis points; `refund_parameters`, `channel_metadata`, `affiliate_fees` and
+    `dca_parameters` in the shape of the call's types.
+    """
+
+    source_asset: str
+    destination_asset: str
+    destination_address: Address
+    broker_commission: int
+    refund_parameters: dict[str, Any]
+    channel_metadata: dict[str, Any] | None = None
+    boost_fee: int = 0
+    affiliate_fees: tuple[dict[str, Any], ...] = ()
+    dca_parameters: dict[str, Any] | None = None
+
+    @property
+    def call(self) -> Call:
+        """The extrinsic's call."""
+        return Call(
+            "Swapping",
+            "request_swap_deposit_address_with_affiliates",
+            {
+                "source_asset": self.source_asset,
+                "destination_asset": self.destination_asset,
+                "destination_address": self.destination_address,
+                "broker_commission": self.broker_commission,
+                "channel_metadata": self.channel_metadata,
+                "boost_fee": self.boost_fee,
+                "affiliate_fees": list(self.affiliate_fees),
+                "refund_parameters": self.refund_parameters,
+                "dca_parameters": self.dca_parameters,
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DepositChannel:
+    """An open channel. `issued_block` is a block number of this chain, the expiry one of the source chain."""
+
+    tx_hash: bytes
+    address: Address
+    issued_block: int
+    channel_id: int
+    source_chain_expiry_block: int
+    channel_opening_fee: int
+    refund_parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """Fees on their way out; amounts in the asset's smallest unit, `egress_id` (chain, number)."""
+
+    tx_hash: bytes
+    egress_id: tuple[str, int]
+    egress_amount: int
+    egress_fee: int
+    destination_address: Address
+
+
+class BrokerClient:
+    """The broker operations of one key."""
+
+    def __init__(self, chain: Chain, client: SignedClient) -> None:
+        self._chain = chain
+        self._client = client
+
+    @property
+    def account(self) -> bytes:
+        """The broker's account id, 32 bytes."""
+        return self._client.account
+
+    async def register_account(self) -> bytes:
+        """Make the account a broker; returns the transaction's hash."""
+        return (await self._included(Call("Swapping", "register_as_broker"))).tx_hash
+
+    async def request_swap_deposit_address(self, request: ChannelRequest) -> DepositChannel:
+        """Open a deposit channel.
+
+        The answer comes with the block that holds it when the channel had been allocated before, else only
+        with finality: until then another branch could give the address to somebody else.
+        """
+        with await self._client.submit(request.call) as submission:
+            preallocated = await self._preallocated(ASSETS[request.source_asset].chain)
+            inclusion = await submission.in_block()
+            channel = _channel(inclusion)
+            if channel.channel_id in preallocated:
+                return channel
+            return _channel(await submission.finalized())
+
+    async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
+        """Send the fees earned in `asset` to an address on its chain.
+
+        There is no dry run (as in the official node): a withdrawal that fails is included and pays its fee.
+        """
+        fields = {"asset": asset, "destination_address": destination_address}
+        inclusion = await self._included(Call("Swapping", "withdraw", fields), dry_run=False)
+        event = inclusion.event("Swapping", "WithdrawalRequested")
+        return Withdrawal(
+            inclusion.tx_hash,
+            event["egress_id"],
+            event["egress_amount"],
+            event["egress_fee"],
+            event["destination_address"],
+        )
+
+    async def open_private_btc_channel(self) -> int:
+        """Open the broker's own Bitcoin channel (a bond is taken); returns its id."""
+        return await self._private_channel("open_private_btc_channel", "PrivateBrokerChannelOpened")
+
+    async def close_private_btc_channel(self) -> int:
+        """Close it (the bond is returned); returns its id."""
+        return await self._private_channel("close_private_btc_channel", "PrivateBrokerChannelClosed")
+
+    async def _private_channel(self, call: str, event: str) -> int:
+        inclusion = await self._included(Call("Swapping", call))
+        return int(inclusion.event("Swapping", event)["channel_id"])
+
+    async def _included(self, call: Call, *, dry_run: bool = True) -> Inclusion:
+        with await self._client.submit(call, dry_run=dry_run) as submission:
+            return await submission.in_block()
+
+    async def _preallocated(self, chain: str) -> frozenset[int]:
+        """The ids of the channels that the finalized state has allocated to us for `chain`."""
+        at = self._chain.finalized.hash
+        method = (await self._chain.runtime_at(at)).metadata.api_method(PREALLOCATED)
+        output = await self._chain.queries.call(at, PREALLOCATED, method.encode_args(self.account, chain))
+        return frozenset(method.decode(output))
+
+
+def _channel(inclusion: Inclusion) -> DepositChannel:
+    event = inclusion.event("Swapping", "SwapDepositAddressReady")
+    try:
+        return DepositChannel(
+            inclusion.tx_hash,
+            event["deposit_address"],
+            inclusion.block.number,
+            event["channel_id"],
+            event["source_chain_expiry_block"],
+            event["channel_opening_fee"],
+            event["refund_parameters"],
+        )
+    except KeyError as error:
+        raise EventError("Swapping.SwapDepositAddressReady", f"it has no field {error}") from error

@@ -1,0 +1,313 @@
+"""How does a block enter the chain, which chain is the best, and what is final?
+
+A block is added only when its parent is known, its slot is later than the parent's and not in the future,
+its seal is by the author whose slot it is (Aura), and executing it on the parent's state gives its state root
+(Polkadot spec, "Block execution").
+The longest chain is the best.
+A GRANDPA justification by the present authorities makes a block and all before it final, but never in one
+step past a block that changes the authorities.
+
+One lock orders all changes; reading needs none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+import trio
+
+from cfnode.core.aura import AuraError, slot_of, verify_seal
+from cfnode.core.grandpa import (
+    ENGINE,
+    AuthoritySet,
+    FinalityError,
+    Justification,
+    scheduled_change,
+    verify_justification,
+)
+from cfnode.core.header import Header
+from cfnode.core.scale import ScaleError
+from cfnode.core.state import Changes, State
+from cfnode.node import chain_errors as refused
+from cfnode.node.events import (
+    QUEUE_CAPACITY,
+    BestChanged,
+    BlockRef,
+    ChainEvent,
+    Finalized,
+    Imported,
+    Lagged,
+    Publisher,
+    Subscription,
+)
+from cfnode.node.queries import RuntimeQueries
+from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
+from cfnode.node.tree import BlockTree, Route
+from cfnode.runtime.door import DoorError
+from cfnode.runtime.executor import Executor
+from cfnode.store import Store
+
+log = logging.getLogger("cfnode.sync")
+
+
+class Chain:
+    """The block tree of one node, over its store and its executor. Open it with `Chain.open`.
+
+    `slot_now` gives the slot of the present moment; a block of another node may lie one beyond it.
+    """
+
+    def __init__(self, store: Store, executor: Executor, slot_now: Callable[[], int]) -> None:
+        self.queries = RuntimeQueries(executor)
+        self._store = store
+        self._executor = executor
+        self._slot_now = slot_now
+        self._runtimes = RuntimeCache(store, self.queries)
+        finalized = store.finalized
+        self._tree = BlockTree(BlockRef(finalized.hash, finalized.number))
+        self._set_changes: set[bytes] = set()
+        self._voters: AuthoritySet | None = None
+        self._events: Publisher[ChainEvent] = Publisher(Lagged())
+        self._changing = trio.Lock()
+        genesis_hash = store.genesis_hash
+        assert genesis_hash is not None
+        self.genesis_hash = genesis_hash
+
+    @classmethod
+    async def open(cls, store: Store, executor: Executor, slot_now: Callable[[], int]) -> Chain:
+        """The chain as the store holds it; blocks that were not final yet are executed again."""
+        chain = cls(store, executor, slot_now)
+        for header, body in store.unfinalized():
+            await chain._restore(header, body)
+        return chain
+
+    # Reading
+
+    @property
+    def best(self) -> BlockRef:
+        """The head of the longest chain."""
+        return self._tree.best
+
+    @property
+    def finalized(self) -> BlockRef:
+        """The last final block."""
+        return self._tree.finalized
+
+    @property
+    def leaves(self) -> int:
+        """How many chains could still win."""
+        return self._tree.leaves
+
+    def header(self, block_hash: bytes) -> Header | None:
+        """The header, or None when the block is not known."""
+        return self._store.header(block_hash)
+
+    def body(self, block_hash: bytes) -> list[bytes] | None:
+        """The extrinsics with their length prefixes, or None when unknown or pruned."""
+        return self._store.body(block_hash)
+
+    def justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
+        """(consensus engine, justification) pairs kept with the block."""
+        return list(self._store.justifications(block_hash))
+
+    def hash_at(self, number: int) -> bytes | None:
+        """The block of the best chain at `number`."""
+        if number >= self.finalized.number:
+            return self._tree.hash_at(number)
+        return self._store.hash_at(number)
+
+    def block_ref(self, block_hash: bytes) -> BlockRef | None:
+        """Hash and number of a known block."""
+        if block_hash in self._tree:
+            return self._tree.block(block_hash)
+        header = self.header(block_hash)
+        return None if header is None else BlockRef(block_hash, header.number)
+
+    def state(self, block_hash: bytes) -> AbstractContextManager[State]:
+        """The storage of a block, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
+        return self._store.state(block_hash)
+
+    async def runtime_at(self, block_hash: bytes) -> RuntimeInfo:
+        """Version and metadata of the block's runtime; raises UnknownBlock or StateDiscarded."""
+        return await self._runtimes.at(block_hash)
+
+    def is_canonical(self, block: BlockRef) -> bool:
+        """Is the block on the best chain?"""
+        return self.hash_at(block.number) == block.hash
+
+    def is_ancestor(self, base: bytes, block_hash: bytes) -> bool:
+        """Is `base` an ancestor of `block_hash`, or the same block?"""
+        low, high = self.block_ref(base), self.block_ref(block_hash)
+        if low is None or high is None or low.number > high.number:
+            return False
+        if base in self._tree and block_hash in self._tree:
+            return self._tree.is_ancestor(base, block_hash)
+        return low.number <= self.finalized.number and self.is_canonical(low)
+
+    def can_win(self, block_hash: bytes) -> bool:
+        """Is it the finalized block, or does it descend from it?"""
+        return block_hash in self._tree
+
+    def tree_route(self, start: bytes, end: bytes) -> Route:
+        """The way between two blocks that can still win; KeyError for any other."""
+        return self._tree.route(start, end)
+
+    def path(self, block_hash: bytes) -> tuple[BlockRef, ...]:
+        """The unfinalized blocks up to and with `block_hash`, oldest first; KeyError if it is none."""
+        return self._tree.path(block_hash)
+
+    def next_set_change(self, block_hash: bytes) -> BlockRef | None:
+        """The first block above the finalized one, up to `block_hash`, that changes the authorities."""
+        return next((block for block in self.path(block_hash) if block.hash in self._set_changes), None)
+
+    async def voters(self) -> AuthoritySet:
+        """The authorities that finalize the next block."""
+        if self._voters is None:
+            self._voters = await self.queries.grandpa_authorities(self.finalized.hash)
+        return self._voters
+
+    def slot_of(self, block_hash: bytes) -> int | None:
+        """The block's slot; None for the genesis block, which has none, or an unknown one."""
+        header = self.header(block_hash)
+        return None if header is None or header.number == 0 else slot_of(header)
+
+    def subscribe(self, capacity: int = QUEUE_CAPACITY) -> Subscription[ChainEvent]:
+        """Events from now on; a listener that lets `capacity` of them wait receives Lagged, and no more."""
+        return self._events.subscribe(capacity)
+
+    # Changing
+
+    async def import_block(
+        self,
+        header: Header,
+        body: Sequence[bytes],
+        justifications: Sequence[tuple[bytes, bytes]] = (),
+    ) -> bool:
+        """Check, execute and add a block of somebody else; False if it was known. Raises ImportRefused.
+
+        A justification that comes with it is used when it holds, and ignored otherwise.
+        """
+        async with self._changing:
+            known = header.hash in self._tree
+            if not known:
+                await self._check(header)
+                await self._add(header, list(body), await self._execute(header, list(body)))
+            for engine, justification in justifications:
+                if engine == ENGINE and header.number > self.finalized.number:
+                    with contextlib.suppress(refused.FinalityRefused):
+                        await self._finalize(header.hash, justification)
+        return not known
+
+    async def import_built(self, header: Header, body: Sequence[bytes], changes: Changes) -> None:
+        """Add a block that this node has just built and sealed; `changes` are those of building it."""
+        async with self._changing:
+            if header.hash not in self._tree:
+                self._check_place(header)
+                await self._add(header, list(body), changes)
+
+    async def finalize(self, block_hash: bytes, justification: bytes) -> None:
+        """Make a block, and all before it, final. Raises FinalityRefused; a block that is final is none."""
+        async with self._changing:
+            if block_hash != self.finalized.hash:
+                await self._finalize(block_hash, justification)
+
+    # Steps of an import
+
+    def _check_place(self, header: Header) -> BlockRef:
+        if header.parent_hash not in self._tree:
+            raise refused.UnknownParent(header.parent_hash)
+        parent = self._tree.block(header.parent_hash)
+        if header.number != parent.number + 1:
+            raise refused.WrongNumber(f"block #{header.number} names block #{parent.number} as its parent")
+        return parent
+
+    async def _check(self, header: Header) -> None:
+        parent = self._check_place(header)
+        parent_slot = self.slot_of(parent.hash)
+        try:
+            slot = slot_of(header)
+            scheduled_change(header)
+        except (AuraError, ScaleError) as error:
+            raise refused.BadDigest(str(error)) from error
+        if parent_slot is not None and slot <= parent_slot:
+            raise refused.SlotRefused(f"slot {slot} is not later than its parent's, {parent_slot}")
+        if slot > self._slot_now() + 1:
+            raise refused.SlotRefused(
+                f"slot {slot} lies in the future: the present one is {self._slot_now()}"
+            )
+        try:
+            verify_seal(header, await self.queries.aura_authorities(parent.hash))
+        except AuraError as error:
+            raise refused.BadSeal(str(error)) from error
+
+    async def _execute(self, header: Header, body: list[bytes]) -> Changes:
+        try:
+            return await self._executor.execute_block(header, body)
+        except DoorError as error:
+            raise refused.ExecutionFailed(f"block #{header.number}: {error}") from error
+
+    async def _restore(self, header: Header, body: list[bytes]) -> None:
+        """A block of the last run that was not final: its state may have been in memory only."""
+        if header.parent_hash not in self._tree:
+            return
+        try:
+            if self._store.has_state(header.hash):
+                self._grow(header)
+            else:
+                await self._add(header, body, await self._execute(header, body))
+        except refused.ImportRefused as error:
+            log.warning("Block #%d of the last run is left out: %s", header.number, error)
+
+    async def _add(self, header: Header, body: list[bytes], changes: Changes) -> None:
+        with trio.CancelScope(shield=True):  # store, executor and tree change together or not at all
+            overlay = await trio.to_thread.run_sync(self._store.add_block, header, body, changes)
+            await self._executor.overlay_added(overlay)
+        self._grow(header)
+
+    def _grow(self, header: Header) -> None:
+        """The block has its state: hang it into the tree and tell everybody."""
+        block = BlockRef(header.hash, header.number)
+        self._tree.add(block, header.parent_hash)
+        self._runtimes.inherit(header, block.hash)
+        if scheduled_change(header) is not None:
+            self._set_changes.add(block.hash)
+        is_best = self._tree.longer(block)
+        self._events.publish(Imported(block, header, is_best))
+        if is_best:
+            self._move_best(block)
+
+    def _move_best(self, block: BlockRef) -> None:
+        route = self._tree.set_best(block)
+        retracted = tuple(step.hash for step in route.retracted)
+        self._events.publish(BestChanged(block, retracted, tuple(step.hash for step in route.enacted)))
+
+    # Steps of finality
+
+    async def _finalize(self, block_hash: bytes, justification: bytes) -> None:
+        if block_hash not in self._tree or block_hash == self.finalized.hash:
+            raise refused.NotInTree(block_hash)
+        block = self._tree.block(block_hash)
+        change = self.next_set_change(block_hash)
+        if change is not None and change != block:
+            raise refused.PastSetChange(change.number)
+        await self._verify(block, justification)
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._store.finalize, block_hash, (ENGINE, justification))
+        if not self._tree.is_ancestor(block_hash, self.best.hash):
+            self._move_best(self._tree.longest_above(block_hash))
+        cut = self._tree.finalize(block_hash)
+        self._set_changes &= set(self._tree.hashes())
+        if change is not None:
+            self._voters = None
+        dropped = tuple(each.hash for each in cut.dropped)
+        self._events.publish(Finalized(cut.finalized, dropped, justification))
+
+    async def _verify(self, block: BlockRef, encoded: bytes) -> None:
+        voters, target = await self.voters(), (block.hash, block.number)
+        try:
+            justification = Justification.decode(encoded)
+            await trio.to_thread.run_sync(verify_justification, justification, voters, target)
+        except (ScaleError, FinalityError) as error:
+            raise refused.BadJustification(f"block #{block.number}: {error}") from error

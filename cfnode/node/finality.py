@@ -1,0 +1,137 @@
+"""Who makes the blocks of a development chain final, and when?
+
+One process holds the keys of all authorities and signs GRANDPA justifications for them (Polkadot spec,
+"Finality"): it follows the best chain `lag` blocks behind, like the real chain, unless it is held.
+A vote never goes past a block that changes the authorities: that block is finalized first, by the old ones.
+Authorities may stay silent; when those that vote do not have more than two thirds of the weight, nothing
+becomes final.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+
+import trio
+
+from cfnode.core.grandpa import AuthoritySet, Commit, Justification, Precommit, sign_payload, threshold
+from cfnode.core.keys import Keypair
+from cfnode.node.chain import Chain
+from cfnode.node.chain_errors import FinalityRefused, NotInTree
+from cfnode.node.events import BestChanged, BlockRef
+
+log = logging.getLogger("cfnode.grandpa")
+
+
+class NoMajority(FinalityRefused):
+    """The authorities that vote do not have enough weight."""
+
+    def __init__(self, weight: int, needed: int, total: int) -> None:
+        super().__init__(
+            f"the authorities that vote have a weight of {weight}, {needed} of {total} is needed: "
+            "let silent ones speak"
+        )
+
+
+class DevFinality:
+    """The voters of a development chain.
+
+    `keys`: their ed25519 key pairs by public key; `silent`: indices in the present authority set that do not
+    vote; `lag`: how many blocks automatic finality stays behind the best block.
+    """
+
+    def __init__(
+        self, chain: Chain, keys: Mapping[bytes, Keypair], *, lag: int = 2, silent: Iterable[int] = ()
+    ) -> None:
+        self._chain = chain
+        self._keys = dict(keys)
+        self._lag = lag
+        self._silent = frozenset(silent)
+        self._held = False
+        self._round = 0
+        self._set_id: int | None = None
+        self._signing = trio.Lock()
+
+    @property
+    def is_held(self) -> bool:
+        """Is automatic finality stopped?"""
+        return self._held
+
+    @property
+    def silent(self) -> frozenset[int]:
+        """The indices of the authorities that do not vote."""
+        return self._silent
+
+    def hold(self) -> None:
+        """Stop automatic finality; `finalize` still works."""
+        self._held = True
+
+    async def release(self) -> None:
+        """Automatic finality goes on, and catches up."""
+        self._held = False
+        await self.follow()
+
+    def silence(self, indices: Iterable[int]) -> None:
+        """From now on exactly these authorities do not vote."""
+        self._silent = frozenset(indices)
+
+    async def run(self) -> None:
+        """Follow the best chain until cancelled."""
+        while True:
+            with self._chain.subscribe() as events:
+                await self.follow()
+                async for event in events:
+                    if isinstance(event, BestChanged):
+                        await self.follow()
+
+    async def follow(self) -> None:
+        """Finalize what lies `lag` blocks behind the best block, unless held."""
+        if self._held:
+            return
+        best = self._chain.best
+        number = best.number - self._lag
+        if number <= self._chain.finalized.number:
+            return
+        target = self._chain.path(best.hash)[number - self._chain.finalized.number - 1]
+        try:
+            await self.finalize(target.hash)
+        except NoMajority as error:
+            log.debug("Nothing becomes final: %s", error)
+
+    async def finalize(self, block_hash: bytes) -> None:
+        """Make a block final now, and each set change on the way before it. Raises FinalityRefused."""
+        async with self._signing:
+            if block_hash == self._chain.finalized.hash:
+                return
+            if not self._chain.can_win(block_hash):
+                raise NotInTree(block_hash)
+            while (change := self._chain.next_set_change(block_hash)) and change.hash != block_hash:
+                await self._justify(change)
+            block = self._chain.block_ref(block_hash)
+            assert block is not None
+            await self._justify(block)
+
+    async def _justify(self, block: BlockRef) -> None:
+        voters = await self._chain.voters()
+        if voters.set_id != self._set_id:
+            self._set_id, self._round = voters.set_id, 0
+        self._round += 1
+        justification = self.justification(block, voters, self._round)
+        await self._chain.finalize(block.hash, justification.encode())
+
+    def justification(self, block: BlockRef, voters: AuthoritySet, round_number: int) -> Justification:
+        """The votes of all authorities that speak, each for `block` itself. Raises NoMajority."""
+        speaking = [
+            (self._keys[key], weight)
+            for index, (key, weight) in enumerate(voters.authorities)
+            if index not in self._silent and key in self._keys
+        ]
+        total = sum(weight for _, weight in voters.authorities)
+        weight = sum(weight for _, weight in speaking)
+        if weight < threshold(total):
+            raise NoMajority(weight, threshold(total), total)
+        payload = sign_payload(block.hash, block.number, round_number, voters.set_id)
+        precommits = tuple(
+            Precommit(block.hash, block.number, key.sign(payload), key.public) for key, _ in speaking
+        )
+        return Justification(round_number, Commit(block.hash, block.number, precommits), ())

@@ -1,0 +1,83 @@
+"""What does the operator read while the node runs?
+
+The official node's lines, since guides tell people to wait for them: one for each imported block and each
+change of the best branch, and every five seconds how the node is doing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import trio
+
+from cfnode.node.chain import Chain
+from cfnode.node.events import BestChanged, BlockRef, Imported
+
+log = logging.getLogger("cfnode.informant")
+
+INTERVAL_S = 5.0
+
+
+def short(block_hash: bytes) -> str:
+    """`0xc279…f190`."""
+    text = block_hash.hex()
+    return f"0x{text[:4]}…{text[-4:]}"
+
+
+def _named(block: BlockRef) -> str:
+    return f"#{block.number} ({short(block.hash)})"
+
+
+def idle_line(peers: int, best: BlockRef, finalized: BlockRef) -> str:
+    """How the node is doing when it is in step with the chain."""
+    plural = "peer" if peers == 1 else "peers"
+    return f"💤 Idle ({peers} {plural}), best: {_named(best)}, finalized {_named(finalized)}, ⬇ 0 ⬆ 0"
+
+
+def imported_line(event: Imported) -> str:
+    """A block of the best chain, or of another one."""
+    sign = "🏆" if event.is_best else "🆕"
+    parent, block = short(event.header.parent_hash), short(event.block.hash)
+    return f"{sign} Imported #{event.block.number} ({parent} → {block})"
+
+
+class Informant:
+    """Writes the lines; `peers` gives the present number of peers."""
+
+    def __init__(self, chain: Chain, peers: Callable[[], int]) -> None:
+        self._chain = chain
+        self._peers = peers
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._tell_state)
+            nursery.start_soon(self._tell_blocks)
+
+    async def _tell_state(self) -> None:
+        while True:
+            await trio.sleep(INTERVAL_S)
+            log.info(idle_line(self._peers(), self._chain.best, self._chain.finalized))
+
+    async def _tell_blocks(self) -> None:
+        while True:
+            before = self._chain.best
+            with self._chain.subscribe() as events:
+                async for event in events:
+                    if isinstance(event, Imported):
+                        log.info(imported_line(event))
+                    elif isinstance(event, BestChanged):
+                        if event.retracted:
+                            log.info(self._reorganised_line(before, event))
+                        before = event.new
+
+    def _reorganised_line(self, before: BlockRef, event: BestChanged) -> str:
+        oldest = self._chain.header(event.enacted[0])
+        common = (
+            "" if oldest is None else f", common ancestor #{oldest.number - 1},{short(oldest.parent_hash)}"
+        )
+        return (
+            f"♻️  Reorg on #{before.number},{short(before.hash)} "
+            f"to #{event.new.number},{short(event.new.hash)}{common}"
+        )

@@ -1,0 +1,125 @@
+"""Which figures does a monitoring system find, and under which names?
+
+Substrate's names with the label `chain`, so that dashboards for the official node work, and few of our own
+(`cfnode_*`), in Prometheus' text format on a port of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+from cfnode.node.chain import Chain
+from cfnode.node.pool import TransactionPool
+
+ROLE_FULL, ROLE_AUTHORITY = 1, 4
+RPC_CALL_MICROSECONDS = (25, 100, 500, 1_000, 2_500, 10_000, 25_000, 100_000, 1_000_000, 10_000_000)
+_COUNTERS = (
+    "substrate_rpc_calls_started",
+    "substrate_rpc_calls_finished",
+    "substrate_rpc_sessions_opened",
+    "substrate_rpc_sessions_closed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a node says of itself: its name, version, chain name, and whether it makes blocks."""
+
+    name: str
+    version: str
+    chain: str
+    authoring: bool
+
+
+class NodeMetrics:
+    """The figures of one node in a registry of its own."""
+
+    def __init__(
+        self, identity: Identity, chain: Chain, pool: TransactionPool, peers: Callable[[], int]
+    ) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._chain_name = identity.chain
+        self._identify(identity)
+        self._follow_chain(chain)
+        ready = self._gauge("substrate_ready_transactions_number", "Transactions in the ready queue")
+        ready.set_function(lambda: pool.status.ready)
+        count = self._gauge("substrate_sub_libp2p_peers_count", "Number of connected peers")
+        count.set_function(peers)
+        self._rpc()
+
+    def render(self) -> bytes:
+        """All figures in the text format 0.0.4; counters keep Substrate's names, which end in no `_total`."""
+        text = generate_latest(self.registry)
+        lines = [line for line in text.split(b"\n") if not _is_creation_time(line)]
+        text = b"\n".join(lines)
+        for name in _COUNTERS:
+            text = text.replace(f"{name}_total".encode(), name.encode())
+        return text
+
+    def rpc_call_started(self, protocol: str, method: str) -> None:
+        """A JSON-RPC call begins; `protocol` is `http` or `ws`, `method` a known name."""
+        self._calls_started.labels(self._chain_name, protocol, method).inc()
+
+    def rpc_call_finished(self, protocol: str, method: str, seconds: float, is_error: bool) -> None:
+        """It has been answered."""
+        labels = self._chain_name, protocol, method
+        self._calls_finished.labels(*labels, str(is_error).lower()).inc()
+        self._calls_time.labels(*labels).observe(seconds * 1_000_000)
+
+    def rpc_session_opened(self, protocol: str) -> None:
+        """A connection was accepted."""
+        self._sessions_opened.labels(self._chain_name, protocol).inc()
+
+    def rpc_session_closed(self, protocol: str) -> None:
+        """A connection has ended."""
+        self._sessions_closed.labels(self._chain_name, protocol).inc()
+
+    def _gauge(self, name: str, text: str, labels: Mapping[str, str] | None = None) -> Gauge:
+        given = {"chain": self._chain_name, **(labels or {})}
+        return Gauge(name, text, tuple(given), registry=self.registry).labels(*given.values())
+
+    def _identify(self, identity: Identity) -> None:
+        labels = {"name": identity.name, "version": identity.version}
+        info = self._gauge("substrate_build_info", "Name and version", labels)
+        info.set(1)
+        roles = self._gauge("substrate_node_roles", "The roles the node is running as")
+        roles.set(ROLE_AUTHORITY if identity.authoring else ROLE_FULL)
+        started = self._gauge("substrate_process_start_time_seconds", "When the node started, Unix time")
+        started.set(int(time.time()))
+
+    def _follow_chain(self, chain: Chain) -> None:
+        height = Gauge("substrate_block_height", "Block height", ("status", "chain"), registry=self.registry)
+        height.labels("best", self._chain_name).set_function(lambda: chain.best.number)
+        height.labels("finalized", self._chain_name).set_function(lambda: chain.finalized.number)
+        height.labels("sync_target", self._chain_name).set_function(lambda: chain.best.number)
+        leaves = self._gauge("substrate_number_leaves", "Known leaves, in other words forks")
+        leaves.set_function(lambda: chain.leaves)
+
+    def _rpc(self) -> None:
+        base = ("chain", "protocol", "method")
+        self._calls_started = Counter(_COUNTERS[0], "RPC calls received", base, registry=self.registry)
+        self._calls_finished = Counter(
+            _COUNTERS[1], "RPC calls answered", (*base, "is_error"), registry=self.registry
+        )
+        self._calls_time = Histogram(
+            "substrate_rpc_calls_time",
+            "Time of RPC calls, microseconds",
+            base,
+            buckets=RPC_CALL_MICROSECONDS,
+            registry=self.registry,
+        )
+        self._sessions_opened = Counter(
+            _COUNTERS[2], "Connections accepted", base[:2], registry=self.registry
+        )
+        self._sessions_closed = Counter(_COUNTERS[3], "Connections ended", base[:2], registry=self.registry)
+
+
+def _is_creation_time(line: bytes) -> bool:
+    """The library's own `…_created` figures, which Substrate does not have."""
+    name = line.removeprefix(b"# HELP ").removeprefix(b"# TYPE ").split(b"{")[0].split(b" ")[0]
+    return name.endswith(b"_created")

@@ -1,0 +1,137 @@
+"""What happened to an extrinsic inside its block, and how is a failure said?
+
+Events are read from `System.Events` with the metadata of the block's own runtime.
+A module error is named by that metadata as well: pallet, error, and the documentation of the error in one
+line, in the form in which the official node prints it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from cfnode.core.extrinsic import extrinsic_hash
+from cfnode.core.scale import ScaleError
+from cfnode.core.scale.metadata import Metadata
+from cfnode.node.chain import Chain
+from cfnode.node.events import BlockRef
+
+LARGE_EVENTS = 32 * 1024
+"""Bytes of events from which on they are decoded in a thread."""
+
+
+class SubmissionError(Exception):
+    """An extrinsic was refused, or failed; the text is the official node's, the reason first."""
+
+
+class EventError(Exception):
+    """The extrinsic was included, but what it did could not be read."""
+
+    def __init__(self, event: str, reason: str) -> None:
+        super().__init__(
+            "The extrinsic was submitted successfully but an error occurred while trying to "
+            f"extract the event: {event}: {reason}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a pallet; `fields` in the mapping of the SCALE codec (a dict where they are named)."""
+
+    pallet: str
+    name: str
+    fields: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """A signed extrinsic in a block, with its events."""
+
+    tx_hash: bytes
+    block: BlockRef
+    index: int
+    events: tuple[Event, ...]
+
+    def event(self, pallet: str, name: str) -> dict[str, Any]:
+        """The fields of the first such event; raises EventError."""
+        for event in self.events:
+            if (event.pallet, event.name) == (pallet, name):
+                if isinstance(event.fields, dict):
+                    return event.fields
+                raise EventError(f"{pallet}.{name}", "its fields have no names")
+        raise EventError(f"{pallet}.{name}", "no such event was found")
+
+
+async def read_inclusion(chain: Chain, tx_hash: bytes, block_hash: bytes, index: int) -> Inclusion:
+    """The extrinsic at `index` of a block, with its events. Raises SubmissionError when it failed."""
+    block, body = chain.block_ref(block_hash), chain.body(block_hash)
+    if block is None or body is None:
+        raise SubmissionError(f"The block for this hash was not found: 0x{block_hash.hex()}")
+    if index >= len(body):
+        raise SubmissionError(f"The block extrinsics does not have an extrinsic at index {index}")
+    if extrinsic_hash(body[index]) != tx_hash:
+        raise SubmissionError(
+            f"Watched transaction 0x{tx_hash.hex()} was not found at reported index {index}"
+        )
+    runtime = await chain.runtime_at(block_hash)
+    events = await _events_of(chain, runtime.metadata, block_hash, index)
+    for event in events:
+        if (event.pallet, event.name) == ("System", "ExtrinsicFailed"):
+            raise SubmissionError(dispatch_error_text(runtime.metadata, event.fields["dispatch_error"]))
+    return Inclusion(tx_hash, block, index, events)
+
+
+async def _events_of(chain: Chain, metadata: Metadata, block_hash: bytes, index: int) -> tuple[Event, ...]:
+    with chain.state(block_hash) as state:
+        data = state.get(metadata.storage_key("System", "Events")) or b"\0"
+    try:
+        if len(data) > LARGE_EVENTS:
+            records = await trio.to_thread.run_sync(metadata.event_codec.decode, data)
+        else:
+            records = metadata.event_codec.decode(data)
+    except ScaleError as error:
+        raise EventError("System.Events", str(error)) from error
+    return tuple(_event(record) for record in records if record["phase"] == ("ApplyExtrinsic", index))
+
+
+def _event(record: dict[str, Any]) -> Event:
+    pallet, payload = record["event"]
+    name, fields = (payload, ()) if isinstance(payload, str) else payload
+    return Event(pallet, name, fields)
+
+
+def dispatch_error_text(metadata: Metadata, error: Any) -> str:
+    """A decoded `DispatchError` as the official node prints it."""
+    if isinstance(error, tuple) and error[0] == "Module":
+        module = error[1]
+        pallet, name, docs = metadata.error(module["index"], module["error"])
+        fields = f"pallet: {_quoted(pallet)}, name: {_quoted(name)}, error: {_quoted(docs)}"
+        return f"KnownModuleError {{ {fields} }}"
+    return f"DispatchError({rust_debug(error)})"
+
+
+def decode_dispatch_error(metadata: Metadata, data: bytes) -> Any:
+    """A SCALE `DispatchError` by the metadata's own type, which is the one in System.ExtrinsicFailed."""
+    return metadata.registry.codec(metadata.registry.find("sp_runtime", "DispatchError").id).decode(data)
+
+
+def rust_debug(value: Any) -> str:
+    """A decoded enum in the form of Rust's `{:?}`: `BadOrigin`, `Token(FundsUnavailable)`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+        name, payload = value
+        inner = rust_debug(payload)
+        return f"{name} {inner}" if isinstance(payload, dict) else f"{name}({inner})"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key}: {rust_debug(field)}" for key, field in value.items()) + " }"
+    if isinstance(value, bytes):
+        return str(list(value))
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

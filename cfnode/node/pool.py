@@ -1,0 +1,364 @@
+"""Which transactions wait for a block, and what is told to those who sent them?
+
+Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then
+takes its place in the graph (`graph.py`).
+With each new best block the pool forgets what the block included, takes back what retracted blocks held, and
+validates the rest again.
+What was found invalid, dropped or included is refused for half an hour.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import trio
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import ScaleError, decode_compact
+from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL, Invalid, Unknown, ValidTransaction
+from cfnode.node.chain import Chain
+from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported, Publisher, Subscription
+from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
+from cfnode.node.pool_errors import (
+    AlreadyImported,
+    BadFormat,
+    ImmediatelyDropped,
+    InvalidTransaction,
+    NoTagsProvided,
+    PoolError,
+    TemporarilyBanned,
+    Unactionable,
+    UnknownTransaction,
+    VerificationFailed,
+)
+from cfnode.node.watchers import Watch, Watchers
+from cfnode.runtime.door import DoorError
+from cfnode.store import StateDiscarded, UnknownBlock
+
+log = logging.getLogger("cfnode.txpool")
+
+BAN_SECONDS = 30 * 60
+MAX_BANS = 16_384
+REVALIDATION_BATCH = 256
+"""How many transactions are validated again for one block before a newer block may interrupt."""
+MIB = 1024 * 1024
+READY_LIMIT = Limit(8192, 20 * MIB)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStatus:
+    """How full the pool is: transactions, and bytes of them."""
+
+    ready: int
+    ready_bytes: int
+    future: int
+    future_bytes: int
+
+
+class TransactionPool:
+    """The pool of one node. `run()` must be running for it to follow the chain.
+
+    `ready_limit` bounds the ready transactions, the future ones have a tenth of it; `authoring`: this node
+    makes blocks, so it takes transactions that must not be told to peers.
+    """
+
+    def __init__(self, chain: Chain, *, ready_limit: Limit = READY_LIMIT, authoring: bool = False) -> None:
+        self._chain = chain
+        self._ready_limit = ready_limit
+        self._future_limit = Limit(ready_limit.count // 10, ready_limit.total_bytes // 10)
+        self._authoring = authoring
+        self._graph = TransactionGraph()
+        self._watchers = Watchers()
+        self._arrivals: Publisher[bytes] = Publisher(None)
+        self._banned: dict[bytes, float] = {}
+        self._validated_at: dict[bytes, bytes] = {}
+        self._processed = chain.best
+        self._moved = trio.Event()
+        self._events = chain.subscribe()
+
+    # Asking
+
+    def __contains__(self, tx_hash: bytes) -> bool:
+        return tx_hash in self._graph
+
+    @property
+    def status(self) -> PoolStatus:
+        """How full it is."""
+        graph = self._graph
+        return PoolStatus(graph.ready_count, graph.ready_bytes, graph.future_count, graph.future_bytes)
+
+    def ready(self) -> Iterator[PoolTransaction]:
+        """The ready transactions in the order in which a block should try them."""
+        return self._graph.ready()
+
+    def futures(self) -> list[PoolTransaction]:
+        """Those that wait for others."""
+        return self._graph.futures()
+
+    def get(self, tx_hash: bytes) -> PoolTransaction | None:
+        """A ready or future transaction."""
+        return self._graph.get(tx_hash)
+
+    def arrivals(self) -> Subscription[bytes]:
+        """The hashes of transactions that become ready, from now on."""
+        return self._arrivals.subscribe()
+
+    async def ready_nonce(self, account: bytes) -> int:
+        """The nonce of the next transaction of `account`: that of the state, past those ready in the pool."""
+        nonce = await self._chain.queries.account_nonce(self._chain.best.hash, account)
+        while self._graph.provides(account + nonce.to_bytes(4, "little")):
+            nonce += 1
+        return nonce
+
+    async def ready_at(self, block_hash: bytes) -> None:
+        """Wait until the pool knows what `block_hash` included, or until another block is the best one."""
+        while self._processed.hash != block_hash and self._chain.best.hash == block_hash:
+            await self._moved.wait()
+
+    # Giving and taking
+
+    async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
+        """Take a transaction (with its length prefix); returns its hash, raises PoolError."""
+        tx_hash = self._check_known(extrinsic, source)
+        self._insert(await self._validated(tx_hash, extrinsic, source))
+        return tx_hash
+
+    async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
+        """Like `submit`; the statuses begin with `ready` or `future`."""
+        tx_hash = self._check_known(extrinsic, source)
+        transaction = await self._validated(tx_hash, extrinsic, source)
+        watch = self._watchers.watch(tx_hash)
+        try:
+            self._insert(transaction)
+        except PoolError:
+            watch.statuses.close()
+            raise
+        return watch
+
+    def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
+        """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
+        removed = [gone.hash for gone in self._graph.remove(list(hashes))]
+        for tx_hash in removed:
+            self._ban(tx_hash)
+            self._watchers.invalid(tx_hash)
+        return removed
+
+    def told_peers(self, tx_hash: bytes, peers: Iterable[str]) -> None:
+        """The network has told `peers` about a transaction."""
+        self._watchers.broadcast(tx_hash, peers)
+
+    # Following the chain
+
+    async def run(self) -> None:
+        """Follow the chain until cancelled."""
+        try:
+            while True:
+                async for event in self._events:
+                    await self._follow(event)
+                self._events = self._chain.subscribe()  # we were too slow: begin anew at the present head
+                await self._follow(BestChanged(self._chain.best, (), (self._chain.best.hash,)))
+        finally:
+            self._events.close()
+            self._watchers.finish()
+            self._arrivals.finish()
+
+    async def _follow(self, event: object) -> None:
+        if isinstance(event, BestChanged):
+            await self._new_best(event)
+        elif isinstance(event, Finalized):
+            for block in event.blocks:
+                self._watchers.finalized(block.hash)
+        elif isinstance(event, Imported):
+            self._forget_old_bans()
+
+    async def _new_best(self, event: BestChanged) -> None:
+        for block_hash in event.retracted:
+            self._watchers.retracted(block_hash)
+        included: set[bytes] = set()
+        for block_hash in event.enacted:
+            included |= self._include(block_hash)
+        self._watchers.give_up_before(event.new.number)
+        self._processed = event.new
+        self._moved.set()
+        self._moved = trio.Event()
+        for block_hash in event.retracted:
+            await self._take_back(block_hash, included)
+        self._drop_stale(event.new)
+        await self._revalidate(event.new)
+
+    def _include(self, block_hash: bytes) -> set[bytes]:
+        """A block joined the best chain: forget what it holds. Returns the hashes of its extrinsics."""
+        block = self._chain.block_ref(block_hash)
+        body = self._chain.body(block_hash)
+        if block is None or body is None:
+            return set()
+        places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
+        known = [known for tx_hash in places if (known := self._graph.get(tx_hash))]
+        outcome = self._graph.prune([tag for transaction in known for tag in transaction.provides])
+        self._graph.remove(places)
+        for tx_hash, index in places.items():
+            self._ban(tx_hash)
+            self._watchers.in_block(tx_hash, block, index)
+        for rival in outcome.pruned:
+            if rival.hash not in places:  # another transaction with its tags was included
+                self._ban(rival.hash)
+                self._watchers.invalid(rival.hash)
+        self._announce(outcome.promoted)
+        for tx_hash in outcome.failed:
+            self._watchers.invalid(tx_hash)
+        return set(places)
+
+    async def _take_back(self, block_hash: bytes, included: set[bytes]) -> None:
+        """A block left the best chain: what it held, and the new blocks do not, waits again."""
+        for extrinsic in self._chain.body(block_hash) or []:
+            tx_hash = blake2_256(extrinsic)
+            if tx_hash in included or not (_is_signed(extrinsic) or tx_hash in self._watchers):
+                continue
+            self._banned.pop(tx_hash, None)
+            source = SOURCE_EXTERNAL if _is_signed(extrinsic) else SOURCE_LOCAL
+            try:
+                self._insert(await self._validated(tx_hash, extrinsic, source))
+            except AlreadyImported:
+                continue
+            except PoolError as error:
+                log.debug("Retracted transaction 0x%s does not return: %s", tx_hash.hex(), error)
+                self._watchers.invalid(tx_hash)
+
+    def _drop_stale(self, best: BlockRef) -> None:
+        over = [tx for tx in (*self._graph.ready(), *self._graph.futures()) if tx.valid_till <= best.number]
+        self.remove_invalid(transaction.hash for transaction in over)
+
+    async def _revalidate(self, best: BlockRef) -> None:
+        """Ask the runtime again about all that wait, the longest unasked first."""
+        waiting = [*self._graph.ready(), *self._graph.futures()]
+        order = list(self._validated_at)
+        self._validated_at = {key: self._validated_at[key] for key in order if key in self._graph}
+        age = {tx_hash: index for index, tx_hash in enumerate(order)}
+        waiting.sort(key=lambda transaction: age.get(transaction.hash, -1))
+        for done, transaction in enumerate(waiting):
+            if done >= REVALIDATION_BATCH and self._chain.best != best:
+                return
+            if self._validated_at.get(transaction.hash) != best.hash and transaction.hash in self._graph:
+                await self._revalidate_one(transaction)
+
+    async def _revalidate_one(self, old: PoolTransaction) -> None:
+        try:
+            new = await self._validated(old.hash, old.data, old.source)
+        except VerificationFailed as error:
+            log.debug("Transaction 0x%s could not be validated again: %s", old.hash.hex(), error)
+            return
+        except PoolError:
+            self.remove_invalid([old.hash])
+            return
+        if old.hash not in self._graph or self._graph.refresh(new):
+            return
+        self._move(new)
+
+    def _move(self, transaction: PoolTransaction) -> None:
+        """Its tags or priority have changed: it takes another place, and so may those that depended on it."""
+        moved = [gone for gone in self._graph.remove([transaction.hash]) if gone.hash != transaction.hash]
+        for each in (transaction, *moved):
+            try:
+                self._insert(each)
+            except PoolError:
+                self._watchers.invalid(each.hash)
+
+    # Steps
+
+    def _check_known(self, extrinsic: bytes, source: int) -> bytes:
+        _check_format(extrinsic)
+        tx_hash = blake2_256(extrinsic)
+        is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
+        if not is_own and self._banned.get(tx_hash, 0.0) > trio.current_time():
+            raise TemporarilyBanned
+        if tx_hash in self._graph:
+            raise AlreadyImported(tx_hash)
+        return tx_hash
+
+    async def _validated(self, tx_hash: bytes, extrinsic: bytes, source: int) -> PoolTransaction:
+        best = self._chain.best
+        try:
+            answer = await self._chain.queries.validate(best.hash, source, extrinsic)
+        except (DoorError, ScaleError, UnknownBlock, StateDiscarded) as error:
+            raise VerificationFailed(str(error)) from error
+        if isinstance(answer, Invalid):
+            self._ban(tx_hash)
+            raise InvalidTransaction(answer)
+        if isinstance(answer, Unknown):
+            raise UnknownTransaction(answer)
+        if not answer.provides:
+            raise NoTagsProvided
+        if not answer.propagate and not self._authoring:
+            raise Unactionable
+        self._validated_at.pop(tx_hash, None)
+        self._validated_at[tx_hash] = best.hash
+        return _pool_transaction(tx_hash, extrinsic, source, answer, best.number)
+
+    def _insert(self, transaction: PoolTransaction) -> None:
+        outcome = self._graph.insert(transaction)
+        self._tell(outcome)
+        dropped = self._graph.enforce_limits(self._ready_limit, self._future_limit)
+        for tx_hash in dropped:
+            self._ban(tx_hash)
+            self._watchers.dropped(tx_hash)
+        if transaction.hash in dropped:
+            raise ImmediatelyDropped
+
+    def _tell(self, outcome: Import) -> None:
+        if outcome.future:
+            self._watchers.future(outcome.hash)
+            return
+        self._announce([outcome.hash])
+        for tx_hash in outcome.failed:
+            self._watchers.invalid(tx_hash)
+        for tx_hash in outcome.removed:
+            self._watchers.usurped(tx_hash, outcome.hash)
+        self._announce(outcome.promoted)
+
+    def _announce(self, hashes: Iterable[bytes]) -> None:
+        for tx_hash in hashes:
+            self._watchers.ready(tx_hash)
+            self._arrivals.publish(tx_hash)
+
+    def _ban(self, tx_hash: bytes) -> None:
+        self._banned.pop(tx_hash, None)
+        self._banned[tx_hash] = trio.current_time() + BAN_SECONDS
+        while len(self._banned) > MAX_BANS:
+            del self._banned[next(iter(self._banned))]
+
+    def _forget_old_bans(self) -> None:
+        now = trio.current_time()
+        while self._banned and self._banned[oldest := next(iter(self._banned))] <= now:
+            del self._banned[oldest]
+
+
+def _pool_transaction(
+    tx_hash: bytes, extrinsic: bytes, source: int, answer: ValidTransaction, number: int
+) -> PoolTransaction:
+    return PoolTransaction(
+        hash=tx_hash,
+        data=extrinsic,
+        priority=answer.priority,
+        requires=answer.requires,
+        provides=answer.provides,
+        valid_till=number + answer.longevity,
+        propagate=answer.propagate,
+        source=source,
+    )
+
+
+def _check_format(extrinsic: bytes) -> None:
+    try:
+        length, start = decode_compact(extrinsic, 0)
+    except ScaleError as error:
+        raise BadFormat(str(error)) from None
+    if length == 0 or len(extrinsic) - start != length:
+        raise BadFormat(f"its length prefix says {length} bytes, {len(extrinsic) - start} follow")
+
+
+def _is_signed(extrinsic: bytes) -> bool:
+    """Is it a signed extrinsic, and not one that the author put in (Substrate's extrinsic formats)?"""
+    _, start = decode_compact(extrinsic, 0)
+    return extrinsic[start] & 0xC0 == 0x80

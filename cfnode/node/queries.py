@@ -1,0 +1,67 @@
+"""What does the node itself ask the runtime, and how are the answers read?
+
+The runtime APIs whose layout is fixed by Substrate (AuraApi, GrandpaApi, AccountNonceApi,
+TaggedTransactionQueue, BlockBuilder): they are asked without metadata.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.grandpa import AuthoritySet, read_authorities
+from cfnode.core.scale import Cursor
+from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
+from cfnode.runtime.door import AtBlock
+from cfnode.runtime.executor import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What applying an extrinsic would give.
+
+    `invalid`: it may not enter a block; `dispatch_error`: it would be included and fail (SCALE
+    `DispatchError`); both None: it would succeed.
+    """
+
+    invalid: Invalid | Unknown | None = None
+    dispatch_error: bytes | None = None
+
+
+class RuntimeQueries:
+    """Typed questions to the runtime, each at the state of one block."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
+        """The output of a runtime API function on the state of block `at`."""
+        return await self._executor.call(AtBlock(at), function, args)
+
+    async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
+        """The sr25519 keys whose turn it is by slot, for the children of `at`."""
+        cursor = Cursor(await self.call(at, "AuraApi_authorities"))
+        return tuple(cursor.take(32) for _ in range(cursor.count(32)))
+
+    async def grandpa_authorities(self, at: bytes) -> AuthoritySet:
+        """The weighted voters that finalize what follows `at`."""
+        cursor = Cursor(await self.call(at, "GrandpaApi_grandpa_authorities"))
+        voters = read_authorities(cursor)
+        set_id = Cursor(await self.call(at, "GrandpaApi_current_set_id")).u64()
+        return AuthoritySet(set_id, voters)
+
+    async def account_nonce(self, at: bytes, account: bytes) -> int:
+        """How many transactions of `account` (32 bytes) the chain has counted."""
+        return Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
+
+    async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
+        """Is the extrinsic (with its length prefix) valid on top of `at`?"""
+        return decode_validity(await self._executor.validate(AtBlock(at), source, extrinsic))
+
+    async def dry_run(self, at: bytes, extrinsic: bytes) -> DryRun:
+        """What would applying the extrinsic on top of `at` give?"""
+        cursor = Cursor(await self._executor.dry_run(AtBlock(at), extrinsic))
+        if cursor.boolean():
+            return DryRun(invalid=decode_validity_error(cursor))
+        if cursor.boolean():
+            return DryRun(dispatch_error=cursor.take(cursor.remaining))
+        return DryRun()

@@ -1,0 +1,122 @@
+"""Which runtime does a block have, and what does its metadata say?
+
+Metadata is large (hundreds of kilobytes) and changes only with the code, so it is decoded once for each code,
+in a thread, and shared by all blocks that have that code.
+A block that does not announce new code (digest item RuntimeEnvironmentUpdated) has its parent's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import trio
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.header import DigestKind, Header
+from cfnode.core.scale import Cursor
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.node.queries import RuntimeQueries
+from cfnode.store import Store
+
+CODE_KEY = b":code"
+MAX_BLOCKS = 4096
+MAX_RUNTIMES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeVersion:
+    """Substrate's `RuntimeVersion`; `apis` are (8-byte id, version)."""
+
+    spec_name: str
+    impl_name: str
+    authoring_version: int
+    spec_version: int
+    impl_version: int
+    apis: tuple[tuple[bytes, int], ...]
+    transaction_version: int
+    system_version: int
+
+    @classmethod
+    def decode(cls, data: bytes) -> RuntimeVersion:
+        """The answer of `Core_version`; old runtimes leave the last fields out."""
+        cursor = Cursor(data)
+        names = cursor.text(), cursor.text()
+        numbers = cursor.u32(), cursor.u32(), cursor.u32()
+        apis = tuple((cursor.take(8), cursor.u32()) for _ in range(cursor.count(12)))
+        transaction_version = cursor.u32() if cursor.remaining else 1
+        system_version = cursor.u8() if cursor.remaining else 0
+        return cls(*names, *numbers, apis, transaction_version, system_version)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeInfo:
+    """One runtime; `metadata` is V15 where it offers that, `metadata_v14` the encoded V14 (`meta…`)."""
+
+    code_hash: bytes
+    version: RuntimeVersion
+    metadata: Metadata
+    metadata_v14: bytes
+
+    @property
+    def state_version(self) -> int:
+        """Trie version of the state: 0 or 1."""
+        return min(self.version.system_version, 1)
+
+
+class RuntimeCache:
+    """Runtime information by block, shared by code."""
+
+    def __init__(self, store: Store, queries: RuntimeQueries) -> None:
+        self._store = store
+        self._queries = queries
+        self._code_of: OrderedDict[bytes, bytes] = OrderedDict()
+        self._infos: OrderedDict[bytes, RuntimeInfo] = OrderedDict()
+        self._loading = trio.Lock()
+
+    def inherit(self, header: Header, block_hash: bytes) -> None:
+        """A block was added: unless it announces new code, it has its parent's."""
+        code_hash = self._code_of.get(header.parent_hash)
+        updated = any(item.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED for item in header.digest)
+        if code_hash is not None and not updated:
+            self._remember(block_hash, code_hash)
+
+    async def at(self, block_hash: bytes) -> RuntimeInfo:
+        """The runtime of a block's state. Raises UnknownBlock or StateDiscarded."""
+        code_hash = self._code_of.get(block_hash) or await self._read_code_hash(block_hash)
+        info = self._infos.get(code_hash)
+        if info is None:
+            async with self._loading:
+                info = self._infos.get(code_hash) or await self._load(block_hash, code_hash)
+        self._infos.move_to_end(code_hash)
+        return info
+
+    async def _read_code_hash(self, block_hash: bytes) -> bytes:
+        with self._store.state(block_hash) as state:
+            code = state.get(CODE_KEY) or b""
+        code_hash = await trio.to_thread.run_sync(blake2_256, code)
+        self._remember(block_hash, code_hash)
+        return code_hash
+
+    def _remember(self, block_hash: bytes, code_hash: bytes) -> None:
+        self._code_of[block_hash] = code_hash
+        while len(self._code_of) > MAX_BLOCKS:
+            self._code_of.popitem(last=False)
+
+    async def _load(self, block_hash: bytes, code_hash: bytes) -> RuntimeInfo:
+        version = RuntimeVersion.decode(await self._queries.call(block_hash, "Core_version"))
+        v14 = Cursor(await self._queries.call(block_hash, "Metadata_metadata")).bytes()
+        v15 = await self._metadata_v15(block_hash)
+        metadata = await trio.to_thread.run_sync(decode_metadata, v15 or v14)
+        info = RuntimeInfo(code_hash, version, metadata, v14)
+        self._infos[code_hash] = info
+        while len(self._infos) > MAX_RUNTIMES:
+            self._infos.popitem(last=False)
+        return info
+
+    async def _metadata_v15(self, block_hash: bytes) -> bytes | None:
+        answer = await self._queries.call(
+            block_hash, "Metadata_metadata_at_version", (15).to_bytes(4, "little")
+        )
+        cursor = Cursor(answer)
+        return cursor.bytes() if cursor.boolean() else None

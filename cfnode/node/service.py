@@ -1,0 +1,207 @@
+"""How do the parts become one running node, and in which order do they start and stop?
+
+Base path locked → keystore read, broker methods decided → database opened (in light-RPC mode deleted and made
+anew) → executor process → chain → pool; then, in one nursery, author and finality of a development chain,
+informant, metrics, and the services that stand above the node (JSON-RPC).
+Cancelling `run` stops everything in the reverse order.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import trio
+
+from cfnode import __version__
+from cfnode.core.chainspec import ChainSpec
+from cfnode.core.keys import Keypair
+from cfnode.node.author import Author
+from cfnode.node.authorities import AuthorityKeys, read_authorities
+from cfnode.node.broker import BrokerClient
+from cfnode.node.chain import Chain
+from cfnode.node.clock import SLOT_MS, ChainClock
+from cfnode.node.config import Config, DevConfig
+from cfnode.node.dev import DevControl
+from cfnode.node.finality import DevFinality
+from cfnode.node.genesis import load_spec, open_store
+from cfnode.node.graph import Limit
+from cfnode.node.informant import Informant
+from cfnode.node.metrics import Identity, NodeMetrics
+from cfnode.node.metrics_port import serve_metrics
+from cfnode.node.node import Node
+from cfnode.node.pool import TransactionPool
+from cfnode.node.submission import SignedClient
+from cfnode.runtime.executor import Executor
+from cfnode.store import Store, node_key
+from cfnode.store.base_path import ChainPaths, locked
+from cfnode.store.keystore import Keystore, SeveralKeysError
+
+log = logging.getLogger("cfnode.service")
+network_log = logging.getLogger("cfnode.sub-libp2p")
+
+Service = Callable[..., Awaitable[None]]
+"""`await service(node, config, task_status=…)`: runs until cancelled, says when it is ready."""
+
+
+async def run(
+    config: Config,
+    *,
+    services: Iterable[Service] = (),
+    task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run a node until cancelled; `started` gives the Node once everything is up."""
+    authorities = read_authorities(config.dev.authorities) if config.dev else ()
+    spec = await trio.to_thread.run_sync(load_spec, config, authorities)
+    paths = ChainPaths(config.base_path, spec.id)
+    _log_start(config, spec)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(locked(config.base_path))
+        keystore = Keystore(config.keystore_path or paths.keystore)
+        broker_key = _broker_key(keystore)
+        identity = await trio.to_thread.run_sync(_identity, config, paths)
+        store = await trio.to_thread.run_sync(open_store, config, spec, paths)
+        stack.callback(store.close)
+        executor = await stack.enter_async_context(Executor.start(store))
+        node = await _assemble(config, spec, store, executor, keystore, broker_key, identity, authorities)
+        await _live(node, services, task_status)
+
+
+async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(node.pool.run)
+        nursery.start_soon(Informant(node.chain, lambda: node.peers).run)
+        prometheus = node.config.prometheus
+        if prometheus is not None:
+            host = "0.0.0.0" if prometheus.external else "127.0.0.1"
+            await nursery.start(serve_metrics, node.metrics.render, host, prometheus.port)
+        for service in services:
+            await nursery.start(service, node, node.config)
+        if node.finality is not None and node.author is not None:
+            nursery.start_soon(node.finality.run)
+            nursery.start_soon(node.author.run)
+        else:
+            _log_no_peers(node.spec)
+        task_status.started(node)
+
+
+async def _assemble(
+    config: Config,
+    spec: ChainSpec,
+    store: Store,
+    executor: Executor,
+    keystore: Keystore,
+    broker_key: Keypair | None,
+    identity: Keypair,
+    authorities: Sequence[AuthorityKeys],
+) -> Node:
+    clock = _clock(config.dev)
+    chain = await Chain.open(store, executor, clock.real_slot)
+    pool = TransactionPool(
+        chain,
+        ready_limit=Limit(config.pool_limit, config.pool_bytes),
+        authoring=config.dev is not None,
+    )
+    described = Identity(config.name, __version__, spec.id, config.dev is not None)
+    parts: dict[str, Any] = {}
+    if config.dev is not None:
+        funded = [broker_key.account] if broker_key else []
+        parts = _development(config.dev, chain, executor, pool, clock, keystore, authorities, funded)
+    if broker_key is not None:
+        syncing = config.dev is None
+        client = SignedClient(chain, pool, broker_key, is_syncing=lambda: syncing)
+        parts["broker"] = BrokerClient(chain, client)
+    return Node(
+        config=config,
+        spec=spec,
+        version=__version__,
+        store=store,
+        executor=executor,
+        chain=chain,
+        pool=pool,
+        clock=clock,
+        keystore=keystore,
+        metrics=NodeMetrics(described, chain, pool, lambda: 0),
+        identity=identity,
+        **parts,
+    )
+
+
+def _development(
+    dev: DevConfig,
+    chain: Chain,
+    executor: Executor,
+    pool: TransactionPool,
+    clock: ChainClock,
+    keystore: Keystore,
+    authorities: Sequence[AuthorityKeys],
+    funded: Sequence[bytes],
+) -> dict[str, Any]:
+    """Author and finality of a chain that this node makes, with the keys of its flags and its keystore."""
+    aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(keystore, "aura")
+    grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(keystore, "gran")
+    finality = DevFinality(chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
+    author = Author(
+        chain,
+        executor,
+        pool,
+        clock,
+        finality,
+        aura,
+        seal=dev.seal,
+        block_time_ms=dev.block_time,
+        funded=funded,
+    )
+    return {
+        "author": author,
+        "finality": finality,
+        "dev": DevControl(chain, pool, author, finality, clock),
+    }
+
+
+def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
+    return {public: keystore.pair(key_type, public) for public in keystore.keys(key_type)}
+
+
+def _clock(dev: DevConfig | None) -> ChainClock:
+    """Real time at one block in 6 s; a clock of the chain's own where it may go faster, or begins earlier."""
+    if dev is None or (dev.seal == "slots" and dev.block_time >= SLOT_MS and dev.start_time is None):
+        return ChainClock()
+    return ChainClock.own(dev.start_time)
+
+
+def _broker_key(keystore: Keystore) -> Keypair | None:
+    for warning in keystore.warnings():
+        log.warning("%s", warning)
+    try:
+        key = keystore.broker()
+    except SeveralKeysError as error:
+        log.warning("Broker-related RPCs are off: %s", error)
+        return None
+    if key is not None:
+        log.info("🗝️ Broker key found in the keystore, enabling Broker-related RPCs")
+    return key
+
+
+def _identity(config: Config, paths: ChainPaths) -> Keypair:
+    """The node key: by flag, from the file given, or the chain's own file, made when missing."""
+    if config.network.node_key is not None:
+        return Keypair.from_seed(config.network.node_key, "ed25519")
+    path = config.network.node_key_file or paths.network / node_key.FILE_NAME
+    return node_key.load_or_create(path)
+
+
+def _log_start(config: Config, spec: ChainSpec) -> None:
+    log.info("📋 Chain specification: %s", spec.name)
+    log.info("🏷  Node name: %s", config.name)
+    log.info("👤 Role: %s", "AUTHORITY" if config.dev else "FULL")
+
+
+def _log_no_peers(spec: ChainSpec) -> None:
+    network_log.warning(
+        "No peers: this version of cfnode does not speak the peer-to-peer protocol yet, so %s cannot be "
+        "followed. isSyncing stays true; what genesis allows is answered",
+        spec.name,
+    )

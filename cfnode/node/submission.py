@@ -1,0 +1,202 @@
+"""How does the node send a call of its own and learn what it did?
+
+Chainflip's signed pool client: a dry run at the best block; then nonce, mortal era from the last finalized
+block, signature and pool, one transaction at a time; then its status stream until it is in a block (or
+final). A nonce that somebody else used up meanwhile is no error: the call is signed anew, up to ten times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from cfnode.core.extrinsic import Era, sign_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
+from cfnode.node.chain import Chain
+from cfnode.node.outcome import (
+    Inclusion,
+    SubmissionError,
+    decode_dispatch_error,
+    dispatch_error_text,
+    read_inclusion,
+)
+from cfnode.node.pool import TransactionPool
+from cfnode.node.pool_errors import InvalidTransaction, PoolError, TooLowPriority
+from cfnode.node.runtime_info import RuntimeInfo
+from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.runtime.door import RuntimeTrap
+
+LIFETIME_BLOCKS = 128
+MAX_ATTEMPTS = 10
+FUNDING_HINT = (
+    "the account cannot pay the transaction fee: fund it with FLIP "
+    "(minimum funding is 1 FLIP, 5 FLIP is recommended)"
+)
+
+_ENDINGS = {
+    StatusKind.INVALID: '"transaction is no longer valid in the current state"',
+    StatusKind.DROPPED: '"transaction was dropped from the pool because of the limit"',
+    StatusKind.USURPED: (
+        '"Transaction has been replaced in the pool, by another transaction that provides the same tags. '
+        '(e.g. same (sender, nonce))"'
+    ),
+    StatusKind.FINALITY_TIMEOUT: '"Maximum number of finality watchers has been reached"',
+    StatusKind.RETRACTED: '"The block this transaction was included in has been retracted."',
+}
+
+
+class NotReady(Exception):
+    """The node is not in step with the chain: nothing is signed or sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A runtime call; `fields` in the mapping of the SCALE codec."""
+
+    pallet: str
+    name: str
+    fields: dict[str, Any] | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value of the metadata's RuntimeCall."""
+        return self.pallet, (self.name, self.fields) if self.fields else self.name
+
+
+class SignedClient:
+    """Sends calls signed by one key. `is_syncing` is asked before anything is signed."""
+
+    def __init__(
+        self, chain: Chain, pool: TransactionPool, key: Keypair, *, is_syncing: Callable[[], bool]
+    ) -> None:
+        self._chain = chain
+        self._pool = pool
+        self._key = key
+        self._is_syncing = is_syncing
+        self._submitting = trio.Lock()
+
+    @property
+    def account(self) -> bytes:
+        """The account that signs and pays, 32 bytes."""
+        return self._key.account
+
+    async def submit(self, call: Call, *, dry_run: bool = True) -> Submission:
+        """Sign and send a call. Raises NotReady or SubmissionError; use the result as a context manager."""
+        self._require_ready()
+        if dry_run:
+            await self._dry_run(call)
+        async with self._submitting:
+            return Submission(self._chain, await self._into_pool(call))
+
+    async def _into_pool(self, call: Call) -> Watch:
+        for _ in range(MAX_ATTEMPTS):
+            self._require_ready()
+            nonce = await self._pool.ready_nonce(self.account)
+            extrinsic = await self._sign(call, nonce)
+            try:
+                return await self._pool.submit_and_watch(extrinsic, SOURCE_EXTERNAL)
+            except PoolError as error:
+                if not _worth_another_nonce(error):
+                    raise SubmissionError(_pool_text(error)) from error
+        raise SubmissionError(
+            f"Failed to submit extrinsic to the transaction pool after {MAX_ATTEMPTS} attempts"
+        )
+
+    async def _dry_run(self, call: Call) -> None:
+        best = self._chain.best
+        nonce = await self._chain.queries.account_nonce(best.hash, self.account)
+        extrinsic = await self._sign(call, nonce)
+        try:
+            outcome = await self._chain.queries.dry_run(best.hash, extrinsic)
+        except RuntimeTrap as error:
+            raise SubmissionError(f"RuntimeApiError({error})") from error
+        if outcome.invalid is not None:
+            raise SubmissionError(_invalid_text(outcome.invalid))
+        if outcome.dispatch_error is not None:
+            metadata = (await self._chain.runtime_at(best.hash)).metadata
+            error_value = decode_dispatch_error(metadata, outcome.dispatch_error)
+            raise SubmissionError(dispatch_error_text(metadata, error_value))
+
+    async def _sign(self, call: Call, nonce: int) -> bytes:
+        runtime: RuntimeInfo = await self._chain.runtime_at(self._chain.best.hash)
+        finalized = self._chain.finalized
+        return sign_extrinsic(
+            runtime.metadata,
+            runtime.metadata.call_codec.encode(call.value),
+            self._key,
+            nonce=nonce,
+            era=Era.mortal(LIFETIME_BLOCKS, finalized.number),
+            era_hash=finalized.hash,
+            genesis_hash=self._chain.genesis_hash,
+            spec_version=runtime.version.spec_version,
+            transaction_version=runtime.version.transaction_version,
+        )
+
+    def _require_ready(self) -> None:
+        if self._is_syncing():
+            raise NotReady(
+                "the node is still syncing with the chain: nothing has been signed or sent. "
+                "Wait until system_health says isSyncing false (cfnode wait --synced)"
+            )
+
+
+class Submission:
+    """A transaction of ours that is in the pool; a context manager that ends the watch."""
+
+    def __init__(self, chain: Chain, watch: Watch) -> None:
+        self._chain = chain
+        self._watch = watch
+
+    def __enter__(self) -> Submission:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.statuses.close()
+
+    @property
+    def tx_hash(self) -> bytes:
+        """Blake2-256 of the extrinsic."""
+        return self._watch.hash
+
+    async def in_block(self) -> Inclusion:
+        """Wait for a block of the best chain. Raises SubmissionError when it fails or never gets there."""
+        return await self._reach(StatusKind.IN_BLOCK)
+
+    async def finalized(self) -> Inclusion:
+        """Wait for finality; likewise."""
+        return await self._reach(StatusKind.FINALIZED)
+
+    async def _reach(self, wanted: StatusKind) -> Inclusion:
+        async for status in self._watch.statuses:
+            if status.kind is wanted:
+                return await self._inclusion(status)
+            if status.kind in _ENDINGS:
+                raise SubmissionError(_ENDINGS[status.kind])
+        raise SubmissionError("Unexpected end of stream")
+
+    async def _inclusion(self, status: TxStatus) -> Inclusion:
+        assert status.hash is not None and status.index is not None
+        return await read_inclusion(self._chain, self.tx_hash, status.hash, status.index)
+
+
+def _worth_another_nonce(error: PoolError) -> bool:
+    if isinstance(error, InvalidTransaction):
+        return error.reason.reason in ("Stale", "BadProof")
+    return isinstance(error, TooLowPriority)
+
+
+def _invalid_text(reason: object) -> str:
+    kind = "Invalid" if isinstance(reason, Invalid) else "Unknown"
+    return _hinted(f"{kind}({reason})", reason)
+
+
+def _pool_text(error: PoolError) -> str:
+    return _hinted(str(error), error.reason if isinstance(error, InvalidTransaction) else None)
+
+
+def _hinted(text: str, reason: object) -> str:
+    return f"{text}: {FUNDING_HINT}" if reason == Invalid("Payment") else text
