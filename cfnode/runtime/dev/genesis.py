@@ -61,7 +61,7 @@ def dev_chain_spec(config: DevGenesis | None = None) -> ChainSpec:
         protocol_id=PROTOCOL_ID,
         properties={"ss58Format": 2112, "tokenDecimals": 18, "tokenSymbol": "FLIP", "color": "#61CFAA"},
     )
-    if config is None or config == DevGenesis():
+    if config is None or _completed(config) == _completed(DevGenesis()):
         return spec
     name = genesis_hash(spec).hex()[:8]
     return replace(spec, id=f"dev-{name}", name=f"Chainflip-Dev-{name}", protocol_id=f"{PROTOCOL_ID}-{name}")

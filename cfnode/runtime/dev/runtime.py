@@ -15,6 +15,7 @@ from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
 
 from .apis import SUBSTRATE_APIS
+from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
@@ -62,7 +63,7 @@ PALLETS: tuple[type[Pallet], ...] = (
     *INGRESS_EGRESS.values(),
     Dev,
 )
-APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainflipApi)
+APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainApi, ChainflipApi)
 
 
 class DevRuntime:

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "b2ef5db5c2d2dfea0278c50e69f2be0ba07dfbaccef2de5c651c56ec25380d97"
+DEV_GENESIS_HASH = "7332bb14b2490d9e45b1a440755b72ca646d2c3ce97d22310327e94c0fde5c61"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 
@@ -40,6 +40,7 @@ def test_another_configuration_is_a_chain_with_its_own_id() -> None:
     assert spec.id == f"dev-{genesis_hash(spec).hex()[:8]}" != "dev"
     assert spec.protocol_id != dev_chain_spec().protocol_id
     assert dev_chain_spec(DevGenesis()).id == "dev"
+    assert dev_chain_spec(DevGenesis(authorities=dev_authorities(1))).id == "dev"
 
 
 def test_the_well_known_accounts_are_funded_and_unregistered() -> None:

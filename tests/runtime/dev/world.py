@@ -66,7 +66,7 @@ class World:
         wanted = ("ApplyExtrinsic", index)
         return [f"{p}.{n}" for phase, p, n, _ in self.events() if index is None or phase == wanted]
 
-    def call(self, pallet: str, name: str, **arguments: Any) -> bytes:
+    def call(self, pallet: str, name: str, /, **arguments: Any) -> bytes:
         """An encoded call."""
         return self.metadata.call_codec.encode((pallet, (name, arguments) if arguments else name))
 

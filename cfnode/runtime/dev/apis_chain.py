@@ -1,0 +1,115 @@
+"""What does the node ask about epochs, contracts and FLIP? (`CustomRuntimeApi`)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .frame import RuntimeApi, method, struct
+from .pallets.account_roles import AccountRoles
+from .pallets.environment import Environment
+from .pallets.flip import Flip
+from .pallets.funding import Funding
+from .pallets.validator import Validator
+from .types.assets import known_assets
+
+__all__ = ["ChainApi"]
+
+struct(
+    "state_chain_runtime::runtime_apis::custom_api::types::AuctionState",
+    epoch_duration="u32",
+    current_epoch_started_at="u32",
+    redemption_period_as_percentage="u8",
+    min_funding="u128",
+    min_bid="u128",
+    auction_size_range="(u32, u32)",
+    min_active_bid="Option<u128>",
+)
+
+
+class ChainApi(RuntimeApi):
+    """The chain as a whole."""
+
+    api = "CustomRuntimeApi"
+
+    @method("bool")
+    def cf_is_auction_phase(self) -> bool:
+        """Whether an auction is running: never, the authorities stay."""
+        return False
+
+    @method("u32")
+    def cf_current_epoch(self) -> Any:
+        """The number of the epoch; the first is 1."""
+        return self.other(Validator).CurrentEpoch.get()
+
+    @method("u32")
+    def cf_epoch_duration(self) -> Any:
+        """Blocks of an epoch."""
+        return self.other(Validator).EpochDuration.get()
+
+    @method("u32")
+    def cf_current_epoch_started_at(self) -> Any:
+        """The block in which the epoch began."""
+        return self.other(Validator).CurrentEpochStartedAt.get()
+
+    @method("AuctionState")
+    def cf_auction_state(self) -> dict[str, Any]:
+        """What the next auction would ask for."""
+        validator = self.other(Validator)
+        sizes = validator.AuctionParameters.get()
+        return {
+            "epoch_duration": validator.EpochDuration.get(),
+            "current_epoch_started_at": validator.CurrentEpochStartedAt.get(),
+            "redemption_period_as_percentage": validator.RedemptionPeriodAsPercentage.get(),
+            "min_funding": self.other(Funding).MinimumFunding.get(),
+            "min_bid": validator.MinimumAuctionBid.get(),
+            "auction_size_range": (sizes["min_size"], sizes["max_size"]),
+            "min_active_bid": None,
+        }
+
+    @method("H160")
+    def cf_eth_flip_token_address(self) -> Any:
+        """The FLIP token's contract."""
+        return self.other(Environment).EthereumSupportedAssets.get("Flip") or bytes(20)
+
+    @method("H160")
+    def cf_eth_state_chain_gateway_address(self) -> Any:
+        """The contract through which accounts are funded."""
+        return self.other(Environment).EthereumStateChainGatewayAddress.get()
+
+    @method("H160")
+    def cf_eth_key_manager_address(self) -> Any:
+        """The contract that checks the authorities' signatures."""
+        return self.other(Environment).EthereumKeyManagerAddress.get()
+
+    @method("u64")
+    def cf_eth_chain_id(self) -> Any:
+        """Ethereum's chain id."""
+        return self.other(Environment).EthereumChainId.get()
+
+    @method("SemVer")
+    def cf_current_compatibility_version(self) -> Any:
+        """The release whose clients understand this chain."""
+        return self.other(Environment).CurrentReleaseVersion.get()
+
+    @method("RuntimeSafeMode")
+    def cf_safe_mode_statuses(self) -> Any:
+        """What is switched on and off."""
+        return self.other(Environment).RuntimeSafeMode.get()
+
+    @method("(u128, u128)")
+    def cf_flip_supply(self) -> tuple[int, int]:
+        """All FLIP, and how much of it is outside of this chain."""
+        flip = self.other(Flip)
+        return flip.TotalIssuance.get(), flip.OffchainFunds.get()
+
+    @method("Vec<(AccountId32, Bytes)>")
+    def cf_accounts(self) -> list[tuple[bytes, bytes]]:
+        """All accounts with their names for people."""
+        roles = self.other(AccountRoles)
+        names = dict(roles.VanityNames.get())
+        return [(account, names.get(account, b"")) for account, _ in roles.AccountRoles.items()]
+
+    @method("Vec<Asset>")
+    def cf_supported_assets(self) -> tuple[str, ...]:
+        """All assets."""
+        return known_assets()
