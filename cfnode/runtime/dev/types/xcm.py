@@ -221,8 +221,8 @@ def _declare(version: str) -> None:
     networks = _NETWORKS if version == "v5" else _NETWORKS | _OLD_NETWORKS
     _enum(version, "NetworkId", networks)
     _enum(version, "Junction", _JUNCTIONS)
-    # Version 3 writes so many junctions one after the other, later ones an array of them: the same bytes.
-    _enum(version, "Junctions", {0: "Here"} | {n: f"X{n}([Junction; {n}])" for n in range(1, 9)})
+    many = {n: ", ".join(["Junction"] * n) if version == "v3" else f"[Junction; {n}]" for n in range(1, 9)}
+    _enum(version, "Junctions", {0: "Here"} | {n: f"X{n}({text})" for n, text in many.items()})
     _struct(version, "Location", parents="u8", interior="Junctions")
     _enum(version, "AssetInstance", _INSTANCES)
     _enum(version, "Fungibility", _count("Fungible(Compact<u128>)", "NonFungible(AssetInstance)"))
