@@ -20,6 +20,17 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+MEANINGS = {
+    ExitCode.OK: "done; also a node that was asked to stop (SIGINT, SIGTERM) and did",
+    ExitCode.FAILURE: "it failed; the line on standard error says why",
+    ExitCode.USAGE: "the command line is wrong: an unknown flag, a bad value, flags that exclude each other",
+    ExitCode.CONFIGURATION: "a chain specification or a key file cannot be used as it is",
+    ExitCode.STORE: "the base path or the database: in use elsewhere, full, read-only, damaged, not ours",
+    ExitCode.NETWORK: "a port is taken, a node does not answer, the time was up",
+    ExitCode.INTERRUPTED: "interrupted before it could stop in order (a second Ctrl-C)",
+}
+
+
 class Failure(click.ClickException):
     """Ends the command with `Error: <message>` and the given exit code."""
 

@@ -1,0 +1,162 @@
+"""The flags of `cfnode run`, under the names of the official node, in the groups that `--help` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+COUNT = click.IntRange(min=0)
+POSITIVE = click.IntRange(min=1)
+PORT = click.IntRange(0, 65535)
+
+
+class Pruning(click.ParamType):
+    """`archive`, `archive-canonical`, or how many finalized blocks to keep; None is archive."""
+
+    name = "N|archive"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value is None or isinstance(value, int):
+            return value
+        if value in ("archive", "archive-canonical"):
+            return None
+        if not value.isdigit() or not 1 <= int(value) <= 2**31:
+            self.fail(f"{value!r} is neither a number of blocks (1 or more) nor `archive`", param, ctx)
+        return int(value)
+
+
+class GroupedOption(click.Option):
+    """An option that knows under which heading of `--help` it stands."""
+
+    def __init__(self, *args: Any, group: str = "Other", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(param, "group", "Other"), []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def option(group: str, *names: str, **attributes: Any) -> Decorator:
+    """`click.option` under a heading."""
+    return click.option(*names, cls=GroupedOption, group=group, **attributes)
+
+
+chain = partial(option, "Chain")
+dev = partial(option, "Development chain")
+rpc = partial(option, "JSON-RPC")
+metrics = partial(option, "Metrics and log")
+network = partial(option, "Network")
+
+CHAIN_FLAGS = [
+    chain("--chain", default=None, metavar="NAME|FILE",
+           help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]"),
+    chain("--base-path", "-d", type=click.Path(path_type=Path), metavar="DIR",
+           help="Where chains, keys and the node key are kept.  [default: ~/.local/share/cfnode]"),
+    chain("--tmp", is_flag=True, help="Use a fresh base path and remove it at the end."),
+    chain("--sync", default=None,
+           type=click.Choice(["light-rpc", "full", "warp", "fast", "fast-unsafe"]),
+           help="light-rpc begins with an empty database at each start.  [default: light-rpc]"),
+    chain("--blocks-pruning", type=Pruning(), default=128, show_default=True,
+           help="Finalized blocks that keep their bodies."),
+    chain("--state-pruning", type=Pruning(), default=128, show_default=True,
+           help="Finalized blocks that keep their states."),
+    chain("--keystore-path", type=click.Path(path_type=Path), metavar="DIR",
+           help="Key files.  [default: chains/ID/keystore under the base path]"),
+    chain("--name", default=None, help="The node's name in its log and to its peers."),
+    chain("--pool-limit", type=POSITIVE, default=8192, show_default=True, help="Ready transactions."),
+    chain("--pool-kbytes", type=POSITIVE, default=20480, show_default=True, help="Their size, KiB."),
+]  # fmt: skip
+
+RPC_FLAGS = [
+    rpc("--rpc-port", type=PORT, default=9944, show_default=True, help="0 takes any free port."),
+    rpc("--rpc-external", is_flag=True, help="Listen on all interfaces, not only on this machine."),
+    rpc("--unsafe-rpc-external", is_flag=True, help="As --rpc-external."),
+    rpc("--rpc-methods", type=click.Choice(["auto", "safe", "unsafe"]), default="auto",
+           show_default=True, help="auto: unsafe methods only while listening on this machine."),
+    rpc("--rpc-cors", default=None, metavar="ORIGINS",
+           help="Origins that browsers may call from, or `all`.  [default: local ones]"),
+    rpc("--rpc-max-request-size", type=POSITIVE, default=15, show_default=True, help="MiB."),
+    rpc("--rpc-max-response-size", type=POSITIVE, default=15, show_default=True, help="MiB."),
+    rpc("--rpc-max-connections", type=POSITIVE, default=100, show_default=True, help="At one time."),
+    rpc("--rpc-max-subscriptions-per-connection", type=COUNT, default=1024, show_default=True,
+           help="At one time."),
+    rpc("--rpc-message-buffer-capacity-per-connection", type=POSITIVE, default=64,
+           show_default=True, help="A reader that falls further behind is dropped."),
+    rpc("--rpc-max-batch-request-len", type=POSITIVE, default=100, show_default=True,
+           help="Requests in one batch."),
+    rpc("--rpc-disable-batch-requests", is_flag=True, help="Refuse batches."),
+    rpc("--rpc-rate-limit", type=POSITIVE, help="Calls a minute and connection.  [default: no limit]"),
+    rpc("--rpc-rate-limit-whitelisted-ips", multiple=True, metavar="IP|NET",
+           help="Addresses that the rate limit leaves alone."),
+    rpc("--rpc-rate-limit-trust-proxy-headers", is_flag=True,
+           help="Believe X-Forwarded-For; only behind a proxy of yours."),
+]  # fmt: skip
+
+METRICS_FLAGS = [
+    metrics("--prometheus-port", type=PORT, default=9615, show_default=True, help="Metrics."),
+    metrics("--prometheus-external", is_flag=True, help="Serve metrics on all interfaces."),
+    metrics("--no-prometheus", is_flag=True, help="Serve no metrics."),
+    metrics("--log", "-l", multiple=True, metavar="FILTER",
+           help="`info,grandpa=error,txpool=debug`: levels off, error, warn, info, debug, trace."),
+    metrics("--log-format", type=click.Choice(["text", "json"]), default="text",
+           show_default=True, help="json: one object a line."),
+    metrics("--disable-log-color", is_flag=True, help="No colours, even on a terminal."),
+]  # fmt: skip
+
+NETWORK_FLAGS = [
+    network("--port", type=PORT, default=30333, show_default=True, help="Where peers reach this node."),
+    network("--listen-addr", multiple=True, metavar="MULTIADDR", help="Listen here instead."),
+    network("--public-addr", multiple=True, metavar="MULTIADDR", help="What peers are told."),
+    network("--bootnodes", multiple=True, metavar="MULTIADDR", help="Beside those of the chain."),
+    network("--reserved-nodes", multiple=True, metavar="MULTIADDR", help="Peers always kept."),
+    network("--reserved-only", is_flag=True, help="No other peers."),
+    network("--in-peers", type=COUNT, default=32, show_default=True, help="Peers that dialled us."),
+    network("--out-peers", type=COUNT, default=8, show_default=True, help="Peers that we dial."),
+    network("--node-key", metavar="HEX", help="Secret of its identity (shows in the process list)."),
+    network("--node-key-file", type=click.Path(path_type=Path), metavar="FILE",
+           help="File of that secret.  [default: chains/ID/network/secret_ed25519 under the base path]"),
+]  # fmt: skip
+
+DEV_FLAGS = [
+    dev("--dev", is_flag=True,
+           help="Author the chain on this machine: blocks, finality, funded accounts, dev_* methods."),
+    dev("--dev-seal", type=click.Choice(["slots", "instant", "manual"]), default="slots",
+           show_default=True, help="A block each block time, when a transaction waits, or by dev_newBlock."),
+    dev("--dev-block-time", type=click.IntRange(10, 6000), default=6000,
+           show_default=True, metavar="MS", help="Real time between blocks; slots stay 6,000 ms."),
+    dev("--dev-start-time", type=COUNT, metavar="MS",
+           help="Unix time of the chain's own clock at its first block.  [default: a year back]"),
+    dev("--dev-finality-lag", type=COUNT, default=2, show_default=True,
+           help="Blocks that finality stays behind."),
+    dev("--dev-authorities", metavar="N|FILE",
+           help="How many authorities, or a JSON file that lists them.  [default: 1]"),
+    dev("--dev-silent", multiple=True, type=COUNT, metavar="INDEX",
+           help="An authority that casts no finality votes."),
+    dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,
+           help="Blocks between changes of the authority set."),
+    dev("--dev-state-entries", type=COUNT, default=0, show_default=True,
+           help="Extra storage entries at genesis, to test syncing."),
+]  # fmt: skip
+
+
+def run_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: add all groups, in the order in which help shows them."""
+    for flag in reversed([*CHAIN_FLAGS, *DEV_FLAGS, *RPC_FLAGS, *METRICS_FLAGS, *NETWORK_FLAGS]):
+        command = flag(command)
+    return command

@@ -1,0 +1,156 @@
+"""`cfnode run`: flags to a Config, log lines set up, and the node's life from start to a graceful stop."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cfnode.cli import logs
+from cfnode.cli.accepted import accepted_flags, ignored_flags
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.flags import GroupedCommand, run_flags
+from cfnode.node.config import (
+    MIB,
+    Config,
+    DevConfig,
+    NetworkConfig,
+    PrometheusConfig,
+    PruningConfig,
+    RpcConfig,
+)
+
+log = logging.getLogger("cfnode.cli")
+
+
+def rpc_config(given: dict[str, Any]) -> RpcConfig:
+    """The flags that begin with --rpc-."""
+    cors = given["rpc_cors"]
+    return RpcConfig(
+        port=given["rpc_port"],
+        external=given["rpc_external"] or given["unsafe_rpc_external"],
+        methods=given["rpc_methods"],
+        cors=None if cors is None else tuple(origin.strip() for origin in cors.split(",") if origin.strip()),
+        max_request_size=given["rpc_max_request_size"] * MIB,
+        max_response_size=given["rpc_max_response_size"] * MIB,
+        max_connections=given["rpc_max_connections"],
+        max_subscriptions=given["rpc_max_subscriptions_per_connection"],
+        message_buffer=given["rpc_message_buffer_capacity_per_connection"],
+        max_batch=0 if given["rpc_disable_batch_requests"] else given["rpc_max_batch_request_len"],
+        rate_limit=given["rpc_rate_limit"],
+        rate_limit_whitelist=given["rpc_rate_limit_whitelisted_ips"],
+        trust_proxy_headers=given["rpc_rate_limit_trust_proxy_headers"],
+    )
+
+
+def node_key(given: str | None) -> bytes | None:
+    """The secret of --node-key; the value is never repeated in an error."""
+    if given is None:
+        return None
+    try:
+        secret = bytes.fromhex(given.removeprefix("0x"))
+    except ValueError:
+        secret = b""
+    if len(secret) != 32:
+        raise Failure("--node-key takes 64 hex digits", ExitCode.USAGE)
+    return secret
+
+
+def network_config(given: dict[str, Any]) -> NetworkConfig:
+    """The flags about peers."""
+    return NetworkConfig(
+        port=given["port"],
+        listen=given["listen_addr"],
+        public=given["public_addr"],
+        boot_nodes=given["bootnodes"],
+        reserved_nodes=given["reserved_nodes"],
+        reserved_only=given["reserved_only"],
+        in_peers=given["in_peers"],
+        out_peers=given["out_peers"],
+        node_key=node_key(given["node_key"]),
+        node_key_file=given["node_key_file"],
+    )
+
+
+def dev_config(given: dict[str, Any]) -> DevConfig | None:
+    """The flags that begin with --dev; None without --dev, and then none of them may be given."""
+    if not given["dev"]:
+        return None
+    return DevConfig(
+        seal=given["dev_seal"],
+        block_time=given["dev_block_time"],
+        start_time=given["dev_start_time"],
+        finality_lag=given["dev_finality_lag"],
+        authorities=given["dev_authorities"],
+        silent=given["dev_silent"],
+        epoch_blocks=given["dev_epoch_blocks"],
+        state_entries=given["dev_state_entries"],
+    )
+
+
+def config_from(given: dict[str, Any], base_path: Path) -> Config:
+    """The whole command line as one frozen value."""
+    prometheus = PrometheusConfig(given["prometheus_port"], given["prometheus_external"])
+    dev = dev_config(given)
+    return Config(
+        base_path=base_path,
+        chain=given["chain"] or ("dev" if dev else "berghain"),
+        name=given["name"] or "cfnode",
+        sync=given["sync"] or ("full" if dev else "light-rpc"),
+        temporary=given["tmp"],
+        pruning=PruningConfig(given["blocks_pruning"], given["state_pruning"]),
+        keystore_path=given["keystore_path"],
+        pool_limit=given["pool_limit"],
+        pool_bytes=given["pool_kbytes"] * 1024,
+        rpc=rpc_config(given),
+        prometheus=None if given["no_prometheus"] else prometheus,
+        network=network_config(given),
+        dev=dev,
+    )
+
+
+def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
+    """Flags that only make sense together, or not together."""
+    default = click.core.ParameterSource.DEFAULT
+    if not given["dev"]:
+        for param in ctx.command.params:
+            name = param.name or ""
+            if name.startswith("dev_") and ctx.get_parameter_source(name) is not default:
+                raise click.UsageError(f"{param.opts[0]} needs --dev", ctx)
+    if given["tmp"] and given["base_path"]:
+        raise click.UsageError("--tmp makes a base path of its own; leave --base-path out", ctx)
+    if given["node_key"] and given["node_key_file"]:
+        raise click.UsageError("give --node-key or --node-key-file, not both", ctx)
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings={"auto_envvar_prefix": "CFNODE"},
+    epilog="Each flag can be an environment variable: CFNODE_BASE_PATH for --base-path. Flags of the "
+    "official node that cannot matter here are accepted with one warning.",
+)
+@run_flags
+@accepted_flags
+@click.pass_context
+def run(ctx: click.Context, /, **given: Any) -> None:
+    """Run a node until it is interrupted (Ctrl-C, SIGTERM).
+
+    \b
+    A development chain, ready for deposit channels:
+      cfnode key generate --path keys && cfnode key insert --chain dev --suri keys/signing_key_file
+      cfnode run --dev
+    A light-RPC node beside a broker's front end:
+      cfnode run --chain berghain --sync=light-rpc --rpc-methods=safe
+    """
+    check_together(ctx, given)
+    try:
+        logs.set_up(
+            given["log"], colour=False if given["disable_log_color"] else None, form=given["log_format"]
+        )
+    except logs.LogFilterError as error:
+        raise click.UsageError(f"--log: {error}", ctx) from None
+    from cfnode.cli.lifetime import run_until_stopped
+
+    run_until_stopped(lambda base_path: config_from(given, base_path), given, ignored_flags(ctx))

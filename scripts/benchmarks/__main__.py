@@ -1,0 +1,40 @@
+"""Run the benchmarks and print each figure beside its target; exit 1 when one is missed.
+
+A module of this package offers `run()`, which gives rows (name, measured, target, met); met is None where the
+yardstick is not on this machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+from rich.console import Console
+from rich.table import Table
+
+import scripts.benchmarks
+
+
+def main(wanted: list[str]) -> int:
+    """Run the modules named, or all; the exit code."""
+    known = [
+        module.name for module in iter_modules(scripts.benchmarks.__path__) if not module.name.startswith("_")
+    ]
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
+    missed = 0
+    table = Table("figure", "measured", "target", "", title="cfnode, measured on this machine in one run")
+    for name in wanted or known:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        for figure, measured, target, met in import_module(f"scripts.benchmarks.{name}").run():
+            table.add_row(figure, measured, target, {True: "met", False: "MISSED", None: "not measured"}[met])
+            missed += met is False
+    Console(width=140).print(table)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
