@@ -1,7 +1,7 @@
 """The life of `cfnode run`: a base path, the node in one trio nursery, and an orderly stop when asked.
 
-The first SIGINT or SIGTERM stops the node in order, exit 0. A second one ends the process at once, exit 130: the
-store survives that too.
+The first SIGINT or SIGTERM stops the node in order, exit 0. A second one ends the process at once, exit 130:
+the store survives that too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 
 import trio
 
-from cfnode import __version__
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import ExitCode
 from cfnode.node.config import Config
 
 log = logging.getLogger("cfnode.cli")

@@ -1,0 +1,115 @@
+"""`cfnode rpc` and `cfnode wait` against a small HTTP server that answers what a node would, or nonsense."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cfnode.cli import cli
+
+Answer = Callable[[dict[str, Any]], bytes]
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[str]:
+    """An HTTP server on loopback that answers each request by `answer`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def result(value: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": value}).encode()
+
+
+def run(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
+    done = CliRunner().invoke(cli, arguments, input=stdin)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def echo(request: dict[str, Any]) -> bytes:
+    return result([request["method"], request["params"]])
+
+
+def test_parameters_are_json_or_bare_text() -> None:
+    with serving(echo) as url:
+        code, out, _ = run(
+            "rpc", "m", "1", "Ethereum", '{"a": 340282366920938463463374607431768211455}', "--url", url
+        )
+    assert (code, json.loads(out)) == (0, ["m", [1, "Ethereum", {"a": 2**128 - 1}]])
+
+
+def test_parameters_by_name_come_from_an_argument_or_standard_input() -> None:
+    with serving(echo) as url:
+        _, first, _ = run("rpc", "m", "--named", '{"at": null}', "--url", url)
+        _, second, _ = run("rpc", "m", "--named", "-", "--url", url, stdin='{"at": null}')
+    assert json.loads(first) == json.loads(second) == ["m", {"at": None}]
+
+
+def test_an_error_object_is_one_line_and_exit_1() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+    with serving(lambda request: body) as url:
+        code, out, err = run("rpc", "nope", "--url", url)
+    assert (code, out, err) == (1, "", "Error: nope: Method not found [code -32601]\n")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"error": 1}', b""])
+def test_what_is_not_a_node_is_said_so_with_exit_5(body: bytes) -> None:
+    with serving(lambda request: body) as url:
+        code, _, err = run("rpc", "system_health", "--url", url)
+    assert code == 5
+    assert "not a node?" in err
+
+
+def test_both_kinds_of_parameters_at_once_are_a_usage_error() -> None:
+    code, _, err = run("rpc", "m", "1", "--named", "{}")
+    assert (code, err) == (2, "Error: give parameters by position or by --named, not both\n")
+
+
+def test_wait_goes_on_until_the_node_is_synced() -> None:
+    answers = iter([True, True, False])
+
+    def health(request: dict[str, Any]) -> bytes:
+        return result({"peers": 3, "isSyncing": next(answers), "shouldHavePeers": True})
+
+    with serving(health) as url:
+        assert run("wait", "--synced", "--timeout", "10", "--url", url) == (0, "", "")
+    assert next(answers, "all asked") == "all asked"
+
+
+def test_wait_says_what_is_missing_when_the_time_is_up() -> None:
+    health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
+    with serving(lambda request: health) as url:
+        code, _, err = run("wait", "--synced", "--timeout", "0.3", "--url", url)
+    assert (code, err) == (5, "Error: after 0.3 s: the node is still syncing, with 0 peers\n")
+
+
+def test_wait_with_nobody_there_ends_with_the_reason() -> None:
+    code, _, err = run("wait", "--timeout", "0", "--url", "http://127.0.0.1:9")
+    assert code == 5
+    assert "no answer from http://127.0.0.1:9" in err

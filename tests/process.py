@@ -1,0 +1,105 @@
+"""A real node in a process of its own, for tests that look at it from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cfnode.cli import client
+
+ROOT = Path(__file__).resolve().parent.parent
+LISTENING = re.compile(
+    r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)|Running JSON-RPC server: addr=0\.0\.0\.0:(\d+)"
+)
+START_LIMIT = 60.0
+"""Seconds: far above what a start takes, so that only a node that hangs fails."""
+
+
+class NodeProcess:
+    """A running `cfnode run`; `log` is what it wrote to standard error."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self.process = process
+        self.log_path = log
+        self.url = ""
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text()
+
+    @property
+    def ws_url(self) -> str:
+        return self.url.replace("http://", "ws://")
+
+    def call(self, method: str, *params: Any, **named: Any) -> Any:
+        """The result of one call; raises CallRefused with the error object."""
+        return client.call(self.url, method, named or list(params), timeout=60)
+
+    def wait_until_listening(self) -> None:
+        """Read the port from the log; raises AssertionError with the log when the node has ended."""
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline:
+            found = LISTENING.search(self.log)
+            if found:
+                self.url = f"http://127.0.0.1:{found.group(1) or found.group(2)}"
+                return
+            assert self.process.poll() is None, f"ended with {self.process.returncode}:\n{self.log}"
+            time.sleep(0.02)
+        raise AssertionError(f"not listening after {START_LIMIT} s:\n{self.log}")
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """Send the signal, give the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=30)
+
+
+def command(*arguments: str) -> list[str]:
+    """`cfnode` in this interpreter."""
+    return [sys.executable, "-m", "cfnode", *arguments]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Of a newcomer: an empty home, nothing of ours set."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CFNODE_", "XDG_"))}
+    return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+@contextmanager
+def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[NodeProcess]:
+    """A node with ports of its own and `folder` as base path, unless the flags say otherwise."""
+    log = folder / log_name
+    ports = ["--rpc-port=0", "--port=0", *([] if "--no-prometheus" in flags else ["--prometheus-port=0"])]
+    where = (
+        []
+        if any(flag.startswith(("--base-path", "--tmp")) for flag in flags)
+        else [f"--base-path={folder}/base"]
+    )
+    given = {flag.partition("=")[0] for flag in flags}
+    ports = [flag for flag in ports if flag.partition("=")[0] not in given]
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            command("run", *where, *ports, *flags),
+            stderr=stream,
+            stdout=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            env=environment(folder),
+            text=True,
+            start_new_session=True,
+        )
+    node = NodeProcess(process, log)
+    try:
+        node.wait_until_listening()
+        yield node
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(timeout=30)
