@@ -104,6 +104,8 @@ RPC_FLAGS = [
     rpc("--rpc-rate-limit", type=POSITIVE, help="Calls a minute and connection.  [default: no limit]"),
     rpc("--rpc-rate-limit-whitelisted-ips", multiple=True, metavar="IP|NET",
            help="Addresses that the rate limit leaves alone."),
+    rpc("--rpc-broker-clients", multiple=True, metavar="IP|NET",
+        help="Only these addresses may call broker methods.  [default: everybody who reaches the port]"),
     rpc("--rpc-rate-limit-trust-proxy-headers", is_flag=True,
            help="Believe X-Forwarded-For; only behind a proxy of yours."),
 ]  # fmt: skip

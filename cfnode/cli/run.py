@@ -42,6 +42,7 @@ def rpc_config(given: dict[str, Any]) -> RpcConfig:
         rate_limit=given["rpc_rate_limit"],
         rate_limit_whitelist=given["rpc_rate_limit_whitelisted_ips"],
         trust_proxy_headers=given["rpc_rate_limit_trust_proxy_headers"],
+        broker_clients=given["rpc_broker_clients"],
     )
 
 
