@@ -19,8 +19,11 @@ COMMANDS = {
     "key": ("cfnode.cli.key:key", "Make, inspect and insert keys."),
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
     "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
-    "export-chain-spec": ("cfnode.cli.chain:export_chain_spec", "Print the chain specification as JSON."),
-    "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database; keys are left alone."),
+    "export-chain-spec": (
+        "cfnode.cli.chain_spec:export_chain_spec",
+        "Print the chain specification as JSON.",
+    ),
+    "purge-chain": ("cfnode.cli.purge:purge_chain", "Delete a chain's database; keys are left alone."),
 }
 
 

@@ -11,26 +11,24 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import trio
 
-from cfnode.cli.exits import ExitCode
+from cfnode import __version__
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.failures import told
 from cfnode.node.config import Config
 
-log = logging.getLogger("cfnode.cli")
+log = logging.getLogger("cfnode.service")
 
 
 @contextmanager
-def base_path_for(given: Path | None, temporary: bool) -> Iterator[Path]:
-    """The base path: the one given, the default one, or a fresh directory that is removed at the end."""
-    if not temporary:
-        from cfnode.store.base_path import default_base_path
-
-        yield given or default_base_path()
-        return
+def temporary_base_path() -> Iterator[Path]:
+    """A fresh directory that is removed at the end."""
     fresh = Path(tempfile.mkdtemp(prefix="cfnode-"))
     try:
         yield fresh
@@ -38,7 +36,9 @@ def base_path_for(given: Path | None, temporary: bool) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-async def stop_on_signals(scope: trio.CancelScope, task_status: trio.TaskStatus[None]) -> None:
+async def stop_on_signals(
+    scope: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
     """Cancel `scope` at the first signal; end the process at the second."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
@@ -61,7 +61,55 @@ async def live(config: Config) -> None:
         watch.cancel_scope.cancel()
 
 
-def run_until_stopped(
-    make_config: Callable[[Path], Config], config_source: object, ignored: list[str]
-) -> None:
+def greet(config: Config, ignored: Sequence[str]) -> None:
+    """The first log lines."""
+    log.info("cfnode, a light-RPC node for the Chainflip State Chain")
+    log.info("✌️  version %s", __version__)
+    if ignored:
+        log.warning("Accepted without effect, since cfnode has no use for them: %s", ", ".join(ignored))
+    if config.rpc.external and not config.rpc.broker_clients:
+        log.warning(
+            "JSON-RPC listens on all interfaces: with a broker key, whoever reaches port %d can spend its "
+            "funds, whatever --rpc-methods says. --rpc-broker-clients names who may.",
+            config.rpc.port,
+        )
+
+
+@contextmanager
+def single_errors() -> Iterator[None]:
+    """Nurseries wrap what ends them in groups; a group of one is that one."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
+
+
+@contextmanager
+def start_told() -> Iterator[None]:
+    """Ends the command in words where the node cannot start."""
+    from cfnode.node.authorities import AuthoritiesError
+    from cfnode.node.clock import ClockError
+    from cfnode.node.metrics_port import MetricsPortError
+    from cfnode.rpc.server import ListenError
+
+    try:
+        with single_errors():
+            yield
+    except (ListenError, MetricsPortError) as error:
+        raise Failure(str(error), ExitCode.NETWORK) from None
+    except (AuthoritiesError, ClockError) as error:
+        raise Failure(str(error), ExitCode.CONFIGURATION) from None
+
+
+def run_until_stopped(config: Config, ignored: Sequence[str]) -> None:
     """Run the node of that configuration to its end; raises Failure with the exit code that fits."""
+    greet(config, ignored)
+    with told(), start_told():
+        if not config.temporary:
+            trio.run(live, config)
+            return
+        with temporary_base_path() as fresh:
+            trio.run(live, replace(config, base_path=fresh))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from cfnode.cli import logs
 from cfnode.cli.accepted import accepted_flags, ignored_flags
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.failures import told
 from cfnode.cli.flags import GroupedCommand, run_flags
 from cfnode.node.config import (
     MIB,
@@ -21,8 +21,6 @@ from cfnode.node.config import (
     PruningConfig,
     RpcConfig,
 )
-
-log = logging.getLogger("cfnode.cli")
 
 
 def rpc_config(given: dict[str, Any]) -> RpcConfig:
@@ -91,12 +89,20 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
     )
 
 
-def config_from(given: dict[str, Any], base_path: Path) -> Config:
+def base_path(given: Path | None) -> Path:
+    """The base path given, or the default one; raises Failure."""
+    from cfnode.store.base_path import default_base_path
+
+    with told():
+        return given or default_base_path()
+
+
+def config_from(given: dict[str, Any]) -> Config:
     """The whole command line as one frozen value."""
     prometheus = PrometheusConfig(given["prometheus_port"], given["prometheus_external"])
     dev = dev_config(given)
     return Config(
-        base_path=base_path,
+        base_path=base_path(given["base_path"]),
         chain=given["chain"] or ("dev" if dev else "berghain"),
         name=given["name"] or "cfnode",
         sync=given["sync"] or ("full" if dev else "light-rpc"),
@@ -154,4 +160,4 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError(f"--log: {error}", ctx) from None
     from cfnode.cli.lifetime import run_until_stopped
 
-    run_until_stopped(lambda base_path: config_from(given, base_path), given, ignored_flags(ctx))
+    run_until_stopped(config_from(given), ignored_flags(ctx))

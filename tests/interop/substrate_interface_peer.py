@@ -1,4 +1,4 @@
-"""Connects with substrate-interface to the node named on the command line, submits a remark, prints a JSON line.
+"""Connects with substrate-interface to the node named on the command line and submits a remark; prints JSON.
 
 Runs in an interpreter of its own, beside the project's.
 """
