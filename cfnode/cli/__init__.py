@@ -20,10 +20,10 @@ COMMANDS = {
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
     "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
     "export-chain-spec": (
-        "cfnode.cli.chain_spec:export_chain_spec",
+        "cfnode.cli.chain:export_chain_spec",
         "Print the chain specification as JSON.",
     ),
-    "purge-chain": ("cfnode.cli.purge:purge_chain", "Delete a chain's database; keys are left alone."),
+    "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database; keys are left alone."),
 }
 
 

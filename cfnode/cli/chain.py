@@ -12,6 +12,7 @@ from cfnode.cli.failures import told
 
 if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec
+    from cfnode.node.config import DevConfig
 
 __all__ = [
     "BUILT_IN_NAMES",
@@ -57,12 +58,14 @@ def _read(chain: str) -> ChainSpec:
     return read_spec(Path(chain))
 
 
-def _load(chain: str) -> ChainSpec:
+def _load(chain: str, development: DevConfig) -> ChainSpec:
     if chain != DEV:
         return _read(chain)
+    from cfnode.node.authorities import read_authorities
+    from cfnode.node.genesis import dev_genesis
     from cfnode.runtime.dev.genesis import dev_chain_spec
 
-    return dev_chain_spec()
+    return dev_chain_spec(dev_genesis(development, read_authorities(development.authorities)))
 
 
 @click.command("export-chain-spec")
@@ -74,11 +77,19 @@ def _load(chain: str) -> ChainSpec:
     help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
 )
 @click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`.")
+@click.option("--dev-authorities", metavar="N|FILE", help="With --dev, as for `run`.")
+@click.option(
+    "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
+)
+@click.option("--dev-state-entries", type=click.IntRange(min=0), default=0, help="With --dev, as for `run`.")
 @click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
 @click.option("--raw", is_flag=True, help="Accepted; the state is always raw.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
               help="Write to FILE instead of standard output.")  # fmt: skip
-def export_chain_spec(chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None) -> None:
+def export_chain_spec(
+    chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,
+    dev_authorities: str | None, dev_epoch_blocks: int, dev_state_entries: int,
+) -> None:  # fmt: skip
     """Print a chain specification as JSON, as other nodes take it.
 
     `berghain` is built in without its state and is always printed in the light form.
@@ -88,9 +99,13 @@ def export_chain_spec(chain: str | None, dev: bool, light: bool, raw: bool, outp
       cfnode export-chain-spec --chain berghain.chainspec.json --light
     """
     from cfnode.core.chainspec import to_json, to_light
+    from cfnode.node.config import DevConfig
 
+    development = DevConfig(
+        authorities=dev_authorities, epoch_blocks=dev_epoch_blocks, state_entries=dev_state_entries
+    )
     with told():
-        spec = _load(chosen_chain(chain, dev))
+        spec = _load(chosen_chain(chain, dev), development)
         text = to_json(to_light(spec) if light else spec)
     if output is None:
         click.echo(text, nl=False)
