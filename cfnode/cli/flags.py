@@ -15,19 +15,15 @@ POSITIVE = click.IntRange(min=1)
 PORT = click.IntRange(0, 65535)
 
 
-class Pruning(click.ParamType):
+def pruning(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
     """`archive`, `archive-canonical`, or how many finalized blocks to keep; None is archive."""
-
-    name = "N|archive"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        if value is None or isinstance(value, int):
-            return value
-        if value in ("archive", "archive-canonical"):
-            return None
-        if not value.isdigit() or not 1 <= int(value) <= 2**31:
-            self.fail(f"{value!r} is neither a number of blocks (1 or more) nor `archive`", param, ctx)
-        return int(value)
+    if value in ("archive", "archive-canonical"):
+        return None
+    if not value.isdigit() or not 1 <= int(value[:11]) <= 2**31:
+        raise click.BadParameter(
+            f"{value!r} is neither a number of blocks (1 or more) nor `archive`.", ctx, param
+        )
+    return int(value)
 
 
 class GroupedOption(click.Option):
@@ -72,9 +68,9 @@ CHAIN_FLAGS = [
     chain("--sync", default=None,
            type=click.Choice(["light-rpc", "full", "warp", "fast", "fast-unsafe"]),
            help="light-rpc begins with an empty database at each start.  [default: light-rpc]"),
-    chain("--blocks-pruning", type=Pruning(), default=128, show_default=True,
+    chain("--blocks-pruning", metavar="N|archive", callback=pruning, default="128", show_default=True,
            help="Finalized blocks that keep their bodies."),
-    chain("--state-pruning", type=Pruning(), default=128, show_default=True,
+    chain("--state-pruning", metavar="N|archive", callback=pruning, default="128", show_default=True,
            help="Finalized blocks that keep their states."),
     chain("--keystore-path", type=click.Path(path_type=Path), metavar="DIR",
            help="Key files.  [default: chains/ID/keystore under the base path]"),
