@@ -6,7 +6,6 @@ A development chain's `:code` begins with a mark of its own; everything else is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 
 from cfnode.runtime.door import Runtime, UnsupportedCode
 
@@ -22,8 +21,9 @@ def runtime_for(code: bytes) -> Runtime:
     """The runtime of this `:code`; raises UnsupportedCode."""
     if code.startswith(DEVELOPMENT_MARK):
         # Imported late: it is large, and a node on the main net never needs it.
-        factory: RuntimeFactory = import_module("cfnode.runtime.dev.runtime").development_runtime
-        return factory(code)
+        from cfnode.runtime.dev.runtime import development_runtime
+
+        return development_runtime(code)
     raise UnsupportedCode(
         f"the state's code is WebAssembly ({len(code)} bytes), which this version of cfnode cannot run yet:"
         " it runs development chains (`cfnode run --dev`)"
