@@ -2,7 +2,7 @@
 
 The process gets one end of a socket pair and nothing else: no terminal (a session of its own, so that Ctrl-C
 does not reach it), no open file of the node, not its working directory. What it might say before its end
-goes to a temporary file, whose tail is quoted when it dies unexpectedly.
+goes to an unnamed file, whose last line is quoted when it dies unexpectedly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
@@ -48,27 +48,18 @@ class Child:
 
     @classmethod
     def start(cls, store: Path, runtimes: str) -> Child:
-        """Start a process that reads the store at this path. It is forked from this thread, not from one that
-        ends: the kernel would take that for the death of the parent."""
-        ours, theirs = socket.socketpair()
-        words = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `end`)
-        with theirs:
-            arguments = [
-                str(theirs.fileno()),
-                str(store.resolve()),
-                runtimes,
-                str(os.getpid()),
-                _search_path(),
-            ]
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=words,
-                cwd="/",
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+        """Start a process that reads the store at this path; raises OSError.
+
+        It is forked from this thread, since the kernel takes the end of the forking thread for that of the
+        node.
+        """
+        with ExitStack() as kept:
+            ours, theirs = socket.socketpair()
+            kept.enter_context(ours)
+            with theirs:
+                words = kept.enter_context(_notebook())
+                process = _spawn(theirs.fileno(), words, [str(store.resolve()), runtimes])
+            kept.pop_all()
         return cls(process, ours, words)
 
     @property
@@ -143,6 +134,26 @@ class Child:
         self._words.seek(max(0, end - _LAST_WORDS))
         lines = self._words.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+
+def _spawn(socket_number: int, words: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
+    arguments = [str(socket_number), *what, str(os.getpid()), _search_path()]
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _START, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=words,
+        cwd="/",
+        pass_fds=(socket_number,),
+        start_new_session=True,
+    )
+
+
+def _notebook() -> IO[bytes]:
+    """Where the process writes its last words: in memory if that can be, since disks may be full."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("executor-stderr"), "w+b", 0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _search_path() -> str:

@@ -8,6 +8,7 @@ hand; the next one meets a new process, which is given all overlays first.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -34,6 +35,8 @@ from cfnode.store import Overlay, Store, UnknownBlock
 
 __all__ = ["Executor"]
 
+log = logging.getLogger("cfnode.executor")
+
 CALL_S = 30.0
 """Seconds that a call may take."""
 
@@ -59,6 +62,8 @@ class Executor:
         self._queue, self._inbox = trio.open_memory_channel[Request | Overlay](math.inf)
         self._child: Child | None = None
         self._ids = iter(range(1, 1 << 62))
+        self.started = 0
+        """Processes so far, for metrics: all but the first replaced one that died."""
 
     @classmethod
     @asynccontextmanager
@@ -191,7 +196,9 @@ class Executor:
                 return
             except trio.TooSlowError:
                 request.fail(Deadline(request.function, request.seconds))
+                log.warning("%s took too long: the executor process is replaced", request.function)
             except ExecutorDied as died:
+                log.warning("%s (%s): it is replaced", died, request.function)
                 if request.begun or attempt == START_ATTEMPTS - 1:
                     request.fail(died)
             await self._renew()
@@ -223,8 +230,8 @@ class Executor:
         """Try to have a new process at once; if that fails, the next request tries again and is told."""
         try:
             await self._start()
-        except ExecutorDied:
-            return
+        except ExecutorDied as error:
+            log.error("%s", error)
 
     async def _start(self) -> None:
         if self._child is not None:
@@ -232,7 +239,11 @@ class Executor:
             await self._child.end()
             self._child = None
         await trio.to_thread.run_sync(self._store.forget_dead_readers)
-        self._child = child = Child.start(self._store.database.path, self._runtimes)
+        try:
+            self._child = child = Child.start(self._store.database.path, self._runtimes)
+        except OSError as error:
+            raise ExecutorDied(f"the executor process cannot be started: {error}") from error
+        self.started += 1
         try:
             with trio.fail_after(START_S):
                 await child.receive()  # Ready

@@ -206,13 +206,18 @@ async def test_a_process_that_is_killed_while_idle_costs_nothing(store: Store) -
         os.kill(old, signal.SIGKILL)
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
         assert executor.pid != old
+        assert executor.started == 2
 
 
 async def test_the_process_has_its_own_session_its_own_place_and_no_foreign_descriptor(store: Store) -> None:
     async with running(store) as executor:
         place, own_session, descriptors = (await executor.call(AT, "Toy_surroundings")).decode().split("|")
         assert (place, own_session) == ("/", "True")
-        found = [d for d in eval(descriptors) if not d.startswith(("/dev/null", "socket:", "/tmp/#"))]
+        found = [
+            d
+            for d in eval(descriptors)
+            if not d.startswith(("/dev/null", "socket:", "/memfd:executor-stderr"))
+        ]
         database = str(store.database.path)
         assert all(d.startswith((database, "/proc/")) for d in found), found
         assert sum(d.startswith("socket:") for d in eval(descriptors)) == 1

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import compress
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
@@ -38,6 +40,7 @@ NO_CHILDREN: tuple[bytes, ...] = (b"",) * 16
 _LEAF, _BRANCH, _BRANCH_VALUE, _LEAF_HASHED, _BRANCH_HASHED = 0x40, 0x80, 0xC0, 0x20, 0x10
 _HASH_PREFIX = b"\x80"  # compact(32), which leads every child given by its hash
 _HASH_FIELD = 1 + HASH_LENGTH
+_BITS = tuple(1 << index for index in range(16))
 _SHORT = tuple(bytes([n << 2]) for n in range(64))  # compact(n) of the lengths met nearly always
 
 
@@ -106,13 +109,7 @@ def _encode_value(value: bytes, hashed: bool) -> bytes:
 
 
 def _bitmap(children: Sequence[bytes]) -> bytes:
-    if b"" not in children:
-        return b"\xff\xff"
-    bits = 0
-    for index, entry in enumerate(children):
-        if entry:
-            bits |= 1 << index
-    return bits.to_bytes(2, "little")
+    return sum(compress(_BITS, children)).to_bytes(2, "little")
 
 
 # --- decoding
@@ -136,7 +133,7 @@ def _decode(data: bytes, omitted: bool) -> Node:
     if length == mask:
         length, at = _long_length(data, mask)
     end = at + (length + 1) // 2
-    partial = to_nibbles(data[at:end])
+    partial = to_nibbles(data[at:end]) if length else b""
     if length & 1:
         if partial[0]:
             raise TrieError(f"trie node: padding of the partial key is not zero: 0x{data[:80].hex()}")
@@ -193,8 +190,15 @@ def _decode_children(data: bytes, at: int, bitmap: int, omitted: bool) -> list[b
     children = _all_hashed(data, at, count) or _mixed(data, at, count, omitted)
     if count == 16:
         return children
-    entries = iter(children)
-    return [next(entries) if bitmap >> i & 1 else b"" for i in range(16)]
+    placed = list(NO_CHILDREN)
+    for index, entry in zip(_positions(bitmap), children, strict=True):
+        placed[index] = entry
+    return placed
+
+
+@lru_cache(4096)
+def _positions(bitmap: int) -> tuple[int, ...]:
+    return tuple(index for index in range(16) if bitmap >> index & 1)
 
 
 def _all_hashed(data: bytes, at: int, count: int) -> list[bytes] | None:

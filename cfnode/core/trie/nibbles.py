@@ -21,6 +21,8 @@ def to_key(nibbles: bytes) -> bytes:
 
 def pack(nibbles: bytes) -> bytes:
     """The partial key bytes of a node: an odd number is led by a zero nibble."""
+    if not nibbles:
+        return b""
     return to_key(b"\x00" + nibbles if len(nibbles) & 1 else nibbles)
 
 
