@@ -18,6 +18,7 @@ from cfnode.core.addresses import (
     script_from_text,
     script_to_text,
 )
+from cfnode.core.assets import CHAINS
 from tests.conftest import shared
 
 # Valid by BIP 173 and BIP 350, and accepted by the State Chain; the SDK's library is narrower.
@@ -160,6 +161,15 @@ def test_a_bitcoin_text_goes_through_and_the_runtime_judges_it() -> None:
         foreign_address(address, NETWORKS["Mainnet"])
     with pytest.raises(AddressError, match="UTF-8"):
         foreign_address(("Btc", b"\xff"), NETWORKS["Mainnet"])
+
+
+@given(chain=st.sampled_from(sorted(CHAINS)), text=st.text(max_size=80))
+def test_no_text_makes_a_parser_raise_anything_but_its_own_error(chain: str, text: str) -> None:
+    try:
+        address = parse_address(chain, text)
+    except AddressError:
+        return
+    assert address[0] == CHAINS[chain].address
 
 
 @given(account=st.binary(min_size=32, max_size=32))

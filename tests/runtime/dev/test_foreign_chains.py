@@ -194,6 +194,14 @@ def test_channels_are_kept_back_so_that_the_next_ones_are_known_beforehand(broke
     assert kept(broker, "Bitcoin") == [3, 4]
 
 
+def test_what_was_kept_back_is_used_up_once_the_limit_is_gone(broker: Channels) -> None:
+    keep_back(broker, "Bitcoin", 2)
+    broker.opened(**request("Btc", "Eth"))
+    keep_back(broker, "Bitcoin", 0)
+    assert [broker.opened(**request("Btc", "Eth"))["channel_id"] for _ in range(3)] == [2, 3, 4]
+    assert kept(broker, "Bitcoin") == []
+
+
 def test_without_a_limit_nothing_is_kept_back(broker: Channels) -> None:
     assert broker.opened(**request("Btc", "Eth"))["channel_id"] == 1
     assert kept(broker, "Bitcoin") == []

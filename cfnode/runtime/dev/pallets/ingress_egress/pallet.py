@@ -177,6 +177,8 @@ class IngressEgress(ChainPallet):
         channel = kept.pop(0) if kept else self._generate(asset)
         if kept:
             self.PreallocatedChannels.put(owner, kept)
+        else:
+            self.PreallocatedChannels.remove(owner)
         # The address stays that of the asset for which the channel was made.
         return channel | {"asset": asset}
 
