@@ -18,7 +18,6 @@ from .pallets.aura import Aura
 from .pallets.grandpa import Grandpa
 from .pallets.system import System
 from .pallets.transaction_payment import LENGTH_PRICE, WEIGHT_PRICE, TransactionPayment
-from .version import runtime_version
 
 METADATA_VERSIONS = (14, 15)
 
@@ -44,7 +43,8 @@ class CoreApi(ExecutiveApi):
     @method("RuntimeVersion")
     def version(self) -> dict[str, Any]:
         """The version of the runtime."""
-        return runtime_version()
+        version: dict[str, Any] = self.other(System).Constant.Version
+        return version
 
     @method("()", block="TheBlock")
     def execute_block(self, block: dict[str, Any]) -> tuple[()]:

@@ -71,6 +71,7 @@ class Executive:
             raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
         stated = [item for item in header["digest"]["logs"] if item[0] == "PreRuntime"]
         self.system.begin_block(number, header["parent_hash"], {"logs": stated})
+        self.system.note_version()
         self.system.BlockWeight.put(
             {"normal": weight(0), "operational": weight(0), "mandatory": weight(BASE_BLOCK)}
         )

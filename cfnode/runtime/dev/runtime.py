@@ -11,6 +11,7 @@ from collections.abc import Collection
 from functools import cached_property
 
 from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
 
@@ -18,7 +19,7 @@ from .apis import SUBSTRATE_APIS
 from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
 from .executive import Executive
-from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
+from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
 from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
@@ -38,7 +39,7 @@ from .pallets.timestamp import Timestamp
 from .pallets.transaction_payment import TransactionPayment
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
-from .version import runtime_version
+from .version import SPEC_VERSION, runtime_version
 
 PALLETS: tuple[type[Pallet], ...] = (
     System,
@@ -65,12 +66,14 @@ PALLETS: tuple[type[Pallet], ...] = (
 )
 APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainApi, ChainflipApi)
 
+DIGEST_BYTES = 32
+
 
 class DevRuntime:
     """The development runtime behind the runtime door. One call at a time."""
 
-    def __init__(self) -> None:
-        self.composition = Composition(PALLETS, APIS)
+    def __init__(self, spec_version: int = SPEC_VERSION) -> None:
+        self.composition = Composition(_pallets(spec_version), APIS)
         self._functions = {
             f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.methods
         }
@@ -82,7 +85,19 @@ class DevRuntime:
 
     def version(self) -> bytes:
         """SCALE RuntimeVersion."""
-        return self.composition.codec_of("RuntimeVersion").encode(runtime_version())
+        return self._version_codec.encode(self.composition.pallet(System).Constant.Version)
+
+    @property
+    def _version_codec(self) -> Codec:
+        return self.composition.codec_of("RuntimeVersion")
+
+    def of_code(self, code: bytes) -> DevRuntime:
+        """This runtime with the spec version that a code states; itself if the code states none."""
+        try:
+            stated = self._version_codec.decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
+        except ScaleError:
+            return self
+        return DevRuntime(stated["spec_version"])
 
     @cached_property
     def code(self) -> bytes:
@@ -103,12 +118,27 @@ class DevRuntime:
 
 
 def development_runtime(code: bytes) -> DevRuntime:
-    """The runtime of a state with this code. UnsupportedCode, both digests named, if it is another one."""
+    """The runtime of a state with this code. UnsupportedCode, both digests named, if it is another one.
+
+    Any spec version will do, so that tests can play a runtime upgrade; the declarations must be these.
+    """
     runtime = DevRuntime()
+    if code != runtime.code:
+        runtime = runtime.of_code(code)
     if code != runtime.code:
         raise UnsupportedCode(
             "the chain was made by another development runtime: its declarations are "
-            f"0x{code[-32:].hex()}, those of this cfnode 0x{runtime.code[-32:].hex()}; "
+            f"0x{code[-DIGEST_BYTES:].hex()}, those of this cfnode 0x{runtime.code[-DIGEST_BYTES:].hex()}; "
             "use the cfnode that made it, or purge the chain"
         )
     return runtime
+
+
+def _pallets(spec_version: int) -> tuple[type[Pallet], ...]:
+    """The pallets of a spec version: only what System says of it differs."""
+    if spec_version == SPEC_VERSION:
+        return PALLETS
+    version = constant("RuntimeVersion", runtime_version(spec_version))
+    constants = type("Constant", (System.Constant,), {"Version": version})
+    system = type("System", (System,), {"Constant": constants, "__doc__": System.__doc__})
+    return tuple(system if each is System else each for each in PALLETS)

@@ -34,13 +34,13 @@ API_VERSIONS = {
 }
 
 
-def runtime_version() -> dict[str, Any]:
+def runtime_version(spec_version: int = SPEC_VERSION) -> dict[str, Any]:
     """The version as a value of `sp_version::RuntimeVersion`."""
     return {
         "spec_name": SPEC_NAME,
         "impl_name": "cfnode-dev",
         "authoring_version": 1,
-        "spec_version": SPEC_VERSION,
+        "spec_version": spec_version,
         "impl_version": 1,
         "apis": [(api_id(name), version) for name, version in API_VERSIONS.items()],
         "transaction_version": TRANSACTION_VERSION,

@@ -327,6 +327,14 @@ def test_no_changed_extrinsic_raises_anything_but_a_trap_or_gets_into_a_block(pl
         assert SHARED.apply(journal, changed)[0] == "Err"
 
 
+def test_a_batch_of_more_than_ten_calls_is_no_extrinsic(world: World) -> None:
+    remark = ("System", ("remark", {"remark": b""}))
+    ten, eleven = (world.call("Environment", "batch", calls=[remark] * count) for count in (10, 11))
+    assert world.validate(world.sign(ten))[0] == "Ok"
+    with pytest.raises(RuntimeTrap, match="a batch holds up to 10 calls, not 11"):
+        world.validate(world.sign(eleven))
+
+
 def test_a_batch_costs_what_its_calls_cost(world: World) -> None:
     def weight(call: Any) -> int:
         info = world.api("TransactionPaymentCallApi_query_call_info", call, 0)

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "7332bb14b2490d9e45b1a440755b72ca646d2c3ce97d22310327e94c0fde5c61"
+DEV_GENESIS_HASH = "340fd4828eeaebdcc2bee35aa18ea221819fe2bcb41aa81e4e7de003b6603997"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

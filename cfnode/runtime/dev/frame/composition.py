@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from cfnode.core.scale import Codec
@@ -45,7 +46,7 @@ class Composition:
         self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
         self.types = TypeTable(self._outer_enums(pallets))
         self.pallets = tuple(kind(self) for kind in pallets)
-        self.by_kind = {type(pallet): pallet for pallet in self.pallets}
+        self.by_kind: dict[type[Pallet], Pallet] = {type(pallet): pallet for pallet in self.pallets}
         self.by_name = {pallet.name: pallet for pallet in self.pallets}
         self._resolve_all()
         self.apis = tuple(kind(self) for kind in apis)
@@ -69,12 +70,12 @@ class Composition:
 
     def pallet(self, kind: type[P]) -> P:
         """The pallet of this class (or of the one subclass of it that takes part)."""
-        found = self.by_kind.get(kind) or next(
-            (each for each in self.pallets if isinstance(each, kind)), None
-        )
-        if found is None:
-            raise KeyError(f"{kind.__name__} takes no part in this runtime")
-        return found  # type: ignore[return-value]
+        if kind not in self.by_kind:
+            found = next((each for each in self.pallets if isinstance(each, kind)), None)
+            if found is None:
+                raise KeyError(f"{kind.__name__} takes no part in this runtime")
+            self.by_kind[kind] = found
+        return self.by_kind[kind]  # type: ignore[return-value]
 
     def service(self, kind: Callable[[Composition], S]) -> S:
         """The one object of this class that serves this runtime; made when first asked for."""
@@ -95,14 +96,18 @@ class Composition:
         return self.codec(self.types.id(text))
 
     def cost(self, call: Any) -> Cost:
-        """What a call costs: ("Pallet", ("name", {…}))."""
+        """What a call costs, with the calls inside it: ("Pallet", ("name", {…}))."""
         pallet, (name, arguments) = self._split(call)
-        return pallet.cost(name, arguments)
+        own = pallet.calls[name].cost
+        inner = sum(self.cost(each).weight for each in pallet.nested_calls(name, arguments))
+        return replace(own, time=own.time + inner) if inner else own
 
     def check_bounds(self, call: Any) -> None:
         """Raise ScaleError if part of a call is longer than its bounded type allows."""
         pallet, (name, arguments) = self._split(call)
         pallet.check_bounds(name, arguments)
+        for each in pallet.nested_calls(name, arguments):
+            self.check_bounds(each)
 
     def dispatch(self, call: Any, origin: Origin) -> None:
         """Do a call: all of it, or nothing and DispatchError. Calls inside calls come here too."""

@@ -31,7 +31,7 @@ The metadata, the codecs and the dispatch of calls are derived from this, never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
@@ -202,9 +202,9 @@ class Pallet:
         The metadata does not tell such bounds. What breaks one is no extrinsic at all, as on the chain.
         """
 
-    def cost(self, name: str, arguments: Mapping[str, Any]) -> Cost:
-        """What a call of this pallet costs; one that does other calls costs theirs as well."""
-        return self.calls[name].cost
+    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+        """The calls that a call of this pallet would do in turn: they count for its cost and its bounds."""
+        return ()
 
     # Hooks, called in the order of the pallets
 

@@ -13,7 +13,7 @@ from typing import Any
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
-from cfnode.runtime.dev.frame import GOVERNANCE, Cost, ErrorSet, Map, Origin, Pallet, RuntimeTrap, call
+from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, Pallet, RuntimeTrap, call
 
 from .funding import Funding
 from .system import System
@@ -54,6 +54,15 @@ class Dev(Pallet):
         """Do a call as governance would."""
         origin.ensure_none()
         self.runtime.dispatch(call, GOVERNANCE)
+
+    @call(3, Cost(dispatch_class="Operational"), call="RuntimeCall")
+    def as_root(self, origin: Origin, call: Any) -> None:
+        """Do a call that only the chain itself may do, such as replacing the runtime."""
+        origin.ensure_none()
+        self.runtime.dispatch(call, ROOT)
+
+    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+        return [arguments["call"]] if name in ("as_governance", "as_root") else ()
 
     def genesis(self, config: DevGenesis) -> None:
         for position in range(config.state_entries):

@@ -7,9 +7,9 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
 from cfnode.runtime.dev.frame import (
     ConstantSet,
@@ -130,22 +130,18 @@ class Environment(Pallet):
     def batch(self, origin: Origin, calls: Sequence[Any]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
-        self.ensure(len(calls) <= MAX_BATCH, self.Error.InvalidNestedBatch)
         for each in calls:
             self.ensure(not self._is_batch(each), self.Error.InvalidNestedBatch)
             self.runtime.dispatch(each, origin)
         self.deposit(self.Event.BatchCompleted)
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
-        for each in arguments.get("calls", ()):
-            self.runtime.check_bounds(each)
+        if name == "batch" and len(arguments["calls"]) > MAX_BATCH:
+            raise ScaleError(f"a batch holds up to {MAX_BATCH} calls, not {len(arguments['calls'])}")
 
-    def cost(self, name: str, arguments: Mapping[str, Any]) -> Cost:
-        own = super().cost(name, arguments)
-        if name != "batch":
-            return own
-        inner = sum(self.runtime.cost(each).weight for each in arguments["calls"])
-        return replace(own, time=own.time + inner)
+    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+        calls: Sequence[Any] = arguments["calls"] if name == "batch" else ()
+        return calls
 
     @staticmethod
     def _is_batch(call_value: Any) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.frame import (
     ConstantSet,
     Cost,
@@ -125,7 +126,7 @@ class System(Pallet):
     def set_code(self, origin: Origin, code: bytes) -> None:
         """Replace the runtime. Root."""
         origin.ensure_root()
-        self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
+        self._check_version(code)
         self._replace_code(code)
 
     @call(3, Cost(dispatch_class="Operational"), code="Bytes")
@@ -153,6 +154,17 @@ class System(Pallet):
         """Put bytes on the chain and their hash into an event."""
         self.deposit(self.Event.Remarked, sender=origin.ensure_signed(), hash=blake2_256(remark))
 
+    def _check_version(self, code: bytes) -> None:
+        """The new runtime is of this chain, and newer."""
+        self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
+        try:
+            new, _ = self.codec("RuntimeVersion").decode_from(code, len(CODE_PREFIX))
+        except ScaleError:
+            self.fail(self.Error.FailedToExtractRuntimeVersion)
+        old = self.Constant.Version
+        self.ensure(new["spec_name"] == old["spec_name"], self.Error.InvalidSpecName)
+        self.ensure(new["spec_version"] > old["spec_version"], self.Error.SpecVersionNeedsToIncrease)
+
     def _replace_code(self, code: bytes) -> None:
         self.runtime.host.set(CODE, code)
         self.log("RuntimeEnvironmentUpdated")
@@ -164,9 +176,13 @@ class System(Pallet):
         self.BlockHash.put(0, bytes(32))
         self.UpgradedToU32RefCount.put(True)
         self.UpgradedToTripleRefCount.put(True)
-        self.LastRuntimeUpgrade.put(
-            {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
-        )
+        self.note_version()
+
+    def note_version(self) -> None:
+        """Remember which runtime is at work, if another one was before."""
+        present = {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
+        if self.LastRuntimeUpgrade.get() != present:
+            self.LastRuntimeUpgrade.put(present)
 
     def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
         """Forget what belonged to the last block, and note what the header says about this one."""

@@ -1,0 +1,56 @@
+"""A runtime upgrade: new code in one block, a new spec version from the next one on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core.header import DigestKind
+from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
+from tests.runtime.dev.world import World, bare_extrinsic
+
+
+def upgrade(world: World, code: bytes) -> Any:
+    """Set the code as the chain itself would; the outcome."""
+    call = world.call("Dev", "as_root", call=("System", ("set_code", {"code": code})))
+    return world.block(bare_extrinsic(call))[0][1]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -> None:
+    newer = DevRuntime(20_204)
+    assert upgrade(world, newer.code) == ("Ok", ())
+    assert world.header.digest[-1].kind == DigestKind.RUNTIME_ENVIRONMENT_UPDATED
+    assert "System.CodeUpdated" in world.names()
+    assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_203
+
+    code = world.state.get(b":code")
+    assert code == newer.code
+    world.runtime = development_runtime(code)
+    assert world.runtime.version() != DevRuntime().version()
+    remark = world.call("System", "remark", remark=b"")
+    assert world.validate(world.sign(remark)) == ("Err", ("Invalid", "BadProof"))
+    assert world.block(world.sign(remark, spec_version=20_204)) == [("Ok", ("Ok", ()))]
+    assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_204
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (b"\0asm", "FailedToExtractRuntimeVersion"),
+        (b"cfnode-dev:", "FailedToExtractRuntimeVersion"),
+        (DevRuntime().code, "SpecVersionNeedsToIncrease"),
+        (DevRuntime(20_300).code.replace(b"chainflip-node", b"chainflop-node"), "InvalidSpecName"),
+    ],
+)
+def test_code_that_is_no_newer_runtime_of_this_chain_is_refused(
+    world: World, code: bytes, error: str
+) -> None:
+    kind, failure = upgrade(world, code)
+    assert (kind, world.metadata.error(0, failure[1]["error"])[1]) == ("Err", error)
+    assert world.state.get(b":code") == DevRuntime().code
