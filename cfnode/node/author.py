@@ -22,9 +22,10 @@ from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import encode_compact
 from cfnode.node.chain import Chain
+from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.clock import SLOT_MS, ChainClock, SlotInTheFuture
 from cfnode.node.events import BlockRef
-from cfnode.node.finality import DevFinality, NoMajority
+from cfnode.node.finality import DevFinality
 from cfnode.node.pool import TransactionPool
 from cfnode.runtime.door import BuiltBlock, DoorError
 from cfnode.runtime.executor import Executor
@@ -38,6 +39,8 @@ FUNDS = 1_000 * 10**18
 POOL_PATIENCE_S = 1.0
 """How long a block waits for the pool to have seen its parent."""
 MAX_SLOTS_TRIED = 10_000
+RETRY_S = 1.0
+"""After a block could not be made at once."""
 
 Seal = Literal["slots", "instant", "manual"]
 
@@ -89,6 +92,7 @@ class Author:
         self._funded = tuple(funded)
         self._block_time_ms = block_time_ms
         self._making = trio.Lock()
+        self._told_of_reserve = False
         self.seal = seal
 
     async def run(self) -> None:
@@ -120,8 +124,7 @@ class Author:
 
     def jump(self, milliseconds: int) -> int:
         """Let the chain's clock jump; returns the time (Unix ms) of the next block."""
-        slots = -(-milliseconds // SLOT_MS)
-        return self._clock.jump(slots, self._chain.slot_of(self._chain.best.hash)) * SLOT_MS
+        return self._clock.jump(milliseconds, self._chain.slot_of(self._chain.best.hash)) * SLOT_MS
 
     # Paces
 
@@ -138,10 +141,12 @@ class Author:
             await self._attempt()
 
     async def _run_instant(self) -> None:
-        with self._pool.arrivals() as arrivals:
-            await self._seal_at_once()
-            async for _ in arrivals:
+        await self._seal_at_once()
+        while True:
+            with self._pool.arrivals() as arrivals:
                 await self._seal_while_ready()
+                async for _ in arrivals:
+                    await self._seal_while_ready()
 
     async def _seal_while_ready(self) -> None:
         while True:
@@ -149,7 +154,9 @@ class Author:
             if not self._pool.status.ready:
                 return
             made = await self._seal_at_once()
-            if made is None or not made.taken:
+            if made is None:
+                await trio.sleep(RETRY_S)
+            elif not made.taken:
                 return  # what waits cannot go into a block now
 
     async def _seal_at_once(self) -> NewBlock | None:
@@ -158,22 +165,29 @@ class Author:
         if made is not None and not self._finality.is_held:
             try:
                 await self._finality.finalize(made.block.hash)
-            except NoMajority as error:
+            except (FinalityRefused, DoorError) as error:
                 log.debug("Not final: %s", error)
         return made
 
     async def _attempt(self) -> NewBlock | None:
         while True:
             try:
-                return await self.new_block()
+                made = await self.new_block()
             except SlotInTheFuture as error:
                 if self._clock.is_real:
                     return None
-                log.warning("Waiting for the real time: %s", error)
-                await trio.sleep(error.wait_ms / 1000)
-            except AuthorError as error:
+                await self._wait_for_real_time(error)
+            except (AuthorError, ImportRefused) as error:
                 log.error("No block was made: %s", error)
                 return None
+            else:
+                return made
+
+    async def _wait_for_real_time(self, error: SlotInTheFuture) -> None:
+        if not self._told_of_reserve:
+            self._told_of_reserve = True
+            log.warning("Going on at one block in 6 s: %s", error)
+        await trio.sleep(error.wait_ms / 1000)
 
     # One block
 
@@ -181,10 +195,15 @@ class Author:
         parent = self._chain.block_ref(parent_hash)
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is not known")
-        slot, key = await self._next_own_slot(parent)
         candidates = await self._candidates(parent) if transactions is None else list(transactions)
         started = trio.current_time()
-        built = await self._build(parent.hash, slot, candidates)
+        try:
+            slot, key = await self._next_own_slot(parent)
+            built = await self._executor.build_block(
+                parent.hash, [pre_runtime_item(slot)], self._inherents(slot), candidates, self._deadline_s
+            )
+        except (DoorError, UnknownBlock, StateDiscarded) as error:
+            raise AuthorError(f"no block on #{parent.number} 0x{parent.hash.hex()}: {error}") from error
         header = sealed(built.header, key.sign(built.header.hash))
         self._log_prepared(built, header, trio.current_time() - started)
         await self._chain.import_built(header, built.body, built.changes)
@@ -194,14 +213,6 @@ class Author:
         included = {blake2_256(extrinsic) for extrinsic in built.body}
         taken = sum(1 for candidate in candidates if blake2_256(candidate) in included)
         return NewBlock(BlockRef(header.hash, header.number), slot, taken, tuple(built.refused))
-
-    async def _build(self, parent: bytes, slot: int, candidates: list[bytes]) -> BuiltBlock:
-        digest = [pre_runtime_item(slot)]
-        inherents = self._inherents(slot)
-        try:
-            return await self._executor.build_block(parent, digest, inherents, candidates, self._deadline_s)
-        except (DoorError, UnknownBlock, StateDiscarded) as error:
-            raise AuthorError(f"no block on 0x{parent.hex()}: {error}") from error
 
     async def _next_own_slot(self, parent: BlockRef) -> tuple[int, Keypair]:
         """The next slot whose author is one of ours, and that author's key."""

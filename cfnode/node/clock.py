@@ -89,15 +89,16 @@ class ChainClock:
         self._last = slot
         self._skip = 0
 
-    def jump(self, slots: int, parent_slot: int | None) -> int:
-        """Leave out `slots` slots before the next block; returns that block's slot. Jumps add up."""
+    def jump(self, milliseconds: int, parent_slot: int | None) -> int:
+        """Let at least so much time pass before the next block; returns that block's slot. Jumps add up."""
         if self.is_real:
             raise ClockError(
                 "this chain lives in real time and cannot jump: start it with --dev-start-time, "
                 "--dev-block-time below 6 or --dev-seal instant"
             )
-        if slots < 0:
+        if milliseconds < 0:
             raise ClockError("time goes forward only: a jump takes a positive length")
+        slots = -(-milliseconds // SLOT_MS)
         target = self._candidate(parent_slot) + slots
         self.check(target)
         self._skip += slots

@@ -19,6 +19,7 @@ from cfnode.core.keys import Keypair
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, NotInTree
 from cfnode.node.events import BestChanged, BlockRef
+from cfnode.runtime.door import DoorError
 
 log = logging.getLogger("cfnode.grandpa")
 
@@ -97,6 +98,8 @@ class DevFinality:
             await self.finalize(target.hash)
         except NoMajority as error:
             log.debug("Nothing becomes final: %s", error)
+        except (FinalityRefused, DoorError) as error:  # the next block tries again
+            log.warning("Block #%d is not final yet: %s", number, error)
 
     async def finalize(self, block_hash: bytes) -> None:
         """Make a block final now, and each set change on the way before it. Raises FinalityRefused."""

@@ -59,8 +59,8 @@ def test_a_jump_leaves_slots_out_once_and_jumps_add_up() -> None:
     clock = ChainClock.own(NOW - 1_000 * SLOT_MS, wall_ms=Wall())
     first = clock.next_slot(None)
     clock.take(first)
-    assert clock.jump(10, first) == first + 11
-    assert clock.jump(5, first) == first + 16
+    assert clock.jump(10 * SLOT_MS, first) == first + 11
+    assert clock.jump(5 * SLOT_MS - 1, first) == first + 16
     slot = clock.next_slot(first)
     assert slot == first + 16
     clock.take(slot)
@@ -86,8 +86,8 @@ def test_a_jump_never_passes_the_real_time() -> None:
     clock = ChainClock.own(NOW - 10 * SLOT_MS, wall_ms=Wall())
     first = clock.next_slot(None)
     with pytest.raises(SlotInTheFuture):
-        clock.jump(10, first)
-    assert clock.jump(9, first) == clock.real_slot()
+        clock.jump(10 * SLOT_MS, first)
+    assert clock.jump(9 * SLOT_MS, first) == clock.real_slot()
 
 
 def test_what_cannot_be_is_refused_with_words() -> None:

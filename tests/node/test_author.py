@@ -1,0 +1,207 @@
+"""When blocks are made, by whom, and what they say of the time."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.aura import slot_of, verify_seal
+from cfnode.core.scale import Cursor
+from cfnode.node.author import FUNDS, AuthorError
+from cfnode.node.authorities import well_known
+from cfnode.node.clock import SLOT_MS, ChainClock, ClockError, SlotInTheFuture
+from tests.node.conftest import MakeRig
+from tests.node.mini import Rig, account, put, tx
+
+NOW = 1_800_000_000_000
+
+
+def times(rig: Rig) -> list[int]:
+    """The time that each block of the best chain states, Unix ms."""
+    found = []
+    for number in range(1, rig.chain.best.number + 1):
+        block = rig.chain.hash_at(number)
+        assert block is not None
+        with rig.chain.state(block) as state:
+            found.append(int.from_bytes(state.get(b"time") or b"", "little"))
+    return found
+
+
+async def test_each_slot_is_sealed_by_the_authority_whose_turn_it_is(make_rig: MakeRig) -> None:
+    keys = well_known(3)
+    rig = await make_rig(authorities=keys)
+    publics = [each.aura.public for each in keys]
+    turns = []
+    for block in await rig.blocks(6):
+        header = rig.chain.header(block)
+        assert header is not None
+        turns.append(verify_seal(header, publics) - slot_of(header) % 3)
+    assert turns == [0] * 6
+
+
+async def test_slots_of_authorities_that_live_elsewhere_are_left_out(make_rig: MakeRig) -> None:
+    keys = well_known(3)
+    rig = await make_rig(authorities=keys)
+    rig.author._keys.pop(keys[1].aura.public)
+    slots = [slot_of(rig.chain.header(block)) for block in await rig.blocks(4)]  # type: ignore[arg-type]
+    assert {slot % 3 for slot in slots} == {0, 2}
+    rig.author._keys.clear()
+    with pytest.raises(AuthorError, match="none of the 3 authorities' keys"):
+        await rig.block()
+
+
+async def test_an_instant_chain_seals_a_first_block_and_then_one_for_each_transaction(
+    make_rig: MakeRig, nursery: trio.Nursery
+) -> None:
+    rig = await make_rig(seal="instant")
+    nursery.start_soon(rig.pool.run)
+    nursery.start_soon(rig.author.run)
+    await blocks_until(rig, 1)
+    for n in range(3):
+        watch = await rig.pool.submit_and_watch(tx("alice", n, put("n", str(n))))
+        kinds = [status.kind.value async for status in watch.statuses]
+        assert kinds == ["ready", "inBlock", "finalized"]
+        assert (rig.chain.best.number, rig.read("n")) == (n + 2, str(n))
+    assert rig.chain.finalized == rig.chain.best
+
+
+async def blocks_until(rig: Rig, number: int) -> None:
+    with rig.chain.subscribe() as events:
+        while rig.chain.finalized.number < number:
+            await events.__anext__()
+
+
+async def test_an_instant_chain_takes_a_burst_together_and_makes_no_empty_block(
+    make_rig: MakeRig, nursery: trio.Nursery
+) -> None:
+    rig = await make_rig(seal="instant")
+    for n in range(600):  # more than a listener's queue holds
+        await rig.pool.submit(tx("alice", n))
+    nursery.start_soon(rig.pool.run)
+    nursery.start_soon(rig.author.run)
+    await blocks_until(rig, 1)
+    assert rig.chain.best.number == 1
+    last = await rig.pool.submit_and_watch(tx("alice", 600))
+    assert [status.kind.value async for status in last.statuses][-1] == "finalized"
+    assert rig.chain.best.number == 2
+
+
+async def test_a_steady_pace_takes_slot_after_slot_of_its_own_time(
+    make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    rig = await make_rig(seal="slots", block_time_ms=500)
+    start = trio.current_time()
+    nursery.start_soon(rig.pool.run)
+    nursery.start_soon(rig.author.run)
+    await blocks_seen(rig, 4)
+    assert trio.current_time() - start == pytest.approx(2.0)
+    assert [b - a for a, b in zip(times(rig), times(rig)[1:], strict=False)] == [SLOT_MS] * 3
+    assert times(rig)[0] // SLOT_MS == (NOW - 365 * 24 * 3600 * 1000) // SLOT_MS
+
+
+async def blocks_seen(rig: Rig, number: int) -> None:
+    with rig.chain.subscribe() as events:
+        while rig.chain.best.number < number:
+            await events.__anext__()
+
+
+async def test_at_six_seconds_the_chain_lives_in_real_time(
+    make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    begin = trio.current_time()
+    clock = ChainClock(wall_ms=lambda: NOW + 2_000 + round((trio.current_time() - begin) * 1000))
+    rig = await make_rig(seal="slots", clock=clock)
+    nursery.start_soon(rig.pool.run)
+    nursery.start_soon(rig.author.run)
+    await blocks_seen(rig, 3)
+    assert times(rig)[0] == NOW + 2_000
+    assert [time // SLOT_MS - NOW // SLOT_MS for time in times(rig)] == [0, 1, 2]
+    assert times(rig)[2] == pytest.approx(NOW + 2 * SLOT_MS, abs=5)
+
+
+async def test_when_the_reserve_is_used_up_the_chain_says_so_once_and_goes_on_in_real_time(
+    make_rig: MakeRig,
+    nursery: trio.Nursery,
+    autojump_clock: trio.testing.MockClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begin = trio.current_time()
+
+    def wall() -> int:
+        return NOW + round((trio.current_time() - begin) * 1000)
+
+    clock = ChainClock.own(NOW - 2 * SLOT_MS, wall_ms=wall)
+    rig = await make_rig(seal="slots", block_time_ms=100, clock=clock)
+    with caplog.at_level(logging.WARNING, "cfnode.aura"):
+        nursery.start_soon(rig.pool.run)
+        nursery.start_soon(rig.author.run)
+        await blocks_seen(rig, 6)
+    assert wall() == pytest.approx(NOW + 3 * SLOT_MS, abs=200)
+    assert max(times(rig)) <= wall()
+    assert [record.message for record in caplog.records if "reserve is used up" in record.message] != []
+    assert len(caplog.records) == 1
+
+
+async def test_a_jump_skips_time_and_never_passes_the_real_one(rig: Rig) -> None:
+    await rig.block()
+    assert rig.author.jump(24 * 3600 * 1000) == times(rig)[0] + SLOT_MS + 24 * 3600 * 1000
+    await rig.block()
+    await rig.block()
+    assert [b - a for a, b in zip(times(rig), times(rig)[1:], strict=False)] == [
+        24 * 3600 * 1000 + SLOT_MS,
+        SLOT_MS,
+    ]
+    with pytest.raises(SlotInTheFuture):
+        rig.author.jump(365 * 24 * 3600 * 1000)
+    with pytest.raises(ClockError):
+        rig.author.jump(-1)
+
+
+async def test_a_block_may_be_built_on_any_block_that_can_win(rig: Rig) -> None:
+    first, second = await rig.blocks(2)
+    fork = await rig.block(tx("bob", 0), on=first)
+    assert rig.chain.header(fork).parent_hash == first  # type: ignore[union-attr]
+    assert fork != second
+    await rig.finality.finalize(second)
+    with pytest.raises(AuthorError):
+        await rig.block(on=bytes(32))
+
+
+async def test_a_chosen_block_says_which_transactions_were_refused(rig: Rig) -> None:
+    made = await rig.author.new_block(None, [tx("alice", 0), tx("alice", 5), tx("poor", 0)])
+    assert made.taken == 1
+    assert [reason for _, reason in made.refused] == [
+        "its nonce lies in the future",
+        "the fee cannot be paid",
+    ]
+
+
+async def test_the_author_offers_funds_for_accounts_that_miss_them(make_rig: MakeRig) -> None:
+    rig = await make_rig(funded=[account("alice")])
+    (_, _, (name, data)) = rig.author._inherents(1)
+    cursor = Cursor(data)
+    assert (name, cursor.count(), cursor.take(32), cursor.u128()) == (b"devfund0", 1, account("alice"), FUNDS)
+
+
+async def test_a_block_that_cannot_be_made_costs_that_block_only(
+    make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    from cfnode.runtime.door import ExecutorDied
+
+    rig = await make_rig(seal="slots", block_time_ms=500)
+    build = rig.executor.build_block
+    failures = iter([True, True])
+
+    async def fragile(*args):  # type: ignore[no-untyped-def]
+        if next(failures, False):
+            raise ExecutorDied("the executor process ended by signal 9 during the call")
+        return await build(*args)
+
+    rig.executor.build_block = fragile  # type: ignore[method-assign]
+    nursery.start_soon(rig.pool.run)
+    nursery.start_soon(rig.author.run)
+    await blocks_seen(rig, 1)
+    assert rig.chain.best.number == 1
