@@ -129,6 +129,8 @@ class TransactionPool:
         """Like `submit`; the statuses begin with `ready` or `future`."""
         tx_hash = self._check_known(extrinsic, source)
         transaction = await self._validated(tx_hash, extrinsic, source)
+        if tx_hash in self._graph:  # somebody else was faster
+            raise AlreadyImported(tx_hash)
         watch = self._watchers.watch(tx_hash)
         try:
             self._insert(transaction)

@@ -17,6 +17,7 @@ from cfnode.core.extrinsic import Era, sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
+from cfnode.node.events import BlockRef
 from cfnode.node.outcome import (
     Inclusion,
     SubmissionError,
@@ -108,6 +109,8 @@ class SignedClient:
 
     async def _dry_run(self, call: Call) -> None:
         best = self._chain.best
+        if best.number == 0:
+            return  # the genesis state knows no block hash: nothing signed can be tried on it
         nonce = await self._chain.queries.account_nonce(best.hash, self.account)
         extrinsic = await self._sign(call, nonce)
         try:
@@ -123,18 +126,28 @@ class SignedClient:
 
     async def _sign(self, call: Call, nonce: int) -> bytes:
         runtime: RuntimeInfo = await self._chain.runtime_at(self._chain.best.hash)
-        finalized = self._chain.finalized
+        birth = self._birth()
         return sign_extrinsic(
             runtime.metadata,
             runtime.metadata.call_codec.encode(call.value),
             self._key,
             nonce=nonce,
-            era=Era.mortal(LIFETIME_BLOCKS, finalized.number),
-            era_hash=finalized.hash,
+            era=Era.mortal(LIFETIME_BLOCKS, birth.number),
+            era_hash=birth.hash,
             genesis_hash=self._chain.genesis_hash,
             spec_version=runtime.version.spec_version,
             transaction_version=runtime.version.transaction_version,
         )
+
+    def _birth(self) -> BlockRef:
+        """The block at which the era begins: the last finalized one.
+
+        A state does not know its own block's hash yet, so when the best block is final it is its parent.
+        """
+        finalized, header = self._chain.finalized, self._chain.header(self._chain.best.hash)
+        if header is None or header.number == 0 or finalized.number < header.number:
+            return finalized
+        return BlockRef(header.parent_hash, header.number - 1)
 
     def _require_ready(self) -> None:
         if self._is_syncing():

@@ -73,7 +73,7 @@ class Watch:
 @dataclass(slots=True)
 class _WatchedBlock:
     number: int
-    transactions: dict[bytes, int]
+    transactions: list[tuple[bytes, Publisher[TxStatus], int]]
 
 
 class Watchers:
@@ -87,8 +87,12 @@ class Watchers:
         return tx_hash in self._watched
 
     def watch(self, tx_hash: bytes) -> Watch:
-        """A new stream of the transaction's statuses from now on."""
-        publisher = self._watched.setdefault(tx_hash, Publisher(None))
+        """A transaction enters the pool: the stream of its statuses.
+
+        The same one may have been in a block before (what the node itself sends may repeat): that is another
+        life, whose watchers go on with their block.
+        """
+        publisher = self._watched[tx_hash] = Publisher[TxStatus](None)
         return Watch(tx_hash, publisher.subscribe())
 
     def future(self, tx_hash: bytes) -> None:
@@ -112,41 +116,51 @@ class Watchers:
     def in_block(self, tx_hash: bytes, block: BlockRef, index: int) -> None:
         """The transaction was found in a block of the best chain, at `index`."""
         if self._tell(tx_hash, TxStatus(StatusKind.IN_BLOCK, block.hash, index)):
-            held = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, {}))
-            held.transactions[tx_hash] = index
+            held = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, []))
+            held.transactions.append((tx_hash, self._watched[tx_hash], index))
 
     def retracted(self, block_hash: bytes) -> None:
         """The block left the best chain."""
-        held = self._blocks.pop(block_hash, None)
-        for tx_hash in held.transactions if held else ():
-            self._tell(tx_hash, TxStatus(StatusKind.RETRACTED, block_hash))
+        for _, publisher, _ in self._leave(block_hash):
+            publisher.publish(TxStatus(StatusKind.RETRACTED, block_hash))
 
     def finalized(self, block_hash: bytes) -> None:
         """The block is final."""
-        held = self._blocks.pop(block_hash, None)
-        for tx_hash, index in held.transactions.items() if held else ():
-            self._tell(tx_hash, TxStatus(StatusKind.FINALIZED, block_hash, index))
+        for tx_hash, publisher, index in self._leave(block_hash):
+            self._end(tx_hash, publisher, TxStatus(StatusKind.FINALIZED, block_hash, index))
 
     def give_up_before(self, best_number: int) -> None:
         """End the watch of blocks that finality has left too far behind `best_number`."""
         last = best_number - FINALITY_TIMEOUT_BLOCKS
         for block_hash in [key for key, held in self._blocks.items() if held.number <= last]:
-            for tx_hash in self._blocks.pop(block_hash).transactions:
-                self._tell(tx_hash, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
+            for tx_hash, publisher, _ in self._leave(block_hash):
+                self._end(tx_hash, publisher, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
 
     def finish(self) -> None:
         """The node stops: all streams end."""
-        for publisher in tuple(self._watched.values()):
+        waiting = [publisher for held in self._blocks.values() for _, publisher, _ in held.transactions]
+        for publisher in (*self._watched.values(), *waiting):
             publisher.finish()
         self._watched.clear()
+        self._blocks.clear()
+
+    def _leave(self, block_hash: bytes) -> list[tuple[bytes, Publisher[TxStatus], int]]:
+        held = self._blocks.pop(block_hash, None)
+        return held.transactions if held else []
 
     def _tell(self, tx_hash: bytes, status: TxStatus) -> bool:
+        """Tell the present watchers; are there any left that wait for more?"""
         publisher = self._watched.get(tx_hash)
         if publisher is None:
             return False
-        publisher.publish(status)
         if status.is_last or not len(publisher):
-            publisher.finish()
-            self._watched.pop(tx_hash, None)
+            self._end(tx_hash, publisher, status)
             return False
+        publisher.publish(status)
         return True
+
+    def _end(self, tx_hash: bytes, publisher: Publisher[TxStatus], status: TxStatus) -> None:
+        publisher.publish(status)
+        publisher.finish()
+        if self._watched.get(tx_hash) is publisher:
+            del self._watched[tx_hash]

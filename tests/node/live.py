@@ -1,0 +1,73 @@
+"""A whole node in one test: the development chain, its real runtime in a real executor process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from cfnode.core.keys import Keypair
+from cfnode.node.broker import ChannelRequest
+from cfnode.node.config import Config, DevConfig
+from cfnode.node.node import Node
+from cfnode.node.service import run
+from cfnode.store.keystore import Keystore
+
+BROKER = "//Some Broker"
+FLIP = 10**18
+
+
+def broker_account() -> bytes:
+    return Keypair.from_suri(BROKER).account
+
+
+@asynccontextmanager
+async def live_node(
+    base_path: Path, *, brokers: tuple[str, ...] = (BROKER,), dev: DevConfig | None = None, **options: Any
+) -> AsyncIterator[Node]:
+    """A node on the development chain; without `dev` it only looks at its genesis."""
+    config = Config(**{"base_path": base_path, "chain": "dev", "sync": "full", "prometheus": None} | options)
+    keystore = Keystore(base_path / "chains" / "dev" / "keystore")
+    for suri in brokers:
+        keystore.insert("brok", suri, "sr25519")
+
+    async def start(task_status: trio.TaskStatus[Node]) -> None:
+        await run(Config(**{**_fields(config), "dev": dev}), task_status=task_status)
+
+    async with trio.open_nursery() as nursery:
+        with trio.fail_after(30):
+            node: Node = await nursery.start(start)
+        try:
+            yield node
+        finally:
+            nursery.cancel_scope.cancel()
+
+
+def _fields(config: Config) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in Config.__slots__}
+
+
+async def reach(node: Node, number: int) -> None:
+    """Wait until the best chain is that long."""
+    with trio.fail_after(30), node.chain.subscribe() as events:
+        while node.chain.best.number < number:
+            await events.__anext__()
+
+
+def channel(source: str = "Eth", refund: tuple[str, bytes] = ("Eth", b"\x02" * 20)) -> ChannelRequest:
+    return ChannelRequest(
+        source_asset=source,
+        destination_asset="ArbUsdc",
+        destination_address=("Arb", b"\x01" * 20),
+        broker_commission=10,
+        refund_parameters={
+            "retry_duration": 10,
+            "refund_address": refund,
+            "min_price": 1,
+            "refund_ccm_metadata": None,
+            "max_oracle_price_slippage": None,
+        },
+    )
