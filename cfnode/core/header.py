@@ -18,6 +18,9 @@ __all__ = ["DigestItem", "DigestKind", "Header"]
 MAX_NUMBER = (1 << 32) - 1
 """Block numbers are u32 on the chain, though compact in headers."""
 
+MAX_DIGEST_ITEMS = 16_384
+"""Items of one digest. An item may be a single byte, so the bytes at hand do not bound the memory well."""
+
 
 class DigestKind(IntEnum):
     """The first byte of a digest item."""
@@ -107,5 +110,8 @@ class Header:
         if number > MAX_NUMBER:
             raise ScaleError(f"header: block number {number} does not fit in 32 bits")
         state_root, extrinsics_root = cursor.take(32), cursor.take(32)
-        digest = tuple(DigestItem.read(cursor) for _ in range(cursor.count()))
+        count = cursor.count()
+        if count > MAX_DIGEST_ITEMS:
+            raise ScaleError(f"header: {count} digest items, more than {MAX_DIGEST_ITEMS}")
+        digest = tuple(DigestItem.read(cursor) for _ in range(count))
         return cls(parent_hash, number, state_root, extrinsics_root, digest)

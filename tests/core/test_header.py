@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.core.header import DigestItem, DigestKind, Header
-from cfnode.core.scale import ScaleError
+from cfnode.core.scale import ScaleError, encode_compact
 from cfnode.core.trie import EMPTY_ROOT
 from tests.conftest import shared
 
@@ -103,6 +103,11 @@ def test_a_number_above_32_bits_is_refused() -> None:
     number = bytes([0x07]) + (2**32).to_bytes(5, "little")
     with pytest.raises(ScaleError, match="32 bits"):
         Header.decode(bytes(32) + number + bytes(64) + b"\0")
+
+
+def test_a_digest_of_a_million_tiny_items_is_refused_before_they_are_made() -> None:
+    with pytest.raises(ScaleError, match="digest items"):
+        Header.decode(bytes(97) + encode_compact(1_000_000) + b"\x08" * 1_000_000)
 
 
 def test_an_engine_stands_only_where_the_kind_has_one() -> None:

@@ -6,6 +6,7 @@ block's resources, `t` traps, `o` leaves a transaction open.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -139,4 +140,4 @@ class Toy:
         descriptors = sorted(
             str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()
         )
-        return f"{Path.cwd()}|{os.getsid(0) == os.getpid()}|{descriptors}".encode()
+        return f"{Path.cwd()}|{os.getsid(0) == os.getpid()}|{json.dumps(descriptors)}".encode()
