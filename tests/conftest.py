@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"
         report.longrepr = f"--all: nothing may be skipped. {reason}"
+
+
+def pytest_collection_finish() -> None:
+    """Ethereum libraries, which some tests compare with, raise the recursion limit; a node never has them."""
+    sys.setrecursionlimit(1000)
 
 
 def shared(*parts: str) -> Path:
