@@ -46,7 +46,7 @@ EXECUTE_S = 60.0
 BUILD_GRACE_S = 15.0
 """Seconds that building may go on after the last candidate: the one at work, hooks, the root."""
 
-START_ATTEMPTS = 3
+ATTEMPTS = 3
 """Processes that may end before they begin with a request, until it is told so."""
 
 START_S = 30.0
@@ -187,19 +187,23 @@ class Executor:
 
     async def _answer(self, request: Request) -> None:
         """Have one request answered. A process that is gone before it has begun costs no request."""
-        for attempt in range(START_ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             try:
                 if self._child is None or not self._child.alive:
                     await self._start()
+            except ExecutorDied as error:
+                request.fail(error)
+                return
+            try:
                 with trio.fail_after(request.seconds):
                     await self._exchange(request)
                 return
             except trio.TooSlowError:
-                request.fail(Deadline(request.function, request.seconds))
                 log.warning("%s took too long: the executor process is replaced", request.function)
+                request.fail(Deadline(request.function, request.seconds))
             except ExecutorDied as died:
                 log.warning("%s (%s): it is replaced", died, request.function)
-                if request.begun or attempt == START_ATTEMPTS - 1:
+                if request.begun or attempt == ATTEMPTS - 1:
                     request.fail(died)
             await self._renew()
             if request.done:
