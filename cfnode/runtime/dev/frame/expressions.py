@@ -32,11 +32,15 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class TupleOf:
+    """A tuple; the empty one is the unit."""
+
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf:
+    """So many of one type, without a length on the wire."""
+
     item: Expression
     length: int
 

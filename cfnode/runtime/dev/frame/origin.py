@@ -27,6 +27,7 @@ class Origin:
 
     @classmethod
     def signed(cls, account: bytes) -> Origin:
+        """The origin of what this account (32 bytes) has signed."""
         return cls(account=account)
 
     def ensure_signed(self) -> bytes:
@@ -36,9 +37,11 @@ class Origin:
         return self.account
 
     def ensure_none(self) -> None:
+        """Nobody: a bare extrinsic."""
         self._ensure(Authority.NONE)
 
     def ensure_root(self) -> None:
+        """The chain itself."""
         self._ensure(Authority.ROOT)
 
     def ensure_governance(self) -> None:

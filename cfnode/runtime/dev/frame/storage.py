@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
@@ -54,10 +54,8 @@ class Declared:
         self.name = name
 
     def bind(self, pallet: Pallet) -> Stored:
+        """The item as the pallet reads and writes it."""
         raise NotImplementedError
-
-
-Own = TypeVar("Own", bound="Declared")
 
 
 class Value(Declared):
@@ -207,12 +205,15 @@ class StoredValue(Stored):
         return self._get(self.prefix)
 
     def put(self, value: Any) -> None:
+        """Store a value."""
         self._put(self.prefix, value)
 
     def exists(self) -> bool:
+        """Whether anything is stored, be it the default."""
         return self._runtime.host.get(self.prefix) is not None
 
     def kill(self) -> None:
+        """Store nothing any more."""
         self._runtime.host.delete(self.prefix)
 
     def take(self) -> Any:
@@ -232,12 +233,15 @@ class StoredMap(Stored):
         return self._get(self._key(key))
 
     def put(self, key: Any, value: Any) -> None:
+        """Store a value under `key`."""
         self._put(self._key(key), value)
 
     def contains(self, key: Any) -> bool:
+        """Whether anything is stored under `key`, be it the default."""
         return self._runtime.host.get(self._key(key)) is not None
 
     def remove(self, key: Any) -> None:
+        """Store nothing under `key` any more."""
         self._runtime.host.delete(self._key(key))
 
     def take(self, key: Any) -> Any:
@@ -269,12 +273,15 @@ class StoredDoubleMap(Stored):
         return self._get(self._key(key1, key2))
 
     def put(self, key1: Any, key2: Any, value: Any) -> None:
+        """Store a value under both keys."""
         self._put(self._key(key1, key2), value)
 
     def contains(self, key1: Any, key2: Any) -> bool:
+        """Whether anything is stored under both keys, be it the default."""
         return self._runtime.host.get(self._key(key1, key2)) is not None
 
     def remove(self, key1: Any, key2: Any) -> None:
+        """Store nothing under both keys any more."""
         self._runtime.host.delete(self._key(key1, key2))
 
     def take(self, key1: Any, key2: Any) -> Any:
