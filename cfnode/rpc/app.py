@@ -7,7 +7,9 @@ is read, and Host and Origin are looked at before anything else.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 import trio
@@ -17,6 +19,7 @@ from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import Gate, Headers
 from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.peers import Peers
 from cfnode.rpc.session import Session
 
 BODY_DEADLINE = 30.0
@@ -48,10 +51,11 @@ class BodyRefused(Exception):
 class App:
     """The ASGI application of one listener."""
 
-    def __init__(self, dispatcher: Dispatcher, config: RpcConfig, gate: Gate) -> None:
+    def __init__(self, dispatcher: Dispatcher, config: RpcConfig, gate: Gate, peers: Peers) -> None:
         self._dispatcher = dispatcher
         self._config = config
         self._gate = gate
+        self._peers = peers
         self.stopping = trio.Event()
         """Set when the server stops: WebSocket connections are closed in order."""
 
@@ -61,7 +65,7 @@ class App:
         origin = headers.get(b"origin")
         refused = self._gate.refusal(headers.get(b"host"), origin)
         if scope["type"] == "websocket":
-            await self._websocket(scope, receive, send, refused)
+            await self._websocket(scope, headers, receive, send, refused)
         elif refused is not None:
             await respond(send, 403, refused, [_TEXT])
         elif scope["method"] == "POST":
@@ -82,7 +86,7 @@ class App:
             return
         if body is None:
             return
-        reply = await self._dispatcher.answer(jsonrpc.parse(body), scope["state"]["connection"].client)
+        reply = await self._dispatcher.answer(jsonrpc.parse(body), self._client(scope, headers))
         await respond(send, 200, reply, [_JSON, *cors])
 
     async def _body(self, announced: bytes | None, receive: Receive) -> bytes | None:
@@ -122,7 +126,18 @@ class App:
             text = b"Used HTTP Method is not allowed. POST is required\n"
             await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
 
-    async def _websocket(self, scope: Scope, receive: Receive, send: Send, refused: bytes | None) -> None:
+    def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> Client:
+        client: Client = scope["state"]["connection"].client
+        return self._peers.behind_proxy(client, headers.get(b"x-forwarded-for"))
+
+    async def _websocket(
+        self,
+        scope: Scope,
+        headers: dict[bytes, bytes],
+        receive: Receive,
+        send: Send,
+        refused: bytes | None,
+    ) -> None:
         await receive()  # websocket.connect
         if refused is not None:
             await deny(send, 403, refused)
@@ -140,16 +155,25 @@ class App:
             text: str | bytes = event["bytes"] if event["text"] is None else event["text"]
             return text
 
-        session = Session(self._dispatcher, self._config, peer.client, transmit, peer.abort)
-        self._dispatcher.counts.sessions_opened += 1
-        try:
+        client = replace(self._client(scope, headers), protocol="ws")
+        session = Session(self._dispatcher, self._config, client, transmit, peer.abort)
+        with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
                 await session.run(next_message)
                 nursery.cancel_scope.cancel()
-        finally:
-            self._dispatcher.counts.sessions_closed += 1
         await send({"type": "websocket.close", "code": 1001 if self.stopping.is_set() else 1000})
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        observer = self._dispatcher.observer
+        if observer is not None:
+            observer.rpc_session_opened("ws")
+        try:
+            yield
+        finally:
+            if observer is not None:
+                observer.rpc_session_closed("ws")
 
     async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
         await self.stopping.wait()

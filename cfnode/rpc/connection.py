@@ -17,13 +17,13 @@ from typing import Any, Final, cast
 import h11
 import trio
 from hypercorn.config import Config as HypercornConfig
-from hypercorn.events import Closed
+from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol, H11WSConnection
 from hypercorn.protocol.ws_stream import FrameTooLargeError, WebsocketBuffer, WSStream
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import AppWrapper, ConnectionState
+from hypercorn.typing import AppWrapper, ConnectionState, H11SendableEvent
 from hypercorn.utils import parse_socket_addr
 from wsproto.events import Message, TextMessage
 
@@ -46,14 +46,20 @@ class BoundedStream:
         """Set: nothing more is read."""
 
     async def send_all(self, data: bytes) -> None:
-        """Raises BrokenResourceError when the client does not take it."""
+        """Send all, or close. Raises BrokenResourceError if the client takes nothing."""
+        if len(data) <= SEND_PIECE:
+            await self._send_piece(data)
+            return
         view = memoryview(data)
         for start in range(0, len(view), SEND_PIECE):
-            with trio.move_on_after(SEND_DEADLINE) as scope:
-                await self._stream.send_all(view[start : start + SEND_PIECE])
-            if scope.cancelled_caught:
-                self.abort()
-                raise trio.BrokenResourceError("the client does not read")
+            await self._send_piece(view[start : start + SEND_PIECE])
+
+    async def _send_piece(self, piece: bytes | memoryview) -> None:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + SEND_DEADLINE) as scope:
+            await self._stream.send_all(piece)
+        if scope.cancelled_caught:
+            self.abort()
+            raise trio.BrokenResourceError("the client does not read")
 
     async def receive_some(self, max_bytes: int) -> bytes | bytearray:
         """The next bytes; none at the end."""
@@ -96,6 +102,14 @@ class Http1(H11Protocol):
     """HTTP/1.1 and the WebSocket upgrade, nothing else."""
 
     bounded: BoundedStream
+    _head = b""
+
+    async def _send_h11_event(self, event: H11SendableEvent) -> None:
+        """The head of an answer leaves with the first piece of its body, in one packet."""
+        data = self._head + (self.connection.send(event) or b"")
+        self._head = data if isinstance(event, h11.Response) else b""
+        if data and not self._head:
+            await self.send(RawData(data=data))
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """An offer to upgrade to HTTP/2 is not taken up: the request is answered in HTTP/1.1."""
@@ -141,6 +155,17 @@ class Connection(TCPServer):
         """Close it now, whatever is on its way."""
         self._bounded.abort()
 
+    async def protocol_send(self, event: Event) -> None:
+        """What the protocol wants sent, or done to the connection."""
+        if not isinstance(event, RawData):
+            await super().protocol_send(event)
+            return
+        async with self.send_lock:
+            try:
+                await self._bounded.send_all(event.data)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                await self.protocol.handle(Closed())
+
     async def run(self) -> None:
         """Serve requests until one side has had enough."""
         protocol = self._new_protocol()
@@ -150,8 +175,10 @@ class Connection(TCPServer):
                     self.protocol = cast(Any, protocol)
                     await self.idle_task.restart(self._task_group, self._idle_timeout)
                     await self._read_data()
+                    # What is left of the connection sleeps: until the next ping, or the end of its idle time.
                     if isinstance(protocol.connection, H11WSConnection):
-                        everything.cancel()  # else its pings go on until the next one is due
+                        everything.cancel()
+                    await self.idle_task.stop()
         except OSError:
             pass  # the client is gone
         finally:

@@ -7,7 +7,7 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cfnode.core import ss58
@@ -16,6 +16,9 @@ from cfnode.rpc.table import Reader
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
 _SHOWN = 80
+
+Member = tuple[Callable[[Any], Any], bool]
+"""How an object's member is read, and whether it may be missing or null."""
 
 
 def shown(value: Any) -> str:
@@ -121,6 +124,22 @@ def read_account(value: Any) -> bytes:
         return ss58.decode(text)[1]
     except ValueError as error:
         raise ValueError(f"expected an SS58 account id, got {shown(text)}: {error}") from None
+
+
+def read_members(value: Any, members: Mapping[str, Member]) -> dict[str, Any]:
+    """An object's members; missing optional ones are None, unknown ones are ignored. Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, got {shown(value)}")
+    found = {}
+    for name, (read, optional) in members.items():
+        if name not in value and not optional:
+            raise ValueError(f"missing field `{name}`")
+        entry = value.get(name)
+        try:
+            found[name] = None if entry is None and optional else read(entry)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return found
 
 
 def listed(reader: Reader, maximum: int) -> Reader:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Protocol, TypedDict
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.errors import explain
-from cfnode.rpc.table import Access, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
 
-log = logging.getLogger("rpc")
+log = logging.getLogger("cfnode.rpc")
 
 METHOD_NOT_FOUND = RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
 UNSAFE = RpcError(ErrorCode.METHOD_NOT_FOUND, "RPC call is unsafe to be called externally")
@@ -49,6 +50,8 @@ class ServedNode(Protocol):
 class Client:
     """One connection, as far as calls care."""
 
+    address: str = ""
+    protocol: str = "http"
     may_use_broker: bool = True
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
     """Opens a subscription and gives its id; None where the transport has none (HTTP)."""
@@ -57,25 +60,39 @@ class Client:
     """Waits until the rate limit allows one more call; None without a limit."""
 
 
-@dataclass
-class Counts:
-    """Calls since the start, by method, for the metrics."""
+class Observer(Protocol):
+    """Who counts calls and connections; `protocol` is `http` or `ws`."""
 
-    started: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, int] = field(default_factory=dict)
-    sessions_opened: int = 0
-    sessions_closed: int = 0
+    def rpc_call_started(self, protocol: str, method: str) -> None:
+        """A call of a known method begins."""
+
+    def rpc_call_finished(self, protocol: str, method: str, seconds: float, is_error: bool) -> None:
+        """It has been answered."""
+
+    def rpc_session_opened(self, protocol: str) -> None:
+        """A WebSocket connection begins."""
+
+    def rpc_session_closed(self, protocol: str) -> None:
+        """It has ended."""
 
 
 class Dispatcher:
     """Answers messages for one node. `allow_unsafe` is what --rpc-methods came to for this listener."""
 
-    def __init__(self, node: ServedNode, table: Table, config: RpcConfig, *, allow_unsafe: bool) -> None:
+    def __init__(
+        self,
+        node: ServedNode,
+        table: Table,
+        config: RpcConfig,
+        *,
+        allow_unsafe: bool,
+        observer: Observer | None = None,
+    ) -> None:
         self.node = node
+        self.observer = observer
         self._rows = table.by_name
         self._config = config
         self._allow_unsafe = allow_unsafe
-        self.counts = Counts()
 
     def is_quick(self, message: Call | Batch | Refused) -> bool:
         """Whether the answer needs no waiting: it may be given before the next message is read."""
@@ -116,27 +133,32 @@ class Dispatcher:
     async def _answer_call(self, call: Call, client: Client) -> bytes:
         if client.pace is not None:
             await client.pace()
+        row, observer = self._rows.get(call.method), self.observer
+        if row is None or observer is None:
+            return (await self._reply(row, call, client))[0]
+        observer.rpc_call_started(client.protocol, row.name)
+        started = perf_counter()
+        reply, is_error = await self._reply(row, call, client)
+        observer.rpc_call_finished(client.protocol, row.name, perf_counter() - started, is_error)
+        return reply
+
+    async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[bytes, bool]:
+        """The answer, empty for a notification, and whether it is an error."""
         identity = call.reply_id
         try:
-            result = jsonrpc.encode(await self._result(call, client))
+            result = jsonrpc.encode(await self._result(row, call, client))
             if len(result) > self._config.max_response_size:
                 raise _too_big(self._config.max_response_size)
         except RpcError as error:
-            reply = self._failed(call, error)
+            return jsonrpc.failure(identity, error) if identity else b"", True
         # The one fence: whatever a handler did not foresee costs its own call and a line in the log, no more.
         except Exception as error:
-            reply = self._failed(call, explain(error, call.method))
-        else:
-            reply = jsonrpc.success(identity, result)
-        return reply if identity else b""
+            return jsonrpc.failure(identity, explain(error, call.method)) if identity else b"", True
+        return jsonrpc.success(identity, result) if identity else b"", False
 
-    async def _result(self, call: Call, client: Client) -> Any:
-        row = self._rows.get(call.method)
+    async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
         if type(row) is Method:
-            started = self.counts.started
-            started[row.name] = started.get(row.name, 0) + 1
-            arguments = self._checked(row, call, client)
-            result = row.handler(self.node, *arguments)
+            result = row.handler(self.node, *self._checked(row, call, client))
             return await result if row.is_async else result
         if type(row) is Subscription:
             return await self._subscribe(row, call, client)
@@ -161,11 +183,6 @@ class Dispatcher:
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
-
-    def _failed(self, call: Call, error: RpcError) -> bytes:
-        if call.method in self._rows:
-            self.counts.failed[call.method] = self.counts.failed.get(call.method, 0) + 1
-        return jsonrpc.failure(call.reply_id, error)
 
 
 def _unsubscribe(call: Call, client: Client) -> bool:

@@ -1,21 +1,128 @@
 """What does a client hear when something inside refused? Exceptions become codes and texts here alone.
 
 Codes and texts are those that clients of the official node steer by: 4003 and -32022 for blocks whose state
-is gone or that were never here, 1010 and its neighbours for transactions that the pool refuses. An
-exception that nobody foresaw is logged with its traceback and answered as an internal error that says
-nothing of it.
+is gone or that were never here, 1010 and its neighbours for transactions that the pool refuses, -32024 for
+what the broker could not submit. An exception that nobody foresaw is logged with its traceback and answered
+as an internal error that says nothing of it.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.node import pool_errors as pool
+from cfnode.node.author import AuthorError
+from cfnode.node.chain_errors import FinalityRefused, ImportRefused
+from cfnode.node.clock import ClockError
+from cfnode.node.outcome import EventError, SubmissionError
+from cfnode.node.submission import NotReady
+from cfnode.runtime.door import DoorError
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
-log = logging.getLogger("rpc")
+log = logging.getLogger("cfnode.rpc")
+
+STATE_CLIENT: Final = 4003
+RUNTIME_ERROR: Final = 1
+DISPATCH_ERROR, RUNTIME_API_ERROR, POOL_CLIENT_ERROR, EVENTS_ERROR = -32021, -32022, -32024, -32025
+
+# Substrate's `InvalidTransaction` in words, the `data` of code 1010.
+_INVALID: Final = {
+    "Call": "Transaction call is not expected",
+    "Payment": "Inability to pay some fees (e.g. account balance too low)",
+    "Future": "Transaction will be valid in the future",
+    "Stale": "Transaction is outdated",
+    "BadProof": "Transaction has a bad signature",
+    "AncientBirthBlock": "Transaction has an ancient birth block",
+    "ExhaustsResources": "Transaction would exhaust the block limits",
+    "BadMandatory": "A call was labelled as mandatory, but resulted in an Error.",
+    "MandatoryValidation": "Transaction dispatch is mandatory; transactions must not be validated.",
+    "BadSigner": "Invalid signing address",
+    "IndeterminateImplicit": "The implicit data was unable to be calculated",
+    "UnknownOrigin": "The transaction extension did not authorize any origin",
+}
+_LOW_PRIORITY: Final = (
+    "The transaction has too low priority to replace another transaction already in the pool."
+)
+_DROPPED: Final = "The transaction couldn't enter the pool because of the limit"
 
 
 def explain(error: Exception, method: str) -> RpcError:
     """The answer to a call of `method` that ended with `error`."""
-    log.error("%s failed: a bug, please report it", method, exc_info=error)
+    for kinds, words in _EXPLANATIONS:
+        if isinstance(error, kinds):
+            return words(error, method)
+    log.error("%s ended with a bug, please report it", method, exc_info=error)
     return RpcError(ErrorCode.INTERNAL_ERROR, "Internal error")
+
+
+def _block_gone(error: Any, method: str) -> RpcError:
+    block = f"0x{error.block.hex()}"
+    if isinstance(error, StateDiscarded):
+        text = f"State already discarded for {block}"
+    else:
+        text = f"Header was not found in the database: {block}"
+    if method.startswith(("cf_", "broker_")):
+        return RpcError(RUNTIME_API_ERROR, f"Unknown block: {text}")
+    return RpcError(STATE_CLIENT, f"Client error: UnknownBlock: {text}")
+
+
+def _runtime(error: Any, method: str) -> RpcError:
+    if method.startswith(("cf_", "broker_")):
+        return RpcError(RUNTIME_API_ERROR, f"Application error: {error}")
+    if method.startswith(("payment_", "system_")):
+        return RpcError(RUNTIME_ERROR, "Unable to query dispatch info.", str(error))
+    return RpcError(STATE_CLIENT, f"Client error: Execution failed: {error}")
+
+
+def _invalid(error: Any, method: str) -> RpcError:
+    reason = error.reason
+    if reason.reason == "Custom":
+        return RpcError(1010, "Invalid Transaction", f"Custom error: {reason.code}")
+    return RpcError(1010, "Invalid Transaction", _INVALID.get(reason.reason, reason.reason))
+
+
+def _too_low(error: Any, method: str) -> RpcError:
+    return RpcError(1014, f"Priority is too low: ({error.old} vs {error.new})", _LOW_PRIORITY)
+
+
+def _fixed(code: int, message: str, data: str | None = None) -> Callable[[Any, str], RpcError]:
+    return lambda error, method: RpcError(code, message, data)
+
+
+def _said(code: int, prefix: str = "") -> Callable[[Any, str], RpcError]:
+    return lambda error, method: RpcError(code, f"{prefix}{error}")
+
+
+_EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
+    ((UnknownBlock, StateDiscarded), _block_gone),
+    (pool.InvalidTransaction, _invalid),
+    (pool.UnknownTransaction, lambda e, m: RpcError(1011, "Unknown Transaction Validity", str(e.reason))),
+    (pool.TemporarilyBanned, _fixed(1012, "Transaction is temporarily banned")),
+    (
+        pool.AlreadyImported,
+        lambda e, m: RpcError(1013, "Transaction Already Imported", f"0x{e.hash.hex()}"),
+    ),
+    (pool.TooLowPriority, _too_low),
+    (pool.CycleDetected, _fixed(1015, "Cycle Detected")),
+    (pool.ImmediatelyDropped, _fixed(1016, "Immediately Dropped", _DROPPED)),
+    (
+        pool.Unactionable,
+        _fixed(
+            1018,
+            "Transaction cannot be propagated",
+            "The pool is not accepting unactionable transactions",
+        ),
+    ),
+    (pool.NoTagsProvided, _fixed(1019, "No tags")),
+    (pool.BadFormat, _said(1001, "Extrinsic has invalid format: ")),
+    (pool.VerificationFailed, lambda e, m: RpcError(1002, f"Verification Error: {e}", str(e))),
+    (NotReady, _said(ErrorCode.CALL_FAILED)),
+    (SubmissionError, _said(POOL_CLIENT_ERROR)),
+    (EventError, _said(EVENTS_ERROR)),
+    (DoorError, _runtime),
+    ((AuthorError, ClockError, ImportRefused, FinalityRefused), _said(ErrorCode.CALL_FAILED)),
+    (StoreError, _said(ErrorCode.INTERNAL_ERROR)),
+)

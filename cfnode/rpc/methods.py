@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc import system
-from cfnode.rpc.table import Table
+from cfnode.rpc import author, broker, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc.table import Method, Subscription, Table
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+AnyMethod = Method | Subscription
+
+EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
+    *system.METHODS,
+    *chain.METHODS,
+    *state.METHODS,
+    *childstate.METHODS,
+    *author.METHODS,
+    *payment.METHODS,
+    *grandpa.METHODS,
+)
 
 
-def table_for(node: Any) -> Table:
-    """The table of one node."""
-    return Table(system.METHODS)
+def table_for(node: Node) -> Table:
+    """The table of one node: broker methods with its broker key, dev_* on a chain that it authors."""
+    return with_list([*EVERYWHERE, *_of(node)])
+
+
+def _of(node: Node) -> Iterator[AnyMethod]:
+    if node.broker is not None:
+        yield from broker.METHODS
+    if node.dev is not None:
+        yield from dev.METHODS
+
+
+def with_list(rows: Iterable[AnyMethod]) -> Table:
+    """A table of the rows and of `rpc_methods`, which lists every name in it."""
+    names: list[str] = []
+
+    def rpc_methods(node: Any) -> dict[str, list[str]]:
+        """All names, aliases included, sorted."""
+        return {"methods": names}
+
+    table = Table([*rows, Method("rpc_methods", rpc_methods)])
+    names.extend(table.names)
+    return table

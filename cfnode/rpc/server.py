@@ -12,23 +12,26 @@ import errno
 import logging
 import socket
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio.worker_context import WorkerContext
 
-from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import gate_for, is_within, networks
+from cfnode.node.config import Config, RpcConfig
+from cfnode.rpc.access import gate_for
 from cfnode.rpc.app import App, Busy
 from cfnode.rpc.connection import Connection
-from cfnode.rpc.dispatch import Client, Dispatcher, ServedNode
+from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
 from cfnode.rpc.methods import table_for
-from cfnode.rpc.pace import Pace
+from cfnode.rpc.peers import Peers
 from cfnode.rpc.table import Table
 
-log = logging.getLogger("rpc")
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+log = logging.getLogger("cfnode.rpc")
 
 GRACE: Final = 1.0
 SPARE_CONNECTIONS: Final = 32
@@ -39,6 +42,8 @@ USER_TIMEOUT_MS: Final = 30_000
 
 class ListenError(Exception):
     """The port cannot be had; the text says which and what to do."""
+
+    exit_code = 5
 
 
 def listen(config: RpcConfig) -> list[socket.socket]:
@@ -95,7 +100,7 @@ def addresses(sockets: Sequence[socket.socket]) -> list[str]:
 def hypercorn_config(config: RpcConfig) -> HypercornConfig:
     """What hypercorn does have settings for."""
     settings = HypercornConfig()
-    settings.errorlog = logging.getLogger("rpc.http")
+    settings.errorlog = logging.getLogger("cfnode.rpc.http")
     settings.include_server_header = False
     settings.read_timeout = 40
     settings.websocket_ping_interval = 20.0
@@ -109,16 +114,16 @@ def hypercorn_config(config: RpcConfig) -> HypercornConfig:
 class Server:
     """The connections of one node's JSON-RPC port."""
 
-    def __init__(self, app: App, config: RpcConfig) -> None:
+    def __init__(self, app: App, peers: Peers, config: RpcConfig) -> None:
         self._app = app
         self._app_wrapper = ASGIWrapper(cast(Any, app))
         self._busy_wrapper = ASGIWrapper(cast(Any, Busy()))
         self._config = config
         self._settings = hypercorn_config(config)
         self._context = WorkerContext(None)
-        self._unlimited = networks(config.rate_limit_whitelist)
-        self._broker_networks = networks(config.broker_clients)
-        self._open: set[Connection] = set()
+        self._peers = peers
+        self._served: set[Connection] = set()
+        self._turned_away: set[Connection] = set()
         self._stopping = trio.Event()
         self._empty = trio.Event()
 
@@ -144,28 +149,30 @@ class Server:
         self._app.stopping.set()
         await self._context.terminated.set()
         with trio.move_on_after(GRACE):
-            while self._open:
+            while self._served or self._turned_away:
                 self._empty = trio.Event()
                 await self._empty.wait()
-        for connection in self._open:
+        for connection in self._served | self._turned_away:
             connection.abort()
 
     async def _accept(self, stream: trio.SocketStream) -> None:
-        excess = len(self._open) - self._config.max_connections
-        if excess >= SPARE_CONNECTIONS:
-            await stream.aclose()
-            return
-        app = self._app_wrapper if excess < 0 else self._busy_wrapper
         try:
             peer = stream.socket.getpeername()[0]
         except OSError:  # gone before it was looked at
             await stream.aclose()
             return
-        connection = Connection(app, self._settings, self._context, stream, self._client(peer))
-        await self._serve(connection)
+        if len(self._served) < self._config.max_connections:
+            await self._serve(stream, peer, self._app_wrapper, self._served)
+        elif len(self._turned_away) < SPARE_CONNECTIONS:
+            await self._serve(stream, peer, self._busy_wrapper, self._turned_away)
+        else:
+            await stream.aclose()
 
-    async def _serve(self, connection: Connection) -> None:
-        self._open.add(connection)
+    async def _serve(
+        self, stream: trio.SocketStream, peer: str, app: ASGIWrapper, kind: set[Connection]
+    ) -> None:
+        connection = Connection(app, self._settings, self._context, stream, self._peers.client(peer))
+        kind.add(connection)
         try:
             await connection.run()
         # A fence around the protocol library: what a client's bytes do to it costs that connection alone.
@@ -173,22 +180,17 @@ class Server:
             log.error("a connection ended with a bug, please report it", exc_info=errors)
             connection.abort()
         finally:
-            self._open.discard(connection)
+            kind.discard(connection)
             self._empty.set()
-
-    def _client(self, peer: str) -> Client:
-        allowed = self._broker_networks
-        pace = None
-        if (limit := self._config.rate_limit) and not is_within(peer, self._unlimited):
-            pace = Pace(limit).wait
-        return Client(may_use_broker=not allowed or is_within(peer, allowed), pace=pace)
 
 
 async def serve(
-    node: Any, config: Any, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
+    node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError."""
-    await serve_table(node, table_for(node), config.rpc, task_status=task_status)
+    """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError or
+    BadNetworkError.
+    """
+    await serve_table(node, table_for(node), config.rpc, observer=node.metrics, task_status=task_status)
 
 
 async def serve_table(
@@ -196,16 +198,18 @@ async def serve_table(
     table: Table,
     config: RpcConfig,
     *,
+    observer: Observer | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Like `serve`, with the methods given."""
+    peers = Peers(config)
     sockets = listen(config)
     names = addresses(sockets)
-    dispatcher = Dispatcher(node, table, config, allow_unsafe=allows_unsafe(config))
-    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]))
+    dispatcher = Dispatcher(node, table, config, allow_unsafe=allows_unsafe(config), observer=observer)
+    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers)
     log.info("Running JSON-RPC server: addr=%s", ",".join(names))
     task_status.started(names)
-    await Server(app, config).run(sockets)
+    await Server(app, peers, config).run(sockets)
 
 
 def allows_unsafe(config: RpcConfig) -> bool:

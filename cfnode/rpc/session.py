@@ -31,7 +31,7 @@ from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import explain
 from cfnode.rpc.table import Subscription
 
-log = logging.getLogger("rpc")
+log = logging.getLogger("cfnode.rpc")
 
 CONCURRENT_CALLS = 16
 WAITING_BYTES = 32 * 1024 * 1024

@@ -44,12 +44,14 @@ class Param:
     name: str
     reader: Reader
     optional: bool = False
+    also: tuple[str, ...] = ()
+    """Further names that clients use."""
 
     @property
-    def camel_name(self) -> str:
-        """The lowerCamelCase spelling."""
+    def names(self) -> tuple[str, ...]:
+        """Every name it may be given by: snake_case, lowerCamelCase, and the further ones."""
         head, *rest = self.name.split("_")
-        return head + "".join(word.capitalize() for word in rest)
+        return self.name, head + "".join(word.capitalize() for word in rest), *self.also
 
     def convert(self, value: Any) -> Any:
         """The converted value; raises InvalidParams naming this parameter."""
@@ -96,9 +98,7 @@ class Row:
         ]
 
     def _by_name(self, param: Param, arguments: dict[str, Any]) -> Any:
-        value = arguments.get(param.name, _MISSING)
-        if value is _MISSING:
-            value = arguments.get(param.camel_name, _MISSING)
+        value = next((arguments[name] for name in param.names if name in arguments), _MISSING)
         if value is _MISSING and not param.optional:
             raise InvalidParams(f"missing field `{param.name}`")
         return self._convert(param, value)

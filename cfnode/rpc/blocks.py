@@ -1,0 +1,64 @@
+"""What a block looks like in JSON, and which block a call without one means: shared by several namespaces."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import msgspec
+
+from cfnode.core import jsonrpc
+from cfnode.core.header import Header
+from cfnode.rpc.convert import HASH, to_hex
+from cfnode.rpc.table import Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+AT: Final = Param("at", HASH, optional=True, also=("hash",))
+HASH_PARAM: Final = Param("hash", HASH, optional=True, also=("at",))
+
+Key = TypeVar("Key")
+
+
+class Remembered(Generic[Key]):
+    """JSON text made once and used again: what many clients ask for, or are told, is encoded once."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._texts: OrderedDict[Key, msgspec.Raw] = OrderedDict()
+
+    def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
+        """The JSON of `make()`, which is called only if the key's is not at hand."""
+        text = self._texts.get(key)
+        if text is None:
+            text = self._texts[key] = msgspec.Raw(jsonrpc.encode(make()))
+            while len(self._texts) > self._capacity:
+                self._texts.popitem(last=False)
+        return text
+
+
+_headers: Remembered[bytes] = Remembered(256)
+
+
+def at_or_best(node: Node, at: bytes | None) -> bytes:
+    """The block that `at` names, or the best one."""
+    return node.chain.best.hash if at is None else at
+
+
+def header_json(header: Header) -> dict[str, Any]:
+    """A header as Substrate writes it; the number is hex."""
+    return {
+        "parentHash": to_hex(header.parent_hash),
+        "number": hex(header.number),
+        "stateRoot": to_hex(header.state_root),
+        "extrinsicsRoot": to_hex(header.extrinsics_root),
+        "digest": {"logs": [to_hex(item.encode()) for item in header.digest]},
+    }
+
+
+def header_text(node: Node, block_hash: bytes) -> msgspec.Raw | None:
+    """A block's header as JSON text, None for an unknown block."""
+    header = node.chain.header(block_hash)
+    return None if header is None else _headers.get(block_hash, lambda: header_json(header))

@@ -1,0 +1,153 @@
+"""The `chain_*` methods: blocks and headers, and the streams of new ones (Substrate, `sc-rpc-api`, chain)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.node.events import BestChanged, ChainEvent, Finalized, Imported
+from cfnode.rpc.blocks import HASH_PARAM, at_or_best, header_json, header_text
+from cfnode.rpc.convert import U32_MAX, bounded_integer, shown, to_hex
+from cfnode.rpc.table import Method, Param, Reader, Subscription
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_NUMBERS: Final = 4096
+"""Block numbers in one chain_getBlockHash."""
+
+Numbers = int | list[int]
+
+
+def _read_number(value: Any) -> int:
+    if isinstance(value, str) and value.startswith("0x") and len(value) <= 66:
+        try:
+            return int(value, 16)
+        except ValueError:
+            pass
+    elif type(value) is int:
+        return bounded_integer(2**64 - 1)(value)
+    raise ValueError(f"expected a block number or 0x hex, got {shown(value)}")
+
+
+def _read_numbers(value: Any) -> Numbers:
+    if not isinstance(value, list):
+        return _read_number(value)
+    if len(value) > MAX_NUMBERS:
+        raise ValueError(f"expected at most {MAX_NUMBERS} block numbers, got {len(value)}")
+    return [_read_number(entry) for entry in value]
+
+
+NUMBERS: Final = Reader("number, hex or [number]", _read_numbers)
+
+
+def block_hash(node: Node, numbers: Numbers | None) -> str | list[str | None] | None:
+    """The hash of the best chain's block at a number, or at each of several; without one, of the best."""
+    if numbers is None:
+        return to_hex(node.chain.best.hash)
+    if isinstance(numbers, list):
+        return [_hash_at(node, number) for number in numbers]
+    return _hash_at(node, numbers)
+
+
+def _hash_at(node: Node, number: int) -> str | None:
+    found = node.chain.hash_at(number) if number <= U32_MAX else None
+    return None if found is None else to_hex(found)
+
+
+def header(node: Node, at: bytes | None) -> Any:
+    """A block's header, null for an unknown block."""
+    return header_text(node, at_or_best(node, at))
+
+
+def block(node: Node, at: bytes | None) -> dict[str, Any] | None:
+    """Header, extrinsics and justifications of a block; null if it is unknown or its body is pruned."""
+    wanted = at_or_best(node, at)
+    found, body = node.chain.header(wanted), node.chain.body(wanted)
+    if found is None or body is None:
+        return None
+    justifications = [[list(engine), list(data)] for engine, data in node.chain.justifications(wanted)]
+    return {
+        "block": {"header": header_json(found), "extrinsics": [to_hex(extrinsic) for extrinsic in body]},
+        "justifications": justifications or None,
+    }
+
+
+def finalized_head(node: Node) -> str:
+    """The hash of the last final block."""
+    return to_hex(node.chain.finalized.hash)
+
+
+def _new_best(event: ChainEvent) -> Iterator[bytes]:
+    if isinstance(event, BestChanged):
+        yield event.new.hash
+
+
+def _new_final(event: ChainEvent) -> Iterator[bytes]:
+    if isinstance(event, Finalized):
+        yield from (reference.hash for reference in event.blocks)
+
+
+def _imported(event: ChainEvent) -> Iterator[bytes]:
+    if isinstance(event, Imported):
+        yield event.block.hash
+
+
+async def _headers(
+    node: Node, first: bytes, pick: Callable[[ChainEvent], Iterator[bytes]]
+) -> AsyncGenerator[Any, None]:
+    with node.chain.subscribe() as events:
+        yield header_text(node, first)
+        async for event in events:
+            for block_hash in pick(event):
+                yield header_text(node, block_hash)
+
+
+async def new_heads(node: Node) -> AsyncGenerator[Any, None]:
+    """Each new best block's header, beginning with the present one."""
+    return _headers(node, node.chain.best.hash, _new_best)
+
+
+async def finalized_heads(node: Node) -> AsyncGenerator[Any, None]:
+    """Each final block's header in order, beginning with the last one."""
+    return _headers(node, node.chain.finalized.hash, _new_final)
+
+
+async def all_heads(node: Node) -> AsyncGenerator[Any, None]:
+    """Each imported block's header, of forks too, beginning with the best one."""
+    return _headers(node, node.chain.best.hash, _imported)
+
+
+METHODS: Final = (
+    Method(
+        "chain_getBlockHash",
+        block_hash,
+        aliases=("chain_getHead",),
+        params=(Param("number", NUMBERS, optional=True, also=("hash",)),),
+    ),
+    Method("chain_getHeader", header, params=(HASH_PARAM,)),
+    Method("chain_getBlock", block, params=(HASH_PARAM,)),
+    Method("chain_getFinalizedHead", finalized_head, aliases=("chain_getFinalisedHead",)),
+    Subscription(
+        "chain_subscribeNewHeads",
+        new_heads,
+        aliases=("chain_subscribeNewHead", "subscribe_newHead"),
+        notification="chain_newHead",
+        unsubscribe="chain_unsubscribeNewHeads",
+        unsubscribe_aliases=("chain_unsubscribeNewHead", "unsubscribe_newHead"),
+    ),
+    Subscription(
+        "chain_subscribeFinalizedHeads",
+        finalized_heads,
+        aliases=("chain_subscribeFinalisedHeads",),
+        notification="chain_finalizedHead",
+        unsubscribe="chain_unsubscribeFinalizedHeads",
+        unsubscribe_aliases=("chain_unsubscribeFinalisedHeads",),
+    ),
+    Subscription(
+        "chain_subscribeAllHeads",
+        all_heads,
+        notification="chain_allHead",
+        unsubscribe="chain_unsubscribeAllHeads",
+    ),
+)

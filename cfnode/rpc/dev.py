@@ -1,0 +1,111 @@
+"""The `dev_*` methods: a development chain does what a test wants, when it wants it.
+
+They exist only on a node that authors its own chain, and are unsafe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import RpcError
+from cfnode.node.dev import DevControl
+from cfnode.rpc.convert import (
+    ACCOUNT,
+    BOOL,
+    BYTES,
+    HASH,
+    NUMBER_OR_HEX,
+    U32,
+    U64,
+    listed,
+    read_members,
+    shown,
+    to_hex,
+)
+from cfnode.rpc.table import Access, Method, Param, Reader
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+REFUSED: Final = -32000
+MAX_TRANSACTIONS: Final = 4096
+MAX_AUTHORITIES: Final = 10_000
+FUNDS: Final = 1_000 * 10**18
+
+_MEMBERS: Final = {
+    "parent": (HASH.read, True),
+    "transactions": (listed(BYTES, MAX_TRANSACTIONS).read, True),
+    "finalize": (BOOL.read, True),
+}
+
+
+def _dev(node: Node) -> DevControl:
+    assert node.dev is not None  # the rows are in the table only then
+    return node.dev
+
+
+def _read_options(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict) and (unknown := sorted(set(value) - set(_MEMBERS))):
+        raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(_MEMBERS)}")
+    return read_members(value, _MEMBERS)
+
+
+async def new_block(node: Node, options: dict[str, Any] | None) -> str:
+    """Make a block now; its hash.
+
+    On `parent` (any block that can still win; default: the best), of exactly `transactions` (default: what
+    the pool offers), final at once with `finalize`. A transaction that the runtime does not take is an
+    error that names it; the block is there all the same.
+    """
+    wanted = options or dict.fromkeys(_MEMBERS)
+    made = await _dev(node).new_block(wanted["parent"], wanted["transactions"], bool(wanted["finalize"]))
+    if made.refused and wanted["transactions"] is not None:
+        reasons = {to_hex(tx_hash): reason for tx_hash, reason in made.refused}
+        text = f"block {to_hex(made.block.hash)} was made without {len(reasons)} of its transactions"
+        raise RpcError(REFUSED, text, reasons)
+    return to_hex(made.block.hash)
+
+
+async def finalize(node: Node, block_hash: bytes | None) -> str:
+    """Make a block (default: the best) and all before it final; its hash."""
+    return to_hex(await _dev(node).finalize(block_hash))
+
+
+async def hold_finality(node: Node, hold: bool | None) -> None:
+    """Stop automatic finality; with false let it go on and catch up."""
+    await _dev(node).hold_finality(hold is not False)
+
+
+def silence(node: Node, authorities: list[int]) -> None:
+    """From now on exactly these authorities (indices) sign no votes."""
+    _dev(node).silence(authorities)
+
+
+async def fund_account(node: Node, account: bytes, amount: int | None) -> str:
+    """Give an account FLIP, in atoms (default: 1,000 FLIP), in a block; the block's hash."""
+    inclusion = await _dev(node).fund_account(account, FUNDS if amount is None else amount)
+    return to_hex(inclusion.block.hash)
+
+
+def time_travel(node: Node, milliseconds: int) -> int:
+    """Let the chain's clock jump forward; the time of the next block, Unix milliseconds."""
+    return _dev(node).jump(milliseconds)
+
+
+OPTIONS: Final = Reader("{parent?, transactions?, finalize?}", _read_options)
+
+METHODS: Final = tuple(
+    Method(name, handler, params=params, access=Access.UNSAFE)
+    for name, handler, params in (
+        ("dev_newBlock", new_block, (Param("options", OPTIONS, optional=True),)),
+        ("dev_finalize", finalize, (Param("hash", HASH, optional=True),)),
+        ("dev_holdFinality", hold_finality, (Param("hold", BOOL, optional=True),)),
+        ("dev_silence", silence, (Param("authorities", listed(U32, MAX_AUTHORITIES)),)),
+        (
+            "dev_fundAccount",
+            fund_account,
+            (Param("account", ACCOUNT), Param("amount", NUMBER_OR_HEX, optional=True)),
+        ),
+        ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
+    )
+)

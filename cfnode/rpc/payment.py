@@ -1,0 +1,54 @@
+"""The `payment_*` methods: what an extrinsic would cost (Substrate, `pallet-transaction-payment-rpc`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.scale import Cursor, ScaleError, decode_compact
+from cfnode.rpc.blocks import AT, at_or_best
+from cfnode.rpc.convert import BYTES
+from cfnode.rpc.table import Method, Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+DECODE_ERROR: Final = 2
+CLASSES: Final = ("normal", "operational", "mandatory")
+
+
+async def query_info(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str, Any]:
+    """Weight, class and fee of an extrinsic."""
+    cursor = Cursor(await _ask(node, "query_info", extrinsic, at))
+    weight = {"ref_time": cursor.compact(), "proof_size": cursor.compact()}
+    kind = CLASSES[cursor.u8()]
+    return {"weight": weight, "class": kind, "partialFee": str(cursor.u128())}
+
+
+async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str, Any]:
+    """The parts of an extrinsic's fee; `inclusionFee` is null for one that pays none."""
+    cursor = Cursor(await _ask(node, "query_fee_details", extrinsic, at))
+    if not cursor.boolean():
+        return {"inclusionFee": None}
+    names = ("baseFee", "lenFee", "adjustedWeightFee")
+    return {"inclusionFee": {name: hex(cursor.u128()) for name in names}}
+
+
+async def _ask(node: Node, function: str, extrinsic: bytes, at: bytes | None) -> bytes:
+    try:
+        length, start = decode_compact(extrinsic, 0)
+    except ScaleError as error:
+        raise RpcError(DECODE_ERROR, "Unable to query dispatch info.", str(error)) from None
+    if start + length != len(extrinsic):
+        reason = f"the length prefix says {length} bytes, {len(extrinsic) - start} follow"
+        raise RpcError(DECODE_ERROR, "Unable to query dispatch info.", reason)
+    args = extrinsic + len(extrinsic).to_bytes(4, "little")
+    return await node.chain.queries.call(at_or_best(node, at), f"TransactionPaymentApi_{function}", args)
+
+
+PARAMS: Final = (Param("encoded_xt", BYTES), AT)
+
+METHODS: Final = (
+    Method("payment_queryInfo", query_info, params=PARAMS),
+    Method("payment_queryFeeDetails", query_fee_details, params=PARAMS),
+)

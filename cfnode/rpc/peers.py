@@ -1,0 +1,54 @@
+"""What may the other end of a connection do, by its address? Broker methods, and how often it may call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cfnode.node.config import RpcConfig
+from cfnode.rpc.access import forwarded_for, is_within, networks
+from cfnode.rpc.dispatch import Client
+from cfnode.rpc.pace import Pace
+
+
+class BadNetworkError(Exception):
+    """A flag names something that is no address and no network."""
+
+    exit_code = 2
+
+
+class Peers:
+    """The rules of one server. Raises BadNetworkError for flags that cannot be read."""
+
+    def __init__(self, config: RpcConfig) -> None:
+        self._rate_limit = config.rate_limit
+        self._trusts_proxies = config.trust_proxy_headers
+        try:
+            self._unlimited = networks(config.rate_limit_whitelist)
+            self._broker = networks(config.broker_clients)
+        except ValueError as error:
+            raise BadNetworkError(
+                f"--rpc-rate-limit-whitelisted-ips, --rpc-broker-clients: {error}; "
+                "give addresses or networks like 10.0.0.0/8"
+            ) from None
+
+    def client(self, address: str) -> Client:
+        """A new connection from an address."""
+        pace = None
+        if self._rate_limit and not is_within(address, self._unlimited):
+            pace = Pace(self._rate_limit).wait
+        return Client(address=address, may_use_broker=self._may_use_broker(address), pace=pace)
+
+    def behind_proxy(self, client: Client, forwarded: bytes | None) -> Client:
+        """The client that a trusted proxy speaks for; the connection's own where proxies are not trusted."""
+        if forwarded is None or not self._trusts_proxies:
+            return client
+        address = forwarded_for(forwarded, client.address)
+        return replace(
+            client,
+            address=address,
+            may_use_broker=self._may_use_broker(address),
+            pace=None if is_within(address, self._unlimited) else client.pace,
+        )
+
+    def _may_use_broker(self, address: str) -> bool:
+        return not self._broker or is_within(address, self._broker)

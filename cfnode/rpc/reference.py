@@ -1,0 +1,91 @@
+"""The page `docs/reference/rpc.md`, written from the rows of the method table, so that it cannot say
+otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from cfnode.core.jsonrpc import ErrorCode
+from cfnode.rpc import author, broker, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc.methods import AnyMethod, with_list
+from cfnode.rpc.table import Access, Param, Subscription, Table
+
+SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
+    ("system, rpc", "What the node is and how it is doing.", system.METHODS),
+    ("chain", "Blocks and headers.", chain.METHODS),
+    ("state", "Storage, runtime calls, metadata.", state.METHODS),
+    ("childstate", "The same reads in a child trie.", childstate.METHODS),
+    ("author", "Transactions and keys.", author.METHODS),
+    ("payment", "What a transaction would cost.", payment.METHODS),
+    ("grandpa", "Finality.", grandpa.METHODS),
+    ("broker", "Only with exactly one broker key in the keystore; the node signs.", broker.METHODS),
+    ("dev", "Only on a development chain that this node authors (`cfnode run --dev`).", dev.METHODS),
+)
+
+HEAD: Final = """\
+# JSON-RPC methods
+
+Generated from the method table.
+
+HTTP (`POST /`, `application/json`) and WebSocket share one port, 9944 by default. Parameters go by position
+or by name, in snake_case or lowerCamelCase. `?` marks an optional one: leave it out or give `null`. `at` is a
+block hash; without it the best block is meant. Subscriptions need a WebSocket. Batches hold up to 100
+requests (`--rpc-max-batch-request-len`).
+
+*unsafe* methods are answered only where `--rpc-methods` allows it: by default while the node listens on this
+machine alone. *spends* marks methods that sign with the broker key: whoever reaches the port may call them,
+unless `--rpc-broker-clients` names networks. *not while syncing* marks those that are refused until
+`system_health` says `isSyncing` false.
+"""
+
+
+def page() -> str:
+    """The whole page, markdown."""
+    sections = "\n".join(_section(title, text, rows) for title, text, rows in SECTIONS)
+    return f"{HEAD}\n{sections}\n{_codes()}"
+
+
+def _section(title: str, text: str, rows: tuple[AnyMethod, ...]) -> str:
+    if rows is system.METHODS:
+        rows = with_list(rows).rows
+    lines = "\n".join(line for row in rows for line in _row(row))
+    return f"## {title}\n\n{text}\n\n| method | parameters | |\n|---|---|---|\n{lines}\n"
+
+
+def _row(row: AnyMethod) -> Iterator[str]:
+    names = " ".join(f"`{name}`" for name in (row.name, *row.aliases))
+    parameters = ", ".join(_parameter(param) for param in row.params) or "–"
+    yield f"| {names} | {parameters} | {' '.join([row.doc, *_marks(row)])} |"
+
+
+def _parameter(param: Param) -> str:
+    shape = param.reader.shape.replace("|", "\\|")
+    return f"{param.name}{'?' if param.optional else ''}: {shape}"
+
+
+def _marks(row: AnyMethod) -> Iterator[str]:
+    if isinstance(row, Subscription):
+        ends = " ".join(f"`{name}`" for name in (row.unsubscribe, *row.unsubscribe_aliases))
+        yield f"*Subscription*: messages `{row.notification}`, ends with {ends}."
+    if row.access is Access.UNSAFE:
+        yield "*unsafe*"
+    if row.access is Access.BROKER:
+        yield "*spends*"
+    if row.unsafe_if is not None:
+        yield "*unsafe* without its parameter"
+    if row.submits:
+        yield "*not while syncing*"
+
+
+def _codes() -> str:
+    rows = "\n".join(
+        f"| {int(code)} | {code.name.replace('_', ' ').capitalize()} |" for code in sorted(ErrorCode, key=int)
+    )
+    return f"## Error codes of the server\n\n| code | meaning |\n|---|---|\n{rows}\n"
+
+
+def full_table() -> Table:
+    """Every row there is."""
+    return with_list([row for _, _, rows in SECTIONS for row in rows])

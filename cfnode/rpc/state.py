@@ -1,0 +1,283 @@
+"""The `state_*` methods: storage, runtime calls, metadata and their streams (Substrate, `sc-rpc-api`,
+state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.state import State
+from cfnode.core.trie import build_proof
+from cfnode.node.events import BestChanged
+from cfnode.node.runtime_info import RuntimeVersion
+from cfnode.rpc.blocks import AT, Remembered, at_or_best
+from cfnode.rpc.convert import BYTES, HASH, TEXT, U32, listed, to_hex
+from cfnode.rpc.storage import MAX_PAGE, all_keys, all_pairs, in_state, page, size_below
+from cfnode.rpc.table import Access, Method, Param, Subscription
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_KEYS: Final = 4096
+"""Keys in one query or subscription."""
+MAX_RANGE: Final = 4096
+"""Blocks in one state_queryStorage."""
+BAD_RANGE: Final = 4001
+BAD_COUNT: Final = 4002
+
+_metadata: Remembered[bytes] = Remembered(4)
+_versions: Remembered[bytes] = Remembered(16)
+
+
+def _hex_or_none(value: bytes | None) -> str | None:
+    return None if value is None else to_hex(value)
+
+
+async def call(node: Node, name: str, data: bytes, at: bytes | None) -> str:
+    """The SCALE output of a runtime API function."""
+    return to_hex(await node.chain.queries.call(at_or_best(node, at), name, data))
+
+
+async def metadata(node: Node, at: bytes | None) -> Any:
+    """The runtime's metadata in version 14."""
+    info = await node.chain.runtime_at(at_or_best(node, at))
+    return _metadata.get(info.code_hash, lambda: to_hex(info.metadata_v14))
+
+
+async def runtime_version(node: Node, at: bytes | None) -> Any:
+    """Name, versions and runtime APIs."""
+    info = await node.chain.runtime_at(at_or_best(node, at))
+    return _versions.get(info.code_hash, lambda: version_json(info.version))
+
+
+def version_json(version: RuntimeVersion) -> dict[str, Any]:
+    """A runtime version as Substrate writes it, in its key order; the state version appears twice."""
+    return {
+        "specName": version.spec_name,
+        "implName": version.impl_name,
+        "authoringVersion": version.authoring_version,
+        "specVersion": version.spec_version,
+        "implVersion": version.impl_version,
+        "apis": [[to_hex(name), number] for name, number in version.apis],
+        "transactionVersion": version.transaction_version,
+        "systemVersion": version.system_version,
+        "stateVersion": version.system_version,
+    }
+
+
+def storage(node: Node, key: bytes, at: bytes | None) -> str | None:
+    """The value under a key, or null."""
+    with node.chain.state(at_or_best(node, at)) as state:
+        return _hex_or_none(state.get(key))
+
+
+def storage_hash(node: Node, key: bytes, at: bytes | None) -> str | None:
+    """The blake2-256 of the value under a key, or null."""
+    with node.chain.state(at_or_best(node, at)) as state:
+        value = state.get(key)
+    return None if value is None else to_hex(blake2_256(value))
+
+
+async def storage_size(node: Node, key: bytes, at: bytes | None) -> int | None:
+    """The bytes of the value under a key, else of all values below that prefix, or null."""
+    return await in_state(node, at_or_best(node, at), lambda state: size_below(state, key))
+
+
+async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
+    """All keys with a prefix."""
+    return [to_hex(key) for key in await in_state(node, at_or_best(node, at), lambda s: all_keys(s, prefix))]
+
+
+async def pairs(node: Node, prefix: bytes, at: bytes | None) -> list[tuple[str, str]]:
+    """All keys with a prefix, each with its value."""
+    found = await in_state(node, at_or_best(node, at), lambda state: all_pairs(state, prefix))
+    return [(to_hex(key), to_hex(value)) for key, value in found]
+
+
+async def keys_paged(
+    node: Node, prefix: bytes | None, count: int, start: bytes | None, at: bytes | None
+) -> list[str]:
+    """Up to `count` keys with a prefix, after `start_key`."""
+    check_count(count)
+    found = await in_state(node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start))
+    return [to_hex(key) for key in found]
+
+
+def check_count(count: int) -> None:
+    """Raises RpcError if a page is asked for that is too long."""
+    if count > MAX_PAGE:
+        raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
+
+
+async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
+    """The trie nodes that prove the values, or the absence, of keys."""
+    block_hash = at_or_best(node, at)
+    proof = await in_state(node, block_hash, lambda state: build_proof(state.node, state.get, wanted))
+    return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
+
+
+# Changes
+
+
+def _values(state: State, wanted: Sequence[bytes]) -> list[bytes | None]:
+    return [state.get(key) for key in wanted]
+
+
+def _changes(block_hash: bytes, changed: Iterator[tuple[bytes, bytes | None]]) -> dict[str, Any]:
+    return {
+        "block": to_hex(block_hash),
+        "changes": [[to_hex(key), _hex_or_none(value)] for key, value in changed],
+    }
+
+
+async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) -> list[dict[str, Any]]:
+    """The values of several keys at one block."""
+    block_hash = at_or_best(node, at)
+    values = await in_state(node, block_hash, lambda state: _values(state, wanted))
+    return [_changes(block_hash, zip(wanted, values, strict=True))]
+
+
+async def query_storage(
+    node: Node, wanted: list[bytes], start: bytes, end: bytes | None
+) -> list[dict[str, Any]]:
+    """What became of several keys between two blocks: all values first, then what each block changed."""
+    before: list[bytes | None] | None = None
+    found = []
+    for block_hash in _range(node, start, at_or_best(node, end)):
+        values = await in_state(node, block_hash, lambda state: _values(state, wanted))
+        changed = [
+            (key, value)
+            for index, (key, value) in enumerate(zip(wanted, values, strict=True))
+            if before is None or before[index] != value
+        ]
+        if changed:
+            found.append(_changes(block_hash, iter(changed)))
+        before = values
+    return found
+
+
+def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
+    """The blocks of the best chain from start to end."""
+    first, last = node.chain.block_ref(start), node.chain.block_ref(end)
+    reason = "the first block is not an ancestor of the last on the best chain"
+    if first is None or last is None:
+        reason = "a block is not known"
+    elif last.number - first.number >= MAX_RANGE:
+        reason = f"it spans more than {MAX_RANGE} blocks"
+    elif node.chain.is_canonical(first) and node.chain.is_canonical(last) and first.number <= last.number:
+        hashes = [node.chain.hash_at(number) for number in range(first.number, last.number + 1)]
+        return [block_hash for block_hash in hashes if block_hash is not None]
+    text = f"Cannot resolve a block range [{to_hex(start)} ... {to_hex(end)}]. {reason}"
+    raise RpcError(BAD_RANGE, text)
+
+
+async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGenerator[Any, None]:
+    """The values of keys, then those that a new best block changed; without keys, all that blocks change."""
+    return _all_changes(node) if wanted is None else _changes_of(node, wanted)
+
+
+async def _changes_of(node: Node, wanted: list[bytes]) -> AsyncGenerator[Any, None]:
+    with node.chain.subscribe() as events:
+        best = node.chain.best.hash
+        before = await in_state(node, best, lambda state: _values(state, wanted))
+        yield _changes(best, zip(wanted, before, strict=True))
+        async for event in events:
+            if not isinstance(event, BestChanged):
+                continue
+            values = await in_state(node, event.new.hash, lambda state: _values(state, wanted))
+            rows = zip(wanted, values, before, strict=True)
+            changed = [(key, new) for key, new, old in rows if new != old]
+            before = values
+            if changed:
+                yield _changes(event.new.hash, iter(changed))
+
+
+async def _all_changes(node: Node) -> AsyncGenerator[Any, None]:
+    with node.chain.subscribe() as events:
+        yield _changes(node.chain.best.hash, iter(()))
+        async for event in events:
+            if not isinstance(event, BestChanged):
+                continue
+            written = {overlay.hash: overlay.changes.storage for overlay in node.store.overlays()}
+            for block_hash in event.enacted:
+                top = written.get(block_hash, {}).get(b"", {})
+                yield _changes(block_hash, iter(sorted(top.items())))
+
+
+async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:
+    """The best block's runtime version, and each other one that follows it."""
+    return _runtime_versions(node)
+
+
+async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
+    with node.chain.subscribe() as events:
+        told = (await node.chain.runtime_at(node.chain.best.hash)).version
+        yield version_json(told)
+        async for event in events:
+            if isinstance(event, BestChanged):
+                version = (await node.chain.runtime_at(event.new.hash)).version
+                if version != told:
+                    told = version
+                    yield version_json(version)
+            await trio.lowlevel.checkpoint()
+
+
+KEY: Final = Param("key", BYTES)
+PREFIX: Final = Param("prefix", BYTES)
+KEYS: Final = Param("keys", listed(BYTES, MAX_KEYS))
+
+METHODS: Final = (
+    Method(
+        "state_call",
+        call,
+        aliases=("state_callAt",),
+        params=(Param("name", TEXT), Param("bytes", BYTES, also=("data",)), AT),
+    ),
+    Method("state_getMetadata", metadata, params=(AT,)),
+    Method("state_getRuntimeVersion", runtime_version, aliases=("chain_getRuntimeVersion",), params=(AT,)),
+    Method("state_getStorage", storage, aliases=("state_getStorageAt",), params=(KEY, AT)),
+    Method("state_getStorageHash", storage_hash, aliases=("state_getStorageHashAt",), params=(KEY, AT)),
+    Method("state_getStorageSize", storage_size, aliases=("state_getStorageSizeAt",), params=(KEY, AT)),
+    Method("state_getKeys", keys, params=(PREFIX, AT)),
+    Method("state_getPairs", pairs, params=(PREFIX, AT), access=Access.UNSAFE),
+    Method(
+        "state_getKeysPaged",
+        keys_paged,
+        aliases=("state_getKeysPagedAt",),
+        params=(
+            Param("prefix", BYTES, optional=True),
+            Param("count", U32),
+            Param("start_key", BYTES, optional=True),
+            AT,
+        ),
+    ),
+    Method("state_getReadProof", read_proof, params=(KEYS, AT)),
+    Method("state_queryStorageAt", query_storage_at, params=(KEYS, AT)),
+    Method(
+        "state_queryStorage",
+        query_storage,
+        params=(KEYS, Param("block", HASH), Param("to", HASH, optional=True)),
+        access=Access.UNSAFE,
+    ),
+    Subscription(
+        "state_subscribeStorage",
+        subscribe_storage,
+        notification="state_storage",
+        unsubscribe="state_unsubscribeStorage",
+        params=(Param("keys", listed(BYTES, MAX_KEYS), optional=True),),
+        unsafe_if=lambda arguments: arguments[0] is None,
+    ),
+    Subscription(
+        "state_subscribeRuntimeVersion",
+        subscribe_runtime_version,
+        aliases=("chain_subscribeRuntimeVersion",),
+        notification="state_runtimeVersion",
+        unsubscribe="state_unsubscribeRuntimeVersion",
+        unsubscribe_aliases=("chain_unsubscribeRuntimeVersion",),
+    ),
+)

@@ -1,0 +1,89 @@
+"""How are keys and values read out of a state within bounds? The walks behind state_* and childstate_*.
+
+Every walk is bounded by what its answer may weigh, since a prefix of one byte can hold a whole chain's
+state. A walk opens its own view of the state, so that it can run in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import trio
+
+from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.core.state import TOP, State
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+T = TypeVar("T")
+
+MAX_PAGE: Final = 1000
+MAX_WEIGHT: Final = 7 * 1024 * 1024
+"""Bytes of keys and values in one answer; hex doubles them."""
+
+
+async def in_state(node: Node, block_hash: bytes, walk: Callable[[State], T]) -> T:
+    """`walk` of a block's state, off the loop. Raises UnknownBlock or StateDiscarded."""
+
+    def work() -> T:
+        with node.chain.state(block_hash) as state:
+            return walk(state)
+
+    return await trio.to_thread.run_sync(work)
+
+
+def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
+    """The keys with a prefix in order; those after `start` if one is given, else all."""
+    if start is None or start < prefix:
+        if state.get(prefix, child) is not None:
+            yield prefix
+        start = prefix
+    key = state.next_key(start, child)
+    while key is not None and key.startswith(prefix):
+        yield key
+        key = state.next_key(key, child)
+
+
+def page(state: State, prefix: bytes, count: int, start: bytes | None, child: bytes = TOP) -> list[bytes]:
+    """The first `count` keys after `start`."""
+    found = keys_after(state, prefix, start, child)
+    return [key for _, key in zip(range(count), found, strict=False)]
+
+
+def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
+    """Every key with the prefix. Raises RpcError if they are too many for an answer."""
+    keys, weight = [], 0
+    for key in keys_after(state, prefix, None, child):
+        weight += len(key)
+        keys.append(_within(key, weight))
+    return keys
+
+
+def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[bytes, bytes]]:
+    """Every key with the prefix, and its value. Raises RpcError if they are too many for an answer."""
+    pairs, weight = [], 0
+    for key in keys_after(state, prefix, None, child):
+        value = state.get(key, child) or b""
+        weight += len(key) + len(value)
+        pairs.append(_within((key, value), weight))
+    return pairs
+
+
+def size_below(state: State, key: bytes, child: bytes = TOP) -> int | None:
+    """The size of the value at a key, else of all values whose keys begin with it; None if there are none."""
+    value = state.get(key, child)
+    if value is not None:
+        return len(value)
+    return sum(len(state.get(below, child) or b"") for below in keys_after(state, key, None, child)) or None
+
+
+def _within(entry: T, weight: int) -> T:
+    if weight > MAX_WEIGHT:
+        raise RpcError(
+            ErrorCode.RESPONSE_TOO_BIG,
+            "Response is too big",
+            f"more than {MAX_WEIGHT} bytes of keys and values; use state_getKeysPaged",
+        )
+    return entry

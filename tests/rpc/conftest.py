@@ -1,0 +1,117 @@
+"""A development node in this process, with its JSON-RPC port open, for one test."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from cfnode.core.era import IMMORTAL
+from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.node.config import Config, DevConfig, PruningConfig, RpcConfig
+from cfnode.node.node import Node
+from cfnode.node.service import run
+from cfnode.rpc.server import serve
+from cfnode.store.keystore import Keystore
+from tests.rpc.clients import Http, WebSocket
+
+ALICE = Keypair.from_suri("//Alice", "sr25519")
+
+
+@dataclass
+class Served:
+    """A node and the port of its server."""
+
+    node: Node
+    port: int
+    http: Http
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """The result of a call over HTTP; fails the test on an error."""
+        answer = await self.http.call(method, *params)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    async def error(self, method: str, *params: Any) -> Any:
+        """The error of a call over HTTP."""
+        answer = await self.http.call(method, *params)
+        assert "error" in answer, answer
+        return answer["error"]
+
+    def websocket(self) -> WebSocket:
+        """A new WebSocket connection."""
+        return WebSocket(self.port)
+
+    async def signed_remark(self, nonce: int | None = None, key: Keypair = ALICE, **changes: Any) -> bytes:
+        """A signed System.remark, immortal."""
+        chain = self.node.chain
+        runtime = await chain.runtime_at(chain.best.hash)
+        if nonce is None:
+            nonce = await self.node.pool.ready_nonce(key.public)
+        call = runtime.metadata.call_codec.encode(("System", ("remark", {"remark": b"hello"})))
+        facts: dict[str, Any] = {
+            "nonce": nonce,
+            "era": IMMORTAL,
+            "era_hash": chain.genesis_hash,
+            "genesis_hash": chain.genesis_hash,
+            "spec_version": runtime.version.spec_version,
+            "transaction_version": runtime.version.transaction_version,
+        }
+        return sign_extrinsic(runtime.metadata, call, key, **(facts | changes))
+
+
+MakeServed = Callable[..., Awaitable[Served]]
+
+
+def config_for(base_path: Path, rpc: RpcConfig, pruning: int, **dev: Any) -> Config:
+    """A development chain without metrics; `dev` are the settings of DevConfig."""
+    return Config(
+        base_path=base_path,
+        chain="dev",
+        pruning=PruningConfig(pruning, pruning),
+        prometheus=None,
+        rpc=replace(rpc, port=0),
+        dev=DevConfig(**({"seal": "manual"} | dev)),
+    )
+
+
+@pytest.fixture
+def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
+    """Opens nodes that are closed at the end of the test."""
+
+    async def make(
+        *, broker: bool = True, rpc: RpcConfig | None = None, pruning: int = 128, **dev: Any
+    ) -> Served:
+        config = config_for(tmp_path, rpc or RpcConfig(), pruning, **dev)
+        if broker:
+            Keystore(tmp_path / "chains" / "dev" / "keystore").insert("brok", "//Broker")
+        node = await nursery.start(partial(run, config))
+        (address, *_) = await nursery.start(serve, node, config)
+        port = int(address.rpartition(":")[2])
+        return Served(node, port, await Http(port).__aenter__())
+
+    return make
+
+
+@pytest.fixture
+async def served_node(make_served: MakeServed) -> Served:
+    """A node that makes a block only when asked to; the first is made."""
+    served = await make_served()
+    await served.call("dev_newBlock")
+    return served
+
+
+@pytest.fixture
+async def instant(make_served: MakeServed) -> Served:
+    """A node that seals a block as soon as a transaction is ready; the first is there."""
+    served = await make_served(seal="instant")
+    with served.node.chain.subscribe() as events:
+        while served.node.chain.best.number == 0:
+            await anext(aiter(events))
+    return served

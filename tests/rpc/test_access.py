@@ -1,0 +1,228 @@
+"""Who is let in: hosts, origins, preflights, unsafe and broker methods, rates, and the number of
+connections.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.jsonrpc import ErrorCode
+from cfnode.node.config import RpcConfig
+from cfnode.rpc.access import gate_for, is_within, networks
+from cfnode.rpc.dispatch import Dispatcher
+from cfnode.rpc.pace import Pace
+from cfnode.rpc.peers import BadNetworkError, Peers
+from cfnode.rpc.server import allows_unsafe
+from cfnode.rpc.system import METHODS
+from cfnode.rpc.table import Access, Method, Table
+from tests.rpc.clients import Http, StandIn, WebSocket, served
+
+UNSAFE = Method("test_unsafe", lambda node: True, access=Access.UNSAFE)
+SPEND = Method("test_spend", lambda node: True, access=Access.BROKER)
+ROWS = (*METHODS, UNSAFE, SPEND)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1", "[::1]"])
+async def test_a_foreign_host_is_refused(host: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post({}, host=host.format(port=port))
+        assert (answer.status, answer.body) == (403, b"Provided Host header is not whitelisted.")
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "LOCALHOST:{port}", "127.0.0.1:{port}", "[::1]:{port}"])
+async def test_the_hosts_of_this_machine_are_served(host: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        assert (await http.request("GET", "/health", host=host.format(port=port))).status == 200
+
+
+async def test_with_cors_all_every_host_and_origin_is_served() -> None:
+    async with served(ROWS, cors=("all",)) as port, Http(port) as http:
+        answer = await http.post(
+            {"jsonrpc": "2.0", "id": 1, "method": "system_health"},
+            host="node.example",
+            origin="https://evil.example",
+        )
+        assert answer.status == 200
+        assert answer.headers["access-control-allow-origin"] == "*"
+        async with WebSocket(port, origin="https://evil.example", host="x") as ws:
+            assert "result" in await ws.call("system_health")
+
+
+@pytest.mark.parametrize(
+    ("cors", "origin", "is_served"),
+    [
+        (None, "http://localhost:3000", True),
+        (None, "http://localhost", True),
+        (None, "https://127.0.0.1:8443", True),
+        (None, "https://polkadot.js.org", True),
+        (None, "https://polkadot.js.org.evil.example", False),
+        (None, "http://localhost.evil.example", False),
+        (None, "http://localhost:80.evil.example", False),
+        (None, "https://evil.example", False),
+        (None, "null", False),
+        (("https://swap.example",), "https://swap.example", True),
+        (("https://swap.example",), "http://localhost:3000", False),
+        (("null",), "null", True),
+        ((), "http://localhost:3000", False),
+    ],
+)
+async def test_origins(cors: tuple[str, ...] | None, origin: str, is_served: bool) -> None:
+    async with served(ROWS, cors=cors) as port:
+        async with Http(port) as http:
+            answer = await http.request("GET", "/health", origin=origin)
+            assert answer.status == (200 if is_served else 403)
+            assert answer.headers.get("access-control-allow-origin") == (origin if is_served else None)
+        async with WebSocket(port, origin=origin) as ws:
+            assert ws.status == (101 if is_served else 403)
+
+
+async def test_a_preflight_is_answered_for_listed_origins() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        asked = {
+            "access_control_request_method": "POST",
+            "access_control_request_headers": "content-type",
+        }
+        answer = await http.request("OPTIONS", "/", origin="http://localhost:5173", **asked)
+        assert answer.status == 200
+        assert answer.headers["access-control-allow-origin"] == "http://localhost:5173"
+        assert answer.headers["access-control-allow-methods"] == "GET, POST"
+        assert answer.headers["access-control-allow-headers"] == "content-type"
+        assert answer.headers["vary"] == "origin"
+        refused = await http.request("OPTIONS", "/", origin="https://evil.example", **asked)
+        assert refused.status == 403
+
+
+async def test_a_preflight_with_cors_all() -> None:
+    async with served(ROWS, cors=("all",)) as port, Http(port) as http:
+        answer = await http.request(
+            "OPTIONS", "/", origin="https://any.example", access_control_request_method="POST"
+        )
+        names = [name for name in answer.headers if name.startswith("access-control-allow")]
+        assert (answer.status, {answer.headers[name] for name in names}) == (200, {"*"})
+
+
+@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize("methods", ["auto", "safe", "unsafe"])
+async def test_unsafe_methods_by_listener_and_policy(methods: Any, external: bool) -> None:
+    expected = methods == "unsafe" or (methods == "auto" and not external)
+    config = RpcConfig(methods=methods, external=external)
+    assert allows_unsafe(config) is expected
+    dispatcher = Dispatcher(StandIn(), Table(ROWS), config, allow_unsafe=expected)
+    answer = await ask(dispatcher, Peers(config), "test_unsafe")
+    if expected:
+        assert answer["result"] is True
+    else:
+        assert answer["error"] == {
+            "code": -32601,
+            "message": "RPC call is unsafe to be called externally",
+        }
+
+
+async def ask(dispatcher: Dispatcher, peers: Peers, method: str, address: str = "203.0.113.9") -> Any:
+    from cfnode.core import jsonrpc
+
+    call = jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}))
+    return json.loads(await dispatcher.answer(call, peers.client(address)))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "address", "is_served"),
+    [
+        ((), "203.0.113.9", True),
+        (("127.0.0.1",), "127.0.0.1", True),
+        (("127.0.0.1",), "203.0.113.9", False),
+        (("10.0.0.0/8", "::1"), "10.9.8.7", True),
+        (("10.0.0.0/8", "::1"), "::1", True),
+        (("10.0.0.0/8",), "::ffff:10.1.1.1", True),
+        (("10.0.0.0/8",), "fe80::1%eth0", False),
+    ],
+)
+async def test_broker_methods_by_the_peers_address(
+    allowed: tuple[str, ...], address: str, is_served: bool
+) -> None:
+    config = RpcConfig(broker_clients=allowed, methods="unsafe")
+    dispatcher = Dispatcher(StandIn(), Table(ROWS), config, allow_unsafe=True)
+    answer = await ask(dispatcher, Peers(config), "test_spend", address)
+    assert ("result" in answer) is is_served
+    if not is_served:
+        assert answer["error"]["code"] == ErrorCode.METHOD_NOT_FOUND
+
+
+def test_a_flag_that_is_no_network_is_named() -> None:
+    with pytest.raises(BadNetworkError, match="'everyone' does not appear to be"):
+        Peers(RpcConfig(broker_clients=("everyone",)))
+
+
+@pytest.mark.parametrize(
+    ("trusted", "header", "is_served"),
+    [
+        (False, "10.0.0.1", False),
+        (True, "10.0.0.1", True),
+        (True, "10.0.0.1, 203.0.113.9", False),
+        (True, "203.0.113.9, 10.0.0.1", True),
+        (True, "nonsense", False),
+    ],
+)
+async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(
+    trusted: bool, header: str, is_served: bool
+) -> None:
+    settings = {"broker_clients": ("10.0.0.0/8",), "trust_proxy_headers": trusted}
+    async with served(ROWS, **settings) as port, Http(port) as http:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}
+        answer = await http.post(call, x_forwarded_for=header)
+        assert ("result" in answer.json()) is is_served
+
+
+def test_addresses_that_are_none_are_within_nothing() -> None:
+    assert not is_within("", networks(["0.0.0.0/0"]))
+    assert gate_for(("null",), 1).refusal(b"localhost:1", b"null") is None
+
+
+async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    pace = Pace(60)
+    started = trio.current_time()
+    for _ in range(10):
+        await pace.wait()
+    assert 8 <= trio.current_time() - started <= 10
+    await trio.sleep(100)
+    before = trio.current_time()
+    await pace.wait()
+    assert trio.current_time() == before
+
+
+async def test_whitelisted_addresses_have_no_rate_limit() -> None:
+    peers = Peers(RpcConfig(rate_limit=1, rate_limit_whitelist=("127.0.0.0/8",)))
+    assert peers.client("127.0.0.9").pace is None
+    limited = peers.client("203.0.113.9")
+    assert limited.pace is not None
+    assert peers.behind_proxy(limited, b"127.0.0.1").pace is limited.pace
+
+
+async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:
+    async with served(ROWS, max_connections=2) as port, Http(port) as one, Http(port) as two:
+        assert (await one.request("GET", "/health")).status == 200
+        assert (await two.request("GET", "/health")).status == 200
+        async with Http(port) as three:
+            refused = await three.post({"jsonrpc": "2.0", "id": 1, "method": "system_health"})
+            assert refused.status == 429
+            assert refused.headers["connection"] == "close"
+        async with WebSocket(port) as four:
+            assert four.status == 429
+        assert (await one.request("GET", "/health")).status == 200
+
+
+async def test_room_comes_back_when_a_connection_ends() -> None:
+    async with served(ROWS, max_connections=1) as port:
+        async with Http(port) as http:
+            assert (await http.request("GET", "/health")).status == 200
+        status = 429
+        with trio.fail_after(5):
+            while status == 429:
+                async with Http(port) as http:
+                    status = (await http.request("GET", "/health")).status
+        assert status == 200

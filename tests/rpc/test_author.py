@@ -1,0 +1,168 @@
+"""author_* on a running node: transactions into the pool, their statuses, their refusals; keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cfnode.core.extrinsic import extrinsic_hash
+from cfnode.core.keys import Keypair
+from cfnode.core.validity import Invalid, Unknown
+from cfnode.node import pool_errors
+from cfnode.rpc.errors import explain
+from tests.rpc.conftest import ALICE, MakeServed, Served
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+async def test_a_transaction_waits_in_the_pool_until_a_block_takes_it(served_node: Served) -> None:
+    extrinsic = await served_node.signed_remark()
+    tx_hash = await served_node.call("author_submitExtrinsic", hexed(extrinsic))
+    assert tx_hash == hexed(extrinsic_hash(extrinsic))
+    assert await served_node.call("author_pendingExtrinsics") == [hexed(extrinsic)]
+    head = await served_node.call("dev_newBlock")
+    assert await served_node.call("author_pendingExtrinsics") == []
+    block = await served_node.call("chain_getBlock", head)
+    assert hexed(extrinsic) in block["block"]["extrinsics"]
+
+
+async def test_a_watched_transaction_tells_its_way_to_finality(served_node: Served) -> None:
+    await served_node.call("dev_holdFinality")
+    extrinsic = await served_node.signed_remark()
+    async with served_node.websocket() as ws:
+        identity = (await ws.call("author_submitAndWatchExtrinsic", hexed(extrinsic)))["result"]
+        first = await ws.notification()
+        assert first == {"subscription": identity, "result": "ready"}
+        head = await served_node.call("dev_newBlock")
+        assert (await ws.notification())["result"] == {"inBlock": head}
+        await served_node.call("dev_finalize")
+        assert (await ws.notification())["result"] == {"finalized": head}
+        assert (await ws.call("author_unwatchExtrinsic", identity))["result"] is False
+
+
+async def test_a_retracted_transaction_says_so_and_comes_back(served_node: Served) -> None:
+    await served_node.call("dev_holdFinality")
+    root = await served_node.call("chain_getHead")
+    extrinsic = await served_node.signed_remark()
+    async with served_node.websocket() as ws:
+        await ws.call("author_submitAndWatchExtrinsic", hexed(extrinsic))
+        assert (await ws.notification())["result"] == "ready"
+        block = await served_node.call("dev_newBlock")
+        assert (await ws.notification())["result"] == {"inBlock": block}
+        fork = await served_node.call("dev_newBlock", {"parent": root, "transactions": []})
+        await served_node.call("dev_newBlock", {"parent": fork, "transactions": []})
+        assert (await ws.notification())["result"] == {"retracted": block}
+        assert (await ws.notification())["result"] == "ready"
+        again = await served_node.call("dev_newBlock")
+        assert (await ws.notification())["result"] == {"inBlock": again}
+
+
+async def test_refused_transactions_have_substrates_codes(served_node: Served) -> None:
+    extrinsic = await served_node.signed_remark()
+    await served_node.call("author_submitExtrinsic", hexed(extrinsic))
+    assert await served_node.error("author_submitExtrinsic", hexed(extrinsic)) == {
+        "code": 1013,
+        "message": "Transaction Already Imported",
+        "data": hexed(extrinsic_hash(extrinsic)),
+    }
+    poor = Keypair.from_suri("//Nobody", "sr25519")
+    payment = await served_node.error(
+        "author_submitExtrinsic", hexed(await served_node.signed_remark(0, poor))
+    )
+    assert payment == {
+        "code": 1010,
+        "message": "Invalid Transaction",
+        "data": "Inability to pay some fees (e.g. account balance too low)",
+    }
+    bad = await served_node.signed_remark(genesis_hash=bytes(32))
+    assert (await served_node.error("author_submitExtrinsic", hexed(bad)))[
+        "data"
+    ] == "Transaction has a bad signature"
+    await served_node.call("dev_newBlock")
+    old = await served_node.signed_remark(0, spec_version=1)
+    assert (await served_node.error("author_submitExtrinsic", hexed(old)))["code"] == 1010
+    malformed = await served_node.error("author_submitExtrinsic", "0x0100")
+    assert (malformed["code"], malformed["message"].startswith("Extrinsic has invalid format: ")) == (
+        1001,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message", "data"),
+    [
+        (
+            pool_errors.InvalidTransaction(Invalid("Stale")),
+            1010,
+            "Invalid Transaction",
+            "Transaction is outdated",
+        ),
+        (
+            pool_errors.InvalidTransaction(Invalid("Custom", 7)),
+            1010,
+            "Invalid Transaction",
+            "Custom error: 7",
+        ),
+        (
+            pool_errors.UnknownTransaction(Unknown("CannotLookup")),
+            1011,
+            "Unknown Transaction Validity",
+            "CannotLookup",
+        ),
+        (pool_errors.TemporarilyBanned(), 1012, "Transaction is temporarily banned", None),
+        (
+            pool_errors.TooLowPriority(5, 3),
+            1014,
+            "Priority is too low: (5 vs 3)",
+            "The transaction has too low priority to replace another transaction already in the pool.",
+        ),
+        (pool_errors.CycleDetected(), 1015, "Cycle Detected", None),
+        (
+            pool_errors.ImmediatelyDropped(),
+            1016,
+            "Immediately Dropped",
+            "The transaction couldn't enter the pool because of the limit",
+        ),
+    ],
+)
+def test_each_pool_error_has_its_code(error: Exception, code: int, message: str, data: Any) -> None:
+    answer = explain(error, "author_submitExtrinsic")
+    assert (answer.code, answer.message, answer.data) == (code, message, data)
+
+
+async def test_a_transaction_is_thrown_out_by_hash_or_by_its_bytes(served_node: Served) -> None:
+    first, second = await served_node.signed_remark(0), await served_node.signed_remark(1)
+    for extrinsic in (first, second):
+        await served_node.call("author_submitExtrinsic", hexed(extrinsic))
+    removed = await served_node.call("author_removeExtrinsic", [{"extrinsic": hexed(first)}])
+    assert set(removed) == {hexed(extrinsic_hash(first)), hexed(extrinsic_hash(second))}
+    assert await served_node.call("author_pendingExtrinsics") == []
+    assert await served_node.call("author_removeExtrinsic", [{"hash": "0x" + "11" * 32}]) == []
+    assert (await served_node.error("author_removeExtrinsic", ["0x11"]))["code"] == -32602
+
+
+async def test_keys_are_inserted_and_found(served_node: Served) -> None:
+    public = hexed(ALICE.public)
+    assert await served_node.call("author_hasKey", public, "aura") is False
+    assert await served_node.call("author_insertKey", "aura", "//Alice", public) is None
+    assert await served_node.call("author_hasKey", public, "aura") is True
+    wrong = await served_node.error("author_insertKey", "aura", "//Bob", public)
+    assert "//Bob" not in json.dumps(wrong)
+    assert (await served_node.error("author_insertKey", "toolong", "//Bob", public))["code"] == -32602
+    assert (await served_node.error("author_rotateKeys"))["code"] == 1030
+    assert (await served_node.error("author_hasSessionKeys", "0x"))["code"] == 1030
+
+
+async def test_over_http_unsafe_author_methods_are_denied_by_policy(make_served: MakeServed) -> None:
+    from cfnode.node.config import RpcConfig
+
+    served = await make_served(rpc=RpcConfig(methods="safe"))
+    for method in ("author_insertKey", "author_hasKey", "author_rotateKeys", "dev_newBlock", "system_peers"):
+        assert await served.error(method) == {
+            "code": -32601,
+            "message": "RPC call is unsafe to be called externally",
+        }

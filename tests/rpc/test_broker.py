@@ -1,0 +1,227 @@
+"""broker_* and dev_* on a running node: the account registered, channels opened, funds, forks and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import trio
+
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
+from tests.rpc.conftest import Served
+
+ETH = {"chain": "Ethereum", "asset": "ETH"}
+BTC = {"chain": "Bitcoin", "asset": "BTC"}
+EVM_ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+BTC_ADDRESS = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
+SOL_ADDRESS = "3yKDHJgzS2GbZB9qruoadRYtq8597HZifnRju7fHpdRC"
+DOT_ADDRESS = "0x" + "2a" * 32
+REFUND = {"retry_duration": 10, "refund_address": EVM_ADDRESS, "min_price": "0x0"}
+
+
+def refund_to(address: str) -> dict[str, Any]:
+    return REFUND | {"refund_address": address}
+
+
+async def test_a_broker_registers_once(instant: Served) -> None:
+    tx_hash = await instant.call("broker_registerAccount")
+    assert len(tx_hash) == 66
+    error = await instant.error("broker_register_account")
+    assert error["code"] == -32024
+    assert error["message"].startswith("KnownModuleError { pallet: ")
+
+
+async def test_an_unregistered_account_cannot_open_a_channel(instant: Served) -> None:
+    error = await instant.error(
+        "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
+    )
+    assert error == {"code": -32024, "message": "DispatchError(BadOrigin)"}
+
+
+async def test_a_deposit_channel_by_position(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    channel = await instant.call(
+        "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
+    )
+    assert list(channel) == [
+        "address",
+        "issued_block",
+        "channel_id",
+        "source_chain_expiry_block",
+        "channel_opening_fee",
+        "refund_parameters",
+    ]
+    assert len(channel["address"]) == 42
+    assert (type(channel["channel_id"]), type(channel["source_chain_expiry_block"])) == (int, int)
+    assert channel["channel_opening_fee"].startswith("0x")
+    assert channel["refund_parameters"] == REFUND | {
+        "refund_ccm_metadata": None,
+        "max_oracle_price_slippage": None,
+    }
+    block = await instant.call("chain_getBlockHash", channel["issued_block"])
+    assert len((await instant.call("chain_getBlock", block))["block"]["extrinsics"]) >= 2
+
+
+SOURCES = [
+    (ETH, EVM_ADDRESS),
+    ({"chain": "Arbitrum", "asset": "USDC"}, EVM_ADDRESS),
+    (BTC, BTC_ADDRESS),
+    ({"chain": "Solana", "asset": "SOL"}, SOL_ADDRESS),
+    ({"chain": "Assethub", "asset": "DOT"}, DOT_ADDRESS),
+    ({"chain": "Tron", "asset": "TRX"}, "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"),
+]
+
+
+async def test_a_channel_from_each_source_chain_by_name(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    for source, refund_address in SOURCES:
+        params = {
+            "sourceAsset": source,
+            "destination_asset": {"chain": "Ethereum", "asset": "USDC"},
+            "destination_address": EVM_ADDRESS,
+            "broker_commission": 10,
+            "refund_parameters": refund_to(refund_address),
+        }
+        method = "broker_request_swap_deposit_address"
+        answer = await instant.http.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        assert "result" in answer.json(), (source, answer.json())
+        assert answer.json()["result"]["refund_parameters"]["refund_address"] == refund_address
+
+
+async def test_everything_a_channel_can_have(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    affiliate = ss58.encode(Keypair.from_suri("//Affiliate", "sr25519").public)
+    ccm = {"message": "0x7c1d0f07", "gas_budget": 100_000, "ccm_additional_data": "0x"}
+    channel = await instant.call(
+        "broker_request_swap_deposit_address",
+        BTC,
+        ETH,
+        EVM_ADDRESS,
+        50,
+        ccm,
+        30,
+        [{"account": affiliate, "bps": 10}],
+        refund_to(BTC_ADDRESS) | {"max_oracle_price_slippage": 200},
+        {"number_of_chunks": 2, "chunk_interval": 2},
+    )
+    assert channel["refund_parameters"]["max_oracle_price_slippage"] == 200
+    assert channel["address"].startswith("bcrt1")
+
+
+BAD: list[tuple[list[Any], int, str]] = [
+    (["ETHER", BTC, BTC_ADDRESS, 10], -32602, "source_asset: Expected a valid asset specifier"),
+    ([ETH, BTC, BTC_ADDRESS, 70_000], -32602, "broker_commission: expected an integer"),
+    ([ETH, BTC, BTC_ADDRESS, 10], -32602, "No more params: refund_parameters is missing"),
+    (
+        [ETH, BTC, BTC_ADDRESS, 10, None, None, None, refund_to("zz")],
+        -32020,
+        "Invalid hex",
+    ),
+    (
+        [ETH, {"chain": "Solana", "asset": "SOL"}, "nonsense", 10, None, None, None, REFUND],
+        -32020,
+        "Solana",
+    ),
+    (
+        [ETH, BTC, BTC_ADDRESS, 10, {"message": "00" * 15_001}, None, None, REFUND],
+        -32602,
+        "expected 15000 bytes",
+    ),
+]
+
+
+async def test_bad_parameters_are_named_before_anything_is_signed(instant: Served) -> None:
+    before = instant.node.chain.best
+    for params, code, text in BAD:
+        error = await instant.error("broker_request_swap_deposit_address", *params)
+        assert error["code"] == code
+        assert text in f"{error['message']} {error.get('data', '')}"
+    assert instant.node.chain.best == before
+
+
+async def test_what_the_chain_refuses_is_said_in_its_words(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    error = await instant.error(
+        "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 2_000, None, None, None, REFUND
+    )
+    assert error["code"] == -32024
+    assert 'pallet: "Swapping", name: "BrokerCommissionBpsTooHigh"' in error["message"]
+    error = await instant.error("broker_withdraw_fees", ETH, EVM_ADDRESS)
+    assert error["code"] == -32024
+    assert (
+        'name: "NoFundsAvailable", error: "The withdrawal is not possible because not enough funds '
+        in error["message"]
+    )
+    assert (await instant.error("broker_close_private_btc_channel"))["code"] == -32024
+
+
+async def test_a_private_bitcoin_channel_opens_and_closes(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    channel = await instant.call("broker_openPrivateBtcChannel")
+    assert isinstance(channel, int)
+    assert await instant.call("broker_closePrivateBtcChannel") == channel
+
+
+async def test_many_calls_at_once_get_nonces_of_their_own(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    ids: list[int] = []
+
+    async def open_one() -> None:
+        async with instant.websocket() as ws:
+            answer = await ws.call(
+                "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 1, None, None, None, REFUND
+            )
+            ids.append(answer["result"]["channel_id"])
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(8):
+            nursery.start_soon(open_one)
+    assert len(set(ids)) == 8
+
+
+# The development chain's own methods
+
+
+async def test_accounts_are_funded(served_node: Served) -> None:
+    account = Keypair.from_suri("//Newcomer", "sr25519")
+    block = await served_node.call("dev_fundAccount", ss58.encode(account.public), hex(5 * 10**18))
+    assert block == await served_node.call("chain_getHead")
+    extrinsic = await served_node.signed_remark(0, account)
+    await served_node.call("author_submitExtrinsic", "0x" + extrinsic.hex())
+
+
+async def test_a_block_with_transactions_that_cannot_be_is_made_and_says_which(
+    served_node: Served,
+) -> None:
+    bad = "0x" + (await served_node.signed_remark(nonce=9)).hex()
+    error = await served_node.error("dev_newBlock", {"transactions": [bad]})
+    assert error["code"] == -32000
+    assert len(error["data"]) == 1
+    assert await served_node.call("chain_getHead") in error["message"]
+
+
+async def test_wrong_requests_for_a_block_are_named(served_node: Served) -> None:
+    assert (await served_node.error("dev_newBlock", {"parents": 1}))["data"].startswith(
+        "options: unknown member 'parents'"
+    )
+    assert (await served_node.error("dev_newBlock", {"finalize": 1}))["code"] == -32602
+    unknown = await served_node.error("dev_newBlock", {"parent": "0x" + "77" * 32})
+    assert (unknown["code"], "is not known" in unknown["message"]) == (-32000, True)
+
+
+async def test_finality_is_held_and_released(served_node: Served) -> None:
+    await served_node.call("dev_holdFinality")
+    for _ in range(4):
+        await served_node.call("dev_newBlock")
+    assert served_node.node.chain.finalized.number == 0
+    await served_node.call("dev_holdFinality", False)
+    assert served_node.node.chain.finalized.number == 3
+
+
+async def test_time_jumps_forward(served_node: Served) -> None:
+    before = await served_node.call("dev_timeTravel", 0)
+    after = await served_node.call("dev_timeTravel", 3_600_000)
+    assert after - before == 3_600_000
+    await served_node.call("dev_newBlock")
+    too_far = await served_node.error("dev_timeTravel", 10**13)
+    assert too_far["code"] == -32000

@@ -1,0 +1,143 @@
+"""chain_* and grandpa_* on a running node: blocks by hash and number, streams over forks and finality."""
+
+from __future__ import annotations
+
+from cfnode.core.grandpa import Justification
+from cfnode.core.header import Header
+from tests.rpc.conftest import Served
+
+UNKNOWN = "0x" + "77" * 32
+
+
+async def test_block_hashes_by_number(served_node: Served) -> None:
+    genesis = "0x" + served_node.node.chain.genesis_hash.hex()
+    best = "0x" + served_node.node.chain.best.hash.hex()
+    assert await served_node.call("chain_getBlockHash") == best
+    assert await served_node.call("chain_getHead") == best
+    assert await served_node.call("chain_getBlockHash", 0) == genesis
+    assert await served_node.call("chain_getBlockHash", "0x1") == best
+    assert await served_node.call("chain_getBlockHash", [0, "0x1", 2, 2**40]) == [
+        genesis,
+        best,
+        None,
+        None,
+    ]
+    assert (await served_node.error("chain_getBlockHash", "1"))["code"] == -32602
+    assert (await served_node.error("chain_getBlockHash", [0] * 5000))["code"] == -32602
+
+
+async def test_a_header_is_written_as_substrate_writes_it(served_node: Served) -> None:
+    header = await served_node.call("chain_getHeader")
+    assert list(header) == ["parentHash", "number", "stateRoot", "extrinsicsRoot", "digest"]
+    assert header["number"] == "0x1"
+    logs = header["digest"]["logs"]
+    assert logs
+    assert all(log.startswith("0x") for log in logs)
+    mine: Header | None = served_node.node.chain.header(served_node.node.chain.best.hash)
+    assert mine is not None
+    assert header["stateRoot"] == "0x" + mine.state_root.hex()
+    assert await served_node.call("chain_getHeader", UNKNOWN) is None
+    genesis = await served_node.call("chain_getHeader", await served_node.call("chain_getBlockHash", 0))
+    assert (genesis["number"], genesis["parentHash"]) == ("0x0", "0x" + "00" * 32)
+
+
+async def test_a_block_has_its_extrinsics_and_justifications(served_node: Served) -> None:
+    head = await served_node.call("dev_newBlock", {"finalize": True})
+    found = await served_node.call("chain_getBlock", head)
+    assert found["block"]["header"] == await served_node.call("chain_getHeader", head)
+    assert found["block"]["extrinsics"]
+    engine, justification = found["justifications"][0]
+    assert bytes(engine) == b"FRNK"
+    assert Justification.decode(bytes(justification)).commit.target_number == 2
+    assert await served_node.call("chain_getFinalizedHead") == head
+    assert await served_node.call("chain_getFinalisedHead") == head
+    assert await served_node.call("chain_getBlock", UNKNOWN) is None
+
+
+async def test_new_heads_begin_with_the_present_one(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        identity = (await ws.call("chain_subscribeNewHeads"))["result"]
+        first = await ws.notification()
+        assert (first["subscription"], first["result"]["number"]) == (identity, "0x1")
+        await served_node.call("dev_newBlock")
+        assert (await ws.notification())["result"] == await served_node.call("chain_getHeader")
+        assert (await ws.call("chain_unsubscribeNewHeads", identity))["result"] is True
+
+
+async def test_every_alias_of_a_subscription_works(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        for name, ending in [
+            ("subscribe_newHead", "unsubscribe_newHead"),
+            ("chain_subscribeNewHead", "chain_unsubscribeNewHead"),
+            ("chain_subscribeFinalisedHeads", "chain_unsubscribeFinalisedHeads"),
+            ("chain_subscribeRuntimeVersion", "chain_unsubscribeRuntimeVersion"),
+        ]:
+            identity = (await ws.call(name))["result"]
+            assert (await ws.notification())["subscription"] == identity
+            assert (await ws.call(ending, identity))["result"] is True
+
+
+async def test_a_fork_shows_in_all_heads_at_once_and_in_new_heads_when_it_wins(
+    served_node: Served,
+) -> None:
+    await served_node.call("dev_holdFinality")
+    root = await served_node.call("chain_getHead")
+    async with served_node.websocket() as ws:
+        everything = (await ws.call("chain_subscribeAllHeads"))["result"]
+        best = (await ws.call("chain_subscribeNewHeads"))["result"]
+        seen: dict[str, list[str]] = {everything: [], best: []}
+
+        async def read(count: int) -> None:
+            for _ in range(count):
+                message = await ws.notification()
+                seen[message["subscription"]].append(message["result"]["stateRoot"])
+
+        await read(2)
+        main = await served_node.call("dev_newBlock")
+        await read(2)
+        fork = await served_node.call("dev_newBlock", {"parent": root})
+        await read(1)
+        assert await served_node.call("chain_getHead") == main
+        winner = await served_node.call("dev_newBlock", {"parent": fork})
+        await read(2)
+        assert await served_node.call("chain_getHead") == winner
+        assert await served_node.call("chain_getBlockHash", 2) == fork
+        assert (len(seen[everything]), len(seen[best])) == (4, 3)
+
+
+async def test_finalized_heads_come_one_by_one_in_order(served_node: Served) -> None:
+    await served_node.call("dev_holdFinality")
+    async with served_node.websocket() as ws:
+        await ws.call("chain_subscribeFinalizedHeads")
+        assert (await ws.notification())["result"]["number"] == "0x0"
+        for _ in range(3):
+            await served_node.call("dev_newBlock")
+        await served_node.call("dev_finalize")
+        numbers = [(await ws.notification())["result"]["number"] for _ in range(4)]
+        assert numbers == ["0x1", "0x2", "0x3", "0x4"]
+
+
+async def test_justifications_are_streamed_and_prove_finality(served_node: Served) -> None:
+    await served_node.call("dev_holdFinality")
+    await served_node.call("dev_newBlock")
+    async with served_node.websocket() as ws:
+        await ws.call("grandpa_subscribeJustifications")
+        target = await served_node.call("dev_finalize")
+        encoded = bytes.fromhex((await ws.notification())["result"][2:])
+        justification = Justification.decode(encoded)
+        assert "0x" + justification.commit.target_hash.hex() == target
+    proof = bytes.fromhex((await served_node.call("grandpa_proveFinality", 1))[2:])
+    assert "0x" + proof[:32].hex() == target
+    assert encoded in proof
+    last = served_node.node.chain.header(served_node.node.chain.best.hash)
+    assert last is not None
+    assert proof.endswith(bytes([4]) + last.encode())
+    error = await served_node.error("grandpa_proveFinality", 99)
+    assert (error["code"], "not yet finalized" in error["message"]) == (3, True)
+
+
+async def test_there_is_no_round_of_our_own(served_node: Served) -> None:
+    assert await served_node.error("grandpa_roundState") == {
+        "code": 1,
+        "message": "GRANDPA RPC endpoint not ready",
+    }

@@ -1,0 +1,233 @@
+"""Clients that drip, stall, flood or vanish: what they cost, and that others do not notice."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import sys
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.node.config import RpcConfig
+from cfnode.rpc import server
+from cfnode.rpc.connection import SEND_DEADLINE
+from cfnode.rpc.server import ListenError, listen
+from cfnode.rpc.system import METHODS
+from cfnode.rpc.table import Method
+from tests.rpc.clients import Http, StandIn, WebSocket, served
+
+
+def large(node: StandIn) -> str:
+    """An answer of 4 MB."""
+    return "x" * 4_000_000
+
+
+ROWS = (*METHODS, Method("test_large", large))
+
+
+@pytest.fixture
+def jumping_clock() -> trio.testing.MockClock:
+    """Time passes when nobody has had anything to do for a moment; sockets need that moment."""
+    return trio.testing.MockClock(autojump_threshold=0.03)
+
+
+async def until_closed(stream: trio.SocketStream) -> bytes:
+    """Everything until the other side closes."""
+    data = b""
+    try:
+        while more := await stream.receive_some(65536):
+            data += more
+    except trio.BrokenResourceError:
+        pass
+    return data
+
+
+async def test_a_header_that_drips_is_cut_off(jumping_clock: trio.testing.MockClock) -> None:
+    async with served(ROWS) as port, Http(port) as slow, Http(port) as other:
+        started = trio.current_time()
+        async with trio.open_nursery() as nursery:
+
+            async def drip() -> None:
+                await slow.stream.send_all(b"POST / HTTP/1.1\r\n")
+                while True:
+                    await trio.sleep(1)
+                    await slow.stream.send_all(b"x")
+
+            nursery.start_soon(drip)
+            await until_closed(slow.stream)
+            nursery.cancel_scope.cancel()
+        assert trio.current_time() - started <= 15
+        del other
+
+
+async def test_a_body_that_drips_is_cut_off_at_the_total_deadline(
+    jumping_clock: trio.testing.MockClock,
+) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        await http.stream.send_all(f"{head}content-length: 1000\r\n\r\n".encode())
+        started = trio.current_time()
+        answer = b""
+        with trio.move_on_after(40):
+            async with trio.open_nursery() as nursery:
+
+                async def drip() -> None:
+                    while True:
+                        await trio.sleep(1)
+                        await http.stream.send_all(b" ")
+
+                nursery.start_soon(drip)
+                answer = await until_closed(http.stream)
+                nursery.cancel_scope.cancel()
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert 29 <= trio.current_time() - started <= 32
+
+
+async def test_an_idle_connection_is_closed(jumping_clock: trio.testing.MockClock) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        await http.request("GET", "/health")
+        started = trio.current_time()
+        assert await until_closed(http.stream) == b""
+        assert trio.current_time() - started <= 15
+
+
+async def test_a_quiet_websocket_that_answers_pings_stays(jumping_clock: trio.testing.MockClock) -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        async with trio.open_nursery() as nursery:
+
+            async def answer_pings() -> None:
+                while True:
+                    await ws._more()
+                    ws._buffer = b""
+                    await ws.send(b"", opcode=10)
+
+            nursery.start_soon(answer_pings)
+            await trio.sleep(300)
+            nursery.cancel_scope.cancel()
+        assert "result" in await ws.call("system_health")
+
+
+async def test_a_dead_websocket_is_dropped(jumping_clock: trio.testing.MockClock) -> None:
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        started = trio.current_time()
+        await until_closed(ws.stream)
+        assert trio.current_time() - started <= 45
+
+
+async def test_a_client_that_does_not_read_its_answer_is_dropped(
+    jumping_clock: trio.testing.MockClock,
+) -> None:
+    ended = trio.Event()
+
+    async def serve_one(port: int) -> None:
+        async with Http(port) as http:
+            body = b'{"jsonrpc":"2.0","id":1,"method":"test_large"}'
+            head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+            await http.stream.send_all(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+            await trio.sleep(SEND_DEADLINE + 5)
+            data = await until_closed(http.stream)
+            assert len(data) < 4_000_000
+            ended.set()
+
+    async with served(ROWS) as port:
+        await serve_one(port)
+    assert ended.is_set()
+
+
+async def test_the_server_stops_in_time_though_nobody_reads(
+    jumping_clock: trio.testing.MockClock,
+) -> None:
+    async with trio.open_nursery() as outer:
+        async with served(ROWS) as port:
+            clients = [await outer.start(stubborn, port) for _ in range(10)]
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            started = trio.current_time()
+        assert trio.current_time() - started <= server.GRACE + 0.5
+        outer.cancel_scope.cancel()
+        assert len(clients) == 10
+
+
+async def stubborn(port: int, task_status: trio.TaskStatus[None]) -> None:
+    """A client that asks for much, by turns over WebSocket and HTTP, and reads nothing."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"test_large"}'
+    async with WebSocket(port) as ws, Http(port) as http:
+        for _ in range(4):
+            await ws.send(body)
+        head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        await http.stream.send_all(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        task_status.started()
+        await trio.sleep_forever()
+
+
+async def test_a_call_under_way_is_finished_when_the_server_stops() -> None:
+    entered, release = trio.Event(), trio.Event()
+
+    async def wait(node: StandIn) -> str:
+        entered.set()
+        await release.wait()
+        return "done"
+
+    answers: list[object] = []
+
+    async def client(port: int) -> None:
+        async with Http(port) as http:
+            answers.append((await http.call("test_wait"))["result"])
+
+    async with trio.open_nursery() as outer, served([Method("test_wait", wait)]) as port:
+        outer.start_soon(client, port)
+        await entered.wait()
+        outer.start_soon(trio.testing.wait_all_tasks_blocked, 0.01)
+        release.set()
+    assert answers == ["done"]
+
+
+async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"test_large"}'
+        with trio.move_on_after(1):
+            for _ in range(200):
+                await ws.send(body)
+            await trio.sleep_forever()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 150_000, "KiB, of 800 MB asked for"
+
+
+async def test_a_million_brackets_over_both_transports_leave_the_server_alive() -> None:
+    bomb = b"[" * 3_000_000
+    async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
+        assert (await http.post(bomb)).json()["error"]["code"] == -32700
+        await ws.send(bomb)
+        assert (await ws.message())["error"]["code"] == -32700
+        assert "result" in await ws.call("system_health")
+    assert sys.getrecursionlimit() <= 1_500
+
+
+def test_a_port_in_use_is_said_with_the_way_out() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenError, match=rf"port {port} on 127.0.0.1 is in use.*--rpc-port"):
+            listen(RpcConfig(port=port))
+
+
+def test_both_loopback_addresses_have_one_port_and_a_send_timeout() -> None:
+    sockets = listen(RpcConfig(port=0))
+    try:
+        assert sockets[0].getsockname()[0] == "127.0.0.1"
+        assert len({sock.getsockname()[1] for sock in sockets}) == 1
+        for sock in sockets:
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
+    finally:
+        for sock in sockets:
+            sock.close()
+
+
+def test_rpc_external_listens_everywhere() -> None:
+    sockets = listen(RpcConfig(port=0, external=True))
+    try:
+        assert sockets[0].getsockname()[0] == "0.0.0.0"
+    finally:
+        for sock in sockets:
+            sock.close()

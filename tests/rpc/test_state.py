@@ -1,0 +1,229 @@
+"""state_* and childstate_* on a running node, and what is said about blocks whose state is gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale.metadata import decode_metadata
+from cfnode.core.trie import ProofState
+from cfnode.rpc import storage
+from tests.rpc.conftest import MakeServed, Served
+
+UNKNOWN = "0x" + "77" * 32
+CODE = "0x" + b":code".hex()
+ABSENT = "0x" + b"absent".hex()
+CHILD = "0x" + b":child_storage:default:some".hex()
+
+
+class Plain:
+    """A state that is a dictionary."""
+
+    def __init__(self, values: dict[bytes, bytes]) -> None:
+        self.values = values
+        self.root = b""
+
+    def get(self, key: bytes, child: bytes = b"") -> bytes | None:
+        return self.values.get(key)
+
+    def next_key(self, key: bytes, child: bytes = b"") -> bytes | None:
+        return min((other for other in self.values if other > key), default=None)
+
+    def node(self, path: bytes, child: bytes = b"") -> bytes | None:
+        return None
+
+
+small = st.binary(max_size=3)
+
+
+@given(st.dictionaries(small, small), small, st.integers(0, 5), st.none() | small)
+def test_a_page_is_what_sorting_and_cutting_gives(
+    values: dict[bytes, bytes], prefix: bytes, count: int, start: bytes | None
+) -> None:
+    below = sorted(key for key in values if key.startswith(prefix))
+    after = [key for key in below if start is None or key > start or start < prefix]
+    assert storage.page(Plain(values), prefix, count, start) == after[:count]
+    assert storage.all_keys(Plain(values), prefix) == below
+    assert storage.all_pairs(Plain(values), prefix) == [(key, values[key]) for key in below]
+
+
+def test_a_walk_ends_with_an_error_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "MAX_WEIGHT", 100)
+    state = Plain({bytes([number]): b"x" * 10 for number in range(20)})
+    with pytest.raises(storage.RpcError, match="too big"):
+        storage.all_pairs(state, b"")
+    assert len(storage.all_keys(state, b"")) == 20
+
+
+async def test_storage_with_its_hash_and_size(served_node: Served) -> None:
+    value = await served_node.call("state_getStorage", CODE)
+    raw = bytes.fromhex(value[2:])
+    assert raw.startswith(b"cfnode-dev:")
+    assert await served_node.call("state_getStorageHash", CODE) == "0x" + blake2_256(raw).hex()
+    assert await served_node.call("state_getStorageSize", CODE) == len(raw)
+    for method in ("state_getStorage", "state_getStorageAt", "state_getStorageHash", "state_getStorageSize"):
+        assert await served_node.call(method, ABSENT) is None
+    genesis = await served_node.call("chain_getBlockHash", 0)
+    assert await served_node.call("state_getStorage", CODE, genesis) == value
+
+
+async def test_keys_in_pages(served_node: Served) -> None:
+    everything = await served_node.call("state_getKeys", "0x")
+    assert everything == sorted(everything)
+    assert len(everything) > 30
+    paged: list[str] = []
+    while page := await served_node.call("state_getKeysPaged", "0x", 7, paged[-1] if paged else None):
+        paged += page
+    assert paged == everything
+    prefix = everything[5][:34]
+    below = [key for key in everything if key.startswith(prefix)]
+    assert await served_node.call("state_getKeysPagedAt", prefix, 1000) == below
+    assert await served_node.error("state_getKeysPaged", None, 1001) == {
+        "code": 4002,
+        "message": "count exceeds maximum value. value: 1001, max: 1000",
+    }
+    pairs = await served_node.call("state_getPairs", prefix)
+    assert [key for key, _ in pairs] == below
+
+
+async def test_a_read_proof_proves_values_and_absences(served_node: Served) -> None:
+    keys = (await served_node.call("state_getKeys", "0x"))[:5]
+    answer = await served_node.call("state_getReadProof", [*keys, ABSENT])
+    assert answer["at"] == await served_node.call("chain_getHead")
+    header = await served_node.call("chain_getHeader")
+    proof = ProofState(
+        bytes.fromhex(header["stateRoot"][2:]), [bytes.fromhex(entry[2:]) for entry in answer["proof"]]
+    )
+    for key in keys:
+        value = proof.get(bytes.fromhex(key[2:]))
+        assert value is not None
+        assert "0x" + value.hex() == await served_node.call("state_getStorage", key)
+    assert proof.get(b"absent") is None
+
+
+async def test_metadata_and_version(served_node: Served) -> None:
+    metadata = decode_metadata(bytes.fromhex((await served_node.call("state_getMetadata"))[2:]))
+    assert metadata.version == 14
+    assert metadata.pallet("System").index == 0
+    version = await served_node.call("state_getRuntimeVersion")
+    assert list(version) == [
+        "specName",
+        "implName",
+        "authoringVersion",
+        "specVersion",
+        "implVersion",
+        "apis",
+        "transactionVersion",
+        "systemVersion",
+        "stateVersion",
+    ]
+    assert version["systemVersion"] == version["stateVersion"] == 1
+    assert all(len(name) == 18 and isinstance(number, int) for name, number in version["apis"])
+    assert await served_node.call("chain_getRuntimeVersion") == version
+
+
+async def test_runtime_calls(served_node: Served) -> None:
+    output = await served_node.call("state_call", "Core_version", "0x")
+    assert bytes.fromhex(output[2:])[1:].startswith(b"chainflip-node")
+    genesis = await served_node.call("chain_getBlockHash", 0)
+    assert await served_node.call("state_callAt", "Core_version", "0x", genesis) == output
+    error = await served_node.error("state_call", "No_such_function", "0x")
+    assert (error["code"], error["message"].startswith("Client error: Execution failed: ")) == (4003, True)
+    assert (await served_node.error("state_call", "Core_version", "zz"))["code"] == -32602
+
+
+async def test_storage_changes_are_queried_and_followed(served_node: Served) -> None:
+    number = "0x" + served_node.node.chain.best.number.to_bytes(4, "little").hex()
+    metadata = (await served_node.node.chain.runtime_at(served_node.node.chain.best.hash)).metadata
+    key = "0x" + metadata.storage_key("System", "Number").hex()
+    first = await served_node.call("chain_getHead")
+    assert await served_node.call("state_queryStorageAt", [key, ABSENT]) == [
+        {"block": first, "changes": [[key, number], [ABSENT, None]]}
+    ]
+    async with served_node.websocket() as ws:
+        identity = (await ws.call("state_subscribeStorage", [key, CODE, ABSENT]))["result"]
+        begin = (await ws.notification())["result"]
+        assert begin["block"] == first
+        assert [entry[0] for entry in begin["changes"]] == [key, CODE, ABSENT]
+        second = await served_node.call("dev_newBlock")
+        changed = (await ws.notification())["result"]
+        assert changed == {"block": second, "changes": [[key, "0x02000000"]]}
+        assert (await ws.call("state_unsubscribeStorage", identity))["result"] is True
+        await ws.call("state_subscribeStorage")
+        assert (await ws.notification())["result"]["changes"] == []
+        third = await served_node.call("dev_newBlock")
+        everything = (await ws.notification())["result"]
+        assert everything["block"] == third
+        assert [key, "0x03000000"] in everything["changes"]
+    history = await served_node.call("state_queryStorage", [key, CODE], first)
+    assert [entry["block"] for entry in history] == [first, second, third]
+    assert [len(entry["changes"]) for entry in history] == [2, 1, 1]
+    error = await served_node.error("state_queryStorage", [key], third, first)
+    assert (error["code"], error["message"].startswith("Cannot resolve a block range")) == (4001, True)
+
+
+async def test_the_runtime_version_is_told_once_while_it_does_not_change(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        await ws.call("state_subscribeRuntimeVersion")
+        told = (await ws.notification())["result"]
+        assert told == await served_node.call("state_getRuntimeVersion")
+        await served_node.call("dev_newBlock")
+        await ws.call("system_health")
+        assert not ws._notifications
+
+
+async def test_a_child_trie_that_is_not_there_is_empty(served_node: Served) -> None:
+    assert await served_node.call("childstate_getKeys", CHILD, "0x") == []
+    assert await served_node.call("childstate_getKeysPaged", CHILD, None, 10) == []
+    assert await served_node.call("childstate_getStorage", CHILD, "0x01") is None
+    assert await served_node.call("childstate_getStorageEntries", CHILD, ["0x01", "0x02"]) == [None, None]
+    assert await served_node.call("childstate_getStorageHash", CHILD, "0x01") is None
+    assert await served_node.call("childstate_getStorageSize", CHILD, "0x01") is None
+    error = await served_node.error("childstate_getStorage", "0x01", "0x01")
+    assert (error["code"], "child_storage_key" in error["data"]) == (-32602, True)
+
+
+READS: list[tuple[str, list[Any]]] = [
+    ("state_getStorage", [CODE]),
+    ("state_getStorageHash", [CODE]),
+    ("state_getStorageSize", [CODE]),
+    ("state_getKeys", ["0x"]),
+    ("state_getKeysPaged", ["0x", 5, None]),
+    ("state_getPairs", ["0x"]),
+    ("state_getReadProof", [[CODE]]),
+    ("state_queryStorageAt", [[CODE]]),
+    ("state_getMetadata", []),
+    ("state_getRuntimeVersion", []),
+    ("state_call", ["Core_version", "0x"]),
+    ("childstate_getStorage", [CHILD, "0x01"]),
+    ("state_getChildReadProof", [CHILD, ["0x01"]]),
+]
+
+
+async def test_an_unknown_block_has_the_text_that_clients_know(served_node: Served) -> None:
+    for method, params in READS:
+        assert await served_node.error(method, *params, UNKNOWN) == {
+            "code": 4003,
+            "message": f"Client error: UnknownBlock: Header was not found in the database: {UNKNOWN}",
+        }, method
+
+
+async def test_a_discarded_state_has_the_text_that_clients_know(make_served: MakeServed) -> None:
+    served = await make_served(pruning=3)
+    first = await served.call("dev_newBlock", {"finalize": True})
+    with trio.fail_after(30):
+        for _ in range(6):
+            await served.call("dev_newBlock", {"finalize": True})
+    for method, params in READS:
+        if method not in ("state_getMetadata", "state_getRuntimeVersion"):  # these are remembered by code
+            assert await served.error(method, *params, first) == {
+                "code": 4003,
+                "message": f"Client error: UnknownBlock: State already discarded for {first}",
+            }, method
+    assert (await served.call("chain_getHeader", first))["number"] == "0x1"
+    assert await served.call("chain_getBlock", first) is None

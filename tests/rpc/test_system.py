@@ -1,0 +1,119 @@
+"""system_*, rpc_methods and payment_* on a running node."""
+
+from __future__ import annotations
+
+import logging
+
+from cfnode import __version__
+from cfnode.core import ss58
+from cfnode.rpc.methods import EVERYWHERE
+from cfnode.rpc.reference import full_table
+from tests.conftest import shared
+from tests.rpc.conftest import ALICE, MakeServed, Served
+
+NAMESPACES = ("system", "chain", "state", "childstate", "author", "payment", "grandpa", "rpc")
+LEFT_OUT = {"state_traceBlock": "no tracing", "grandpa_ext_signDelegationProof": "for validators"}
+
+
+async def test_a_node_says_what_it_is(served_node: Served) -> None:
+    assert await served_node.call("system_name") == "Chainflip Node"
+    assert (await served_node.call("system_version")).startswith(f"{__version__}-")
+    assert await served_node.call("system_chain") == "Chainflip-Dev"
+    assert await served_node.call("system_chainType") == "Development"
+    properties = await served_node.call("system_properties")
+    assert (properties["ss58Format"], properties["tokenDecimals"], properties["tokenSymbol"]) == (
+        2112,
+        18,
+        "FLIP",
+    )
+    assert await served_node.call("system_nodeRoles") == ["Authority"]
+    assert await served_node.call("system_localPeerId") == served_node.node.local_peer_id
+
+
+async def test_a_lone_development_node_is_in_step_and_ready(served_node: Served) -> None:
+    assert await served_node.call("system_health") == {
+        "peers": 0,
+        "isSyncing": False,
+        "shouldHavePeers": False,
+    }
+    assert (await served_node.http.request("GET", "/health/readiness")).status == 200
+    assert await served_node.call("system_syncState") == {
+        "startingBlock": 0,
+        "currentBlock": 1,
+        "highestBlock": 1,
+    }
+
+
+async def test_it_has_no_peers_and_no_network_to_change(served_node: Served) -> None:
+    assert await served_node.call("system_peers") == []
+    assert await served_node.call("system_reservedPeers") == []
+    assert await served_node.call("system_localListenAddresses") == []
+    state = await served_node.call("system_unstable_networkState")
+    assert state["connectedPeers"] == {}
+    assert (await served_node.error("system_addReservedPeer", "/ip4/1.2.3.4"))["code"] == 2000
+    assert (await served_node.error("system_removeReservedPeer", "12D3"))["code"] == 2000
+
+
+async def test_rpc_methods_lists_every_name_sorted(served_node: Served) -> None:
+    methods = (await served_node.call("rpc_methods"))["methods"]
+    assert methods == sorted(set(methods))
+    for row in EVERYWHERE:
+        assert {row.name, *row.aliases} <= set(methods)
+    assert {"broker_registerAccount", "dev_newBlock", "chain_unsubscribeNewHead", "rpc_methods"} <= set(
+        methods
+    )
+
+
+def test_every_generic_method_of_the_official_node_is_here() -> None:
+    wanted = set(shared("methods.txt").read_text().split())
+    missing = {name for name in wanted - full_table().by_name.keys() if name.partition("_")[0] in NAMESPACES}
+    assert missing == set(LEFT_OUT)
+
+
+async def test_without_a_broker_key_there_are_no_broker_methods(make_served: MakeServed) -> None:
+    served = await make_served(broker=False)
+    methods = (await served.call("rpc_methods"))["methods"]
+    assert not [name for name in methods if name.startswith("broker_")]
+    assert await served.error("broker_register_account") == {
+        "code": -32601,
+        "message": "Method not found",
+    }
+
+
+async def test_the_next_index_counts_what_waits_in_the_pool(served_node: Served) -> None:
+    account = ss58.encode(ALICE.public)
+    assert await served_node.call("system_accountNextIndex", account) == 0
+    await served_node.call("author_submitExtrinsic", "0x" + (await served_node.signed_remark()).hex())
+    assert await served_node.call("account_nextIndex", account) == 1
+    error = await served_node.error("system_accountNextIndex", "0x" + ALICE.public.hex())
+    assert error["code"] == -32602
+
+
+async def test_a_dry_run_gives_the_outcome_and_changes_nothing(served_node: Served) -> None:
+    extrinsic = "0x" + (await served_node.signed_remark()).hex()
+    assert await served_node.call("system_dryRun", extrinsic) == "0x0000"
+    wrong = "0x" + (await served_node.signed_remark(nonce=5)).hex()
+    assert (await served_node.call("system_dryRunAt", wrong)).startswith("0x01")
+
+
+async def test_what_a_transaction_would_cost(served_node: Served) -> None:
+    extrinsic = "0x" + (await served_node.signed_remark()).hex()
+    info = await served_node.call("payment_queryInfo", extrinsic)
+    assert set(info) == {"weight", "class", "partialFee"}
+    assert set(info["weight"]) == {"ref_time", "proof_size"}
+    assert info["class"] == "normal"
+    assert int(info["partialFee"]) > 0
+    details = await served_node.call("payment_queryFeeDetails", extrinsic, None)
+    assert set(details["inclusionFee"]) == {"baseFee", "lenFee", "adjustedWeightFee"}
+    assert sum(int(part, 16) for part in details["inclusionFee"].values()) == int(info["partialFee"])
+    assert (await served_node.error("payment_queryInfo", "0x04"))["code"] == 2
+
+
+async def test_log_filters_change_and_come_back(served_node: Served) -> None:
+    logger = logging.getLogger("cfnode.runtime.grandpa")
+    before = logger.level
+    assert await served_node.call("system_addLogFilter", "runtime::grandpa=debug,txpool=off") is None
+    assert logger.level == logging.DEBUG
+    assert (await served_node.error("system_addLogFilter", "a=loud"))["code"] == 2000
+    await served_node.call("system_resetLogFilter")
+    assert logger.level == before
