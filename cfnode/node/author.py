@@ -39,6 +39,8 @@ FUNDS = 1_000 * 10**18
 POOL_PATIENCE_S = 1.0
 """How long a block waits for the pool to have seen its parent."""
 MAX_SLOTS_TRIED = 10_000
+MAX_OFFERED_BYTES = 8 * 1024 * 1024
+"""More than any block takes (6.25 MiB on this chain)."""
 RETRY_S = 1.0
 """After a block could not be made at once."""
 
@@ -195,7 +197,9 @@ class Author:
         parent = self._chain.block_ref(parent_hash)
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is not known")
-        candidates = await self._candidates(parent) if transactions is None else list(transactions)
+        on_best = parent == self._chain.best
+        offered = await self._offer(on_best) if transactions is None else []
+        candidates = offered if transactions is None else list(transactions)
         started = trio.current_time()
         try:
             slot, key = await self._next_own_slot(parent)
@@ -208,7 +212,7 @@ class Author:
         self._log_prepared(built, header, trio.current_time() - started)
         await self._chain.import_built(header, built.body, built.changes)
         self._clock.take(slot)
-        if transactions is None:
+        if offered and on_best:
             self._pool.remove_invalid(tx_hash for tx_hash, _ in built.refused)
         included = {blake2_256(extrinsic) for extrinsic in built.body}
         taken = sum(1 for candidate in candidates if blake2_256(candidate) in included)
@@ -226,11 +230,19 @@ class Author:
                 return candidate, key
         raise AuthorError(f"none of the {len(authorities)} authorities' keys is held by this node")
 
-    async def _candidates(self, parent: BlockRef) -> list[bytes]:
-        if parent == self._chain.best:
+    async def _offer(self, on_best: bool) -> list[bytes]:
+        """What the pool has for a block; the pool knows what is valid on the best one only."""
+        if on_best:
             with trio.move_on_after(POOL_PATIENCE_S):
-                await self._pool.ready_at(parent.hash)
-        return [transaction.data for transaction in self._pool.ready()]
+                await self._pool.ready_at(self._chain.best.hash)
+        offered: list[bytes] = []
+        size = 0
+        for transaction in self._pool.ready():
+            size += len(transaction.data)
+            if size > MAX_OFFERED_BYTES:
+                break
+            offered.append(transaction.data)
+        return offered
 
     def _inherents(self, slot: int) -> list[tuple[bytes, bytes]]:
         funds = b"".join(account + FUNDS.to_bytes(16, "little") for account in self._funded)

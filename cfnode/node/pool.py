@@ -41,8 +41,8 @@ log = logging.getLogger("cfnode.txpool")
 
 BAN_SECONDS = 30 * 60
 MAX_BANS = 16_384
-REVALIDATION_BATCH = 256
-"""How many transactions are validated again for one block before a newer block may interrupt."""
+REVALIDATION_BATCH = 64
+"""How many transactions are validated again for one block, however soon the next one comes."""
 MIB = 1024 * 1024
 READY_LIMIT = Limit(8192, 20 * MIB)
 

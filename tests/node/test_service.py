@@ -1,0 +1,277 @@
+"""A whole node starts, says what it is, stops, and comes back."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import trio
+
+from cfnode.core.chainspec import genesis_hash, grandpa_authorities, to_json
+from cfnode.core.grandpa import AuthoritySet, Justification, WarpFragment, WarpProof, verify_warp_proof
+from cfnode.node.authorities import AuthoritiesError
+from cfnode.node.clock import SLOT_MS, ClockError
+from cfnode.node.config import Config, DevConfig, PrometheusConfig
+from cfnode.node.genesis import load_spec
+from cfnode.node.node import Node
+from cfnode.runtime.dev.genesis import dev_chain_spec
+from cfnode.store import StoreError
+from tests.node.live import FLIP, live_node, reach
+
+INSTANT = DevConfig(seal="instant")
+
+
+def raised(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        (error,) = error.exceptions
+    return error
+
+
+async def test_a_lone_development_node_is_ready_and_wants_no_peers(tmp_path: Path) -> None:
+    async with live_node(tmp_path, dev=INSTANT) as node:
+        assert node.health() == {"peers": 0, "isSyncing": False, "shouldHavePeers": False}
+        assert node.chain.genesis_hash == genesis_hash(dev_chain_spec())
+        assert node.is_authority
+        assert node.local_peer_id.startswith("12D3KooW")
+        await reach(node, 1)
+
+
+async def test_without_dev_the_node_says_why_it_has_no_peers_and_answers_from_genesis(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "cfnode"):
+        async with live_node(tmp_path, chain="berghain", sync="light-rpc") as node:
+            assert node.health() == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
+            assert node.chain.best == node.chain.finalized
+            assert node.chain.genesis_hash.hex() == (
+                "8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
+            )
+            assert node.author is node.dev is node.finality is None
+            with pytest.raises(LookupError):
+                await node.chain.runtime_at(node.chain.best.hash)
+    assert "No peers: this version of cfnode does not speak the peer-to-peer protocol yet" in caplog.text
+    assert "⚡  Light-RPC mode enabled" in caplog.text
+
+
+async def test_a_development_chain_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    async with live_node(tmp_path, dev=INSTANT) as node:
+        await reach(node, 1)
+        assert node.dev is not None
+        await node.dev.hold_finality()
+        await node.dev.fund_account(b"\7" * 32, 5 * FLIP)
+        await node.dev.new_block()
+        best, peer_id = node.chain.best, node.local_peer_id
+        slot = node.chain.slot_of(best.hash)
+    async with live_node(tmp_path, dev=INSTANT) as node:
+        assert (node.chain.best, node.local_peer_id) == (best, peer_id)
+        await reach(node, best.number + 1)
+        assert node.chain.slot_of(node.chain.best.hash) == (slot or 0) + 1
+
+
+async def test_light_rpc_begins_anew_each_time_and_keeps_the_keys(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for start in range(2):
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "cfnode"):
+            async with live_node(tmp_path, dev=INSTANT, sync="light-rpc") as node:
+                assert node.chain.best.number == 0
+                assert node.broker is not None
+                await reach(node, 1)
+        assert ("Database deleted and recreated" in caplog.text) == (start == 1)
+        assert "🗝️ Broker key found in the keystore, enabling Broker-related RPCs" in caplog.text
+
+
+async def test_a_second_node_on_the_same_path_is_told(tmp_path: Path) -> None:
+    async with live_node(tmp_path, dev=INSTANT) as node:
+        await reach(node, 1)
+        with pytest.raises(BaseExceptionGroup) as refusal:
+            async with live_node(tmp_path, dev=INSTANT):
+                pass
+        assert "in use by another cfnode" in str(raised(refusal.value))
+        assert node.health()["isSyncing"] is False
+
+
+async def test_a_database_of_another_chain_with_the_same_name_is_left_alone(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    other = replace(dev_chain_spec(_many_entries()), id="dev")
+    path = tmp_path / "other.json"
+    path.write_text(to_json(other))
+    async with live_node(tmp_path, dev=INSTANT):
+        pass
+    with pytest.raises(BaseExceptionGroup) as refusal:
+        async with live_node(tmp_path, dev=INSTANT, chain=str(path)):
+            pass
+    error = raised(refusal.value)
+    assert isinstance(error, StoreError)
+    assert "holds another chain" in str(error)
+    assert "purge-chain" in str(error)
+
+
+def _many_entries() -> object:
+    from cfnode.runtime.dev.config import DevGenesis
+
+    return DevGenesis(state_entries=3)
+
+
+@pytest.mark.parametrize(
+    ("dev", "error", "words"),
+    [
+        (DevConfig(authorities="0"), AuthoritiesError, "1 to 1000 authorities, not 0"),
+        (DevConfig(authorities="/nowhere.json"), AuthoritiesError, "/nowhere.json: No such file"),
+        (DevConfig(seal="instant", start_time=1 << 60), ClockError, "lies in the future"),
+    ],
+)
+async def test_flags_that_cannot_be_are_refused_with_words(
+    tmp_path: Path, dev: DevConfig, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(BaseExceptionGroup) as refusal:
+        async with live_node(tmp_path, dev=dev):
+            pass
+    assert isinstance(raised(refusal.value), error)
+    assert words in str(raised(refusal.value))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "not JSON"),
+        ("[]", "a list of 1 to 1000"),
+        ('[{"suri": "//A", "weight": 0}]', r"\[0\]\.weight: a number from 1"),
+        ('[{"suri": "//A"}, {"aura": "//B"}]', r"\[1\]: \"suri\", or both"),
+        ('[{"suri": "not a phrase"}]', r"\[0\]"),
+        ('[{"suri": "//A", "wieght": 1}]', r"\[0\]: an object with"),
+    ],
+)
+def test_a_broken_file_of_authorities_says_where(tmp_path: Path, content: str, words: str) -> None:
+    from cfnode.node.authorities import read_authorities
+
+    path = tmp_path / "authorities.json"
+    path.write_text(content)
+    with pytest.raises(AuthoritiesError, match=words):
+        read_authorities(str(path))
+
+
+async def test_weighted_authorities_make_another_chain_and_all_of_them_work(tmp_path: Path) -> None:
+    path = tmp_path / "authorities.json"
+    path.write_text('[{"suri": "//Alice", "weight": 3}, {"aura": "//Bob", "grandpa": "//Charlie"}]')
+    dev = DevConfig(seal="instant", authorities=str(path), epoch_blocks=4, silent=(1,))
+    async with live_node(tmp_path, dev=dev, brokers=()) as node:
+        assert node.spec.id.startswith("dev-")
+        assert node.dev is not None
+        for _ in range(10):
+            await node.dev.new_block()
+        await node.dev.finalize()
+        voters = await node.chain.voters()
+        assert [weight for _, weight in voters.authorities] == [3, 1]
+        assert voters.set_id >= 2, "each epoch is a change of the authorities"
+        changed = [block.number for block in node.store.set_changes(0, 10)]
+        assert len(changed) == voters.set_id
+        assert all(b - a == 4 for a, b in pairwise(changed))
+        proof = WarpProof(tuple(fragment(node, number) for number in changed), finished=False)
+        start = AuthoritySet(0, grandpa_authorities(node.spec))
+        target = verify_warp_proof(proof, start)
+        assert (target.header.number, target.authorities.set_id) == (changed[-1], voters.set_id)
+
+
+def fragment(node: Node, number: int) -> WarpFragment:
+    block = node.chain.hash_at(number)
+    assert block is not None
+    header = node.chain.header(block)
+    assert header is not None
+    ((_, encoded),) = node.chain.justifications(block)
+    return WarpFragment(header, Justification.decode(encoded))
+
+
+async def test_the_default_pace_lives_in_real_time(tmp_path: Path) -> None:
+    async with live_node(tmp_path, dev=DevConfig(), brokers=()) as node:
+        await reach(node, 1)
+        assert node.clock.is_real
+        slot = node.chain.slot_of(node.chain.best.hash)
+        assert slot is not None
+        assert 0 <= node.clock.now_ms() - slot * SLOT_MS < 60_000
+
+
+async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) -> None:
+    port = await free_port()
+    prometheus = PrometheusConfig(port=port)
+    async with live_node(tmp_path, dev=INSTANT, prometheus=prometheus) as node:
+        await reach(node, 1)
+        await wait_final(node, 1)
+        node.metrics.rpc_call_started("ws", "system_health")
+        node.metrics.rpc_call_finished("ws", "system_health", 0.001, False)
+        text = (await http(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).decode()
+        head, _, body = text.partition("\r\n\r\n")
+        assert head.startswith("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4")
+        for line in (
+            'substrate_block_height{chain="dev",status="best"} 1.0',
+            'substrate_block_height{chain="dev",status="finalized"} 1.0',
+            'substrate_node_roles{chain="dev"} 4.0',
+            'substrate_ready_transactions_number{chain="dev"} 0.0',
+            'substrate_sub_libp2p_peers_count{chain="dev"} 0.0',
+            'substrate_number_leaves{chain="dev"} 1.0',
+            "# TYPE substrate_rpc_calls_started counter",
+            'substrate_rpc_calls_started{chain="dev",method="system_health",protocol="ws"} 1.0',
+            'substrate_build_info{chain="dev",name="cfnode",version="',
+        ):
+            assert line in body.replace('status="best",chain="dev"', 'chain="dev",status="best"').replace(
+                'status="finalized",chain="dev"', 'chain="dev",status="finalized"'
+            ), line
+        assert "_created" not in body
+        assert (await http(port, b"GET / HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 404")
+        assert (await http(port, b"POST /metrics HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 405")
+        assert await http(port, b"x" * 9000) == b""
+
+
+async def wait_final(node: Node, number: int) -> None:
+    with trio.fail_after(20), node.chain.subscribe() as events:
+        while node.chain.finalized.number < number:
+            await events.__anext__()
+
+
+async def free_port() -> int:
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port: int = listener.socket.getsockname()[1]
+    await listener.aclose()
+    return port
+
+
+async def http(port: int, request: bytes) -> bytes:
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        await stream.send_all(request)
+        answer = b""
+        try:
+            while chunk := await stream.receive_some(65_536):
+                answer += chunk
+        except trio.BrokenResourceError:
+            return b""
+        return answer
+
+
+async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
+    async with live_node(tmp_path, dev=DevConfig(seal="slots", block_time=50)) as node:
+        await reach(node, 2)
+        for _ in range(5):
+            assert node.executor.pid is not None
+            os.kill(node.executor.pid, signal.SIGKILL)
+            await reach(node, node.chain.best.number + 2)
+        assert node.broker is not None
+        await node.broker.register_account()
+        numbers = range(1, node.chain.best.number + 1)
+        assert all(node.chain.hash_at(number) is not None for number in numbers)
+
+
+def test_the_default_genesis_depends_on_no_flag_but_those_that_lie_in_it() -> None:
+    from cfnode.node.authorities import read_authorities
+
+    config = Config(base_path=Path("/nowhere"), chain="dev", dev=DevConfig(seal="instant", authorities="1"))
+    assert load_spec(config, read_authorities("1")) == dev_chain_spec()
+    several = Config(base_path=Path("/nowhere"), chain="dev", dev=DevConfig(authorities="2"))
+    assert load_spec(several, read_authorities("2")).id != "dev"
