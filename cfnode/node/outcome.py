@@ -110,6 +110,8 @@ def dispatch_error_text(metadata: Metadata, error: Any) -> str:
         pallet, name, docs = metadata.error(module["index"], module["error"])
         fields = f"pallet: {_quoted(pallet)}, name: {_quoted(name)}, error: {_quoted(docs)}"
         return f"KnownModuleError {{ {fields} }}"
+    if error == "Other":  # carries a text in Rust, which does not survive encoding
+        return 'DispatchError(Other(""))'
     return f"DispatchError({rust_debug(error)})"
 
 

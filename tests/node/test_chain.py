@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import trio
 
 from cfnode.core.aura import sealed, without_seal
 from cfnode.core.header import Header
@@ -128,6 +129,23 @@ async def test_finality_of_a_shorter_branch_makes_it_the_best_first(rig: Rig) ->
     assert sorted(final.dropped) == sorted(long)
     with pytest.raises(refused.NotInTree):
         await rig.finality.finalize(long[2])
+
+
+async def test_a_caller_who_leaves_in_the_middle_leaves_a_whole_block(rig: Rig) -> None:
+    add_block = rig.store.add_block
+    with trio.CancelScope() as scope:
+
+        def leave(*args: object) -> object:
+            trio.from_thread.run_sync(scope.cancel)
+            return add_block(*args)  # type: ignore[arg-type]
+
+        rig.store.add_block = leave  # type: ignore[method-assign, assignment]
+        await rig.block(tx("alice", 0, put("colour", "red")))
+    rig.store.add_block = add_block  # type: ignore[method-assign]
+    assert scope.cancel_called
+    assert (rig.chain.best.number, rig.read("colour")) == (1, "red")
+    await rig.block(tx("alice", 1, put("colour", "blue")))
+    assert (rig.chain.best.number, rig.read("colour")) == (2, "blue")
 
 
 async def test_a_slow_listener_is_cut_off_and_told(rig: Rig) -> None:

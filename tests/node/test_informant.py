@@ -1,0 +1,46 @@
+"""The lines that operators wait for, letter by letter."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.node.events import BlockRef
+from cfnode.node.informant import Informant, idle_line, short
+from tests.node.mini import Rig
+
+
+def test_the_idle_line_reads_as_in_the_guides() -> None:
+    best = BlockRef(bytes.fromhex("c279" + "00" * 28 + "f190"), 10_260_208)
+    final = BlockRef(bytes.fromhex("abcd" + "00" * 28 + "0123"), 10_260_206)
+    assert idle_line(8, best, final) == (
+        "💤 Idle (8 peers), best: #10260208 (0xc279…f190), finalized #10260206 (0xabcd…0123), ⬇ 0 ⬆ 0"
+    )
+    assert idle_line(1, best, final).startswith("💤 Idle (1 peer), ")
+
+
+async def test_blocks_and_reorganisations_are_told_and_every_five_seconds_the_state(
+    rig: Rig,
+    nursery: trio.Nursery,
+    autojump_clock: trio.testing.MockClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    genesis = rig.chain.genesis_hash
+    with caplog.at_level(logging.INFO, "cfnode.informant"):
+        nursery.start_soon(Informant(rig.chain, lambda: 0).run)
+        await trio.testing.wait_all_tasks_blocked()
+        old = await rig.block()
+        fork = await rig.blocks(2, on=genesis)
+        await trio.sleep(5.1)
+    told = [record.message for record in caplog.records if "Idle" not in record.message]
+    assert told == [
+        f"🏆 Imported #1 ({short(genesis)} → {short(old)})",
+        f"🆕 Imported #1 ({short(genesis)} → {short(fork[0])})",
+        f"🏆 Imported #2 ({short(fork[0])} → {short(fork[1])})",
+        f"♻️  Reorg on #1,{short(old)} to #2,{short(fork[1])}, common ancestor #0,{short(genesis)}",
+    ]
+    idle = [record.message for record in caplog.records if "Idle" in record.message]
+    assert idle[-1] == idle_line(0, rig.chain.best, rig.chain.finalized)

@@ -1,0 +1,171 @@
+"""How often a call is signed anew, what ends the wait for it, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core.keys import Keypair
+from cfnode.core.scale.metadata import decode_metadata
+from cfnode.core.validity import Invalid, Unknown
+from cfnode.node import pool_errors as pool
+from cfnode.node.events import BlockRef, Publisher
+from cfnode.node.outcome import (
+    Event,
+    EventError,
+    Inclusion,
+    SubmissionError,
+    decode_dispatch_error,
+    dispatch_error_text,
+    rust_debug,
+)
+from cfnode.node.submission import Call, SignedClient, Submission
+from cfnode.node.watchers import StatusKind, TxStatus, Watch
+
+
+class RefusingPool:
+    """A pool that refuses with each of the given errors, then takes the transaction."""
+
+    def __init__(self, *errors: pool.PoolError) -> None:
+        self.errors = list(errors)
+        self.offered: list[bytes] = []
+
+    async def ready_nonce(self, account: bytes) -> int:
+        return len(self.offered)
+
+    async def submit_and_watch(self, extrinsic: bytes, source: int) -> Watch:
+        self.offered.append(extrinsic)
+        if self.errors:
+            raise self.errors.pop(0)
+        return Watch(b"hash", Publisher[TxStatus](None).subscribe())
+
+
+def client(refusing: RefusingPool) -> SignedClient:
+    made = SignedClient(None, refusing, Keypair.from_suri("//Alice"), is_syncing=lambda: False)  # type: ignore
+
+    async def sign(call: Call, nonce: int) -> bytes:
+        return b"signed with nonce %d" % nonce
+
+    made._sign = sign  # type: ignore[method-assign]
+    return made
+
+
+RETRIED = (
+    pool.TooLowPriority(1, 1),
+    pool.InvalidTransaction(Invalid("Stale")),
+    pool.InvalidTransaction(Invalid("BadProof")),
+)
+
+
+async def test_a_nonce_that_somebody_else_used_is_taken_anew() -> None:
+    refusing = RefusingPool(*RETRIED)
+    await client(refusing).submit(Call("System", "remark"), dry_run=False)
+    assert refusing.offered == [b"signed with nonce %d" % n for n in range(4)]
+
+
+async def test_after_ten_attempts_it_is_given_up() -> None:
+    refusing = RefusingPool(*RETRIED * 4)
+    with pytest.raises(SubmissionError) as refusal:
+        await client(refusing).submit(Call("System", "remark"), dry_run=False)
+    assert str(refusal.value) == "Failed to submit extrinsic to the transaction pool after 10 attempts"
+    assert len(refusing.offered) == 10
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (pool.InvalidTransaction(Invalid("Future")), "InvalidTransaction(Future)"),
+        (pool.InvalidTransaction(Invalid("Custom", 7)), "InvalidTransaction(Custom(7))"),
+        (pool.UnknownTransaction(Unknown("CannotLookup")), "UnknownTransaction(CannotLookup)"),
+        (pool.ImmediatelyDropped(), "ImmediatelyDropped"),
+        (pool.TemporarilyBanned(), "TemporarilyBanned"),
+    ],
+)
+async def test_any_other_refusal_is_final(error: pool.PoolError, text: str) -> None:
+    refusing = RefusingPool(error)
+    with pytest.raises(SubmissionError) as refusal:
+        await client(refusing).submit(Call("System", "remark"), dry_run=False)
+    assert str(refusal.value) == text
+    assert len(refusing.offered) == 1
+
+
+async def test_no_money_keeps_the_official_words_and_adds_what_is_needed() -> None:
+    with pytest.raises(SubmissionError) as refusal:
+        await client(RefusingPool(pool.InvalidTransaction(Invalid("Payment")))).submit(
+            Call("System", "remark"), dry_run=False
+        )
+    assert str(refusal.value) == (
+        "InvalidTransaction(Payment): the account cannot pay the transaction fee: fund it with FLIP "
+        "(minimum funding is 1 FLIP, 5 FLIP is recommended)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (StatusKind.INVALID, '"transaction is no longer valid in the current state"'),
+        (StatusKind.DROPPED, '"transaction was dropped from the pool because of the limit"'),
+        (StatusKind.RETRACTED, '"The block this transaction was included in has been retracted."'),
+        (StatusKind.FINALITY_TIMEOUT, '"Maximum number of finality watchers has been reached"'),
+        (StatusKind.USURPED, '"Transaction has been replaced in the pool, by another transaction'),
+        (None, "Unexpected end of stream"),
+    ],
+)
+async def test_what_ends_the_wait_is_said_in_the_official_words(kind: StatusKind | None, text: str) -> None:
+    publisher = Publisher[TxStatus](None)
+    statuses = publisher.subscribe()
+    publisher.publish(TxStatus(StatusKind.READY))
+    if kind is not None:
+        publisher.publish(TxStatus(kind, b"\1" * 32))
+    publisher.finish()
+    with Submission(None, Watch(b"hash", statuses)) as submission:  # type: ignore[arg-type]
+        with pytest.raises(SubmissionError) as refusal:
+            await submission.in_block()
+        assert str(refusal.value).startswith(text)
+
+
+def test_module_errors_are_named_by_the_metadata(metadata_v15: bytes) -> None:
+    metadata = decode_metadata(metadata_v15)
+    error = decode_dispatch_error(metadata, bytes([3, 30, 2, 0, 0, 0]))
+    assert dispatch_error_text(metadata, error) == (
+        'KnownModuleError { pallet: "Swapping", name: "NoFundsAvailable", '
+        'error: "The withdrawal is not possible because not enough funds are available." }'
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoded", "text"),
+    [
+        ("02", "DispatchError(BadOrigin)"),
+        ("0700", "DispatchError(Token(FundsUnavailable))"),
+        ("0801", "DispatchError(Arithmetic(Overflow))"),
+        ("00", 'DispatchError(Other(""))'),
+    ],
+)
+def test_other_dispatch_errors_look_as_rust_prints_them(metadata_v15: bytes, encoded: str, text: str) -> None:
+    metadata = decode_metadata(metadata_v15)
+    assert dispatch_error_text(metadata, decode_dispatch_error(metadata, bytes.fromhex(encoded))) == text
+
+
+def test_the_debug_form_covers_every_shape_of_a_variant() -> None:
+    values: list[Any] = ["Unit", ("One", 5), ("Named", {"a": "X", "b": b"\1\2"}), ("Outer", ("Inner", 1))]
+    assert [rust_debug(value) for value in values] == [
+        "Unit",
+        "One(5)",
+        "Named { a: X, b: [1, 2] }",
+        "Outer(Inner(1))",
+    ]
+
+
+def test_a_missing_event_is_told_as_a_success_that_cannot_be_read() -> None:
+    events = (Event("System", "ExtrinsicSuccess", {}), Event("Swapping", "Odd", 5))
+    inclusion = Inclusion(b"hash", BlockRef(b"block", 1), 2, events)
+    assert inclusion.event("System", "ExtrinsicSuccess") == {}
+    for name in ("WithdrawalRequested", "Odd"):
+        with pytest.raises(EventError) as refusal:
+            inclusion.event("Swapping", name)
+        assert str(refusal.value).startswith(
+            "The extrinsic was submitted successfully but an error occurred while trying to extract the "
+            f"event: Swapping.{name}: "
+        )
