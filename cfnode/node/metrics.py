@@ -44,6 +44,7 @@ class NodeMetrics:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._chain_name = identity.chain
+        self._by_method: dict[tuple[str, str], tuple[Counter, Counter, Counter, Histogram]] = {}
         self._identify(identity)
         self._follow_chain(chain)
         ready = self._gauge("substrate_ready_transactions_number", "Transactions in the ready queue")
@@ -63,13 +64,26 @@ class NodeMetrics:
 
     def rpc_call_started(self, protocol: str, method: str) -> None:
         """A JSON-RPC call begins; `protocol` is `http` or `ws`, `method` a known name."""
-        self._calls_started.labels(self._chain_name, protocol, method).inc()
+        self._figures_of(protocol, method)[0].inc()
 
     def rpc_call_finished(self, protocol: str, method: str, seconds: float, is_error: bool) -> None:
         """It has been answered."""
-        labels = self._chain_name, protocol, method
-        self._calls_finished.labels(*labels, str(is_error).lower()).inc()
-        self._calls_time.labels(*labels).observe(seconds * 1_000_000)
+        _, succeeded, failed, microseconds = self._figures_of(protocol, method)
+        (failed if is_error else succeeded).inc()
+        microseconds.observe(seconds * 1_000_000)
+
+    def _figures_of(self, protocol: str, method: str) -> tuple[Counter, Counter, Counter, Histogram]:
+        """Started, succeeded, failed, time; looked up by their labels once, since calls are many."""
+        figures = self._by_method.get((protocol, method))
+        if figures is None:
+            labels = self._chain_name, protocol, method
+            figures = self._by_method[protocol, method] = (
+                self._calls_started.labels(*labels),
+                self._calls_finished.labels(*labels, "false"),
+                self._calls_finished.labels(*labels, "true"),
+                self._calls_time.labels(*labels),
+            )
+        return figures
 
     def rpc_session_opened(self, protocol: str) -> None:
         """A connection was accepted."""

@@ -1,0 +1,208 @@
+"""How many calls does the JSON-RPC server answer, beside a bare hypercorn application and over WebSocket?
+
+Three servers in processes of their own, asked by the same client on 50 connections, by turns so that what
+else the machine does falls on all alike; of the rounds the best counts. The client is as lean as Python
+allows (plain sockets, one selector, prepared bytes), since it shares the machine's cores with what it
+measures.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+CONNECTIONS = 50
+ROUNDS = 6
+SECONDS = 1.0
+WARM_UP = 0.2
+
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"system_health","params":[]}'
+REPLY = b'{"jsonrpc":"2.0","id":1,"result":{"peers":0,"isSyncing":false,"shouldHavePeers":false}}'
+
+Row = tuple[str, str, str, bool]
+
+
+# The servers
+
+
+async def bare_application(scope: Any, receive: Any, send: Any) -> None:
+    """The least that an ASGI application can do: read the body, answer with fixed bytes."""
+    if scope["type"] == "lifespan":
+        raise NotImplementedError
+    while (await receive()).get("more_body"):
+        pass
+    headers = [
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"content-length", b"%d" % len(REPLY)),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": REPLY})
+
+
+async def serve_bare(port: int) -> None:
+    """hypercorn as it comes, on trio."""
+    from hypercorn.config import Config
+    from hypercorn.trio import serve
+
+    config = Config()
+    config.bind = [f"127.0.0.1:{port}"]
+    config.errorlog = None
+    config.keep_alive_max_requests = 10**9
+    await serve(bare_application, config)
+
+
+async def serve_node(port: int) -> None:
+    """A whole development node that makes no blocks of its own."""
+    from cfnode.node.config import Config, DevConfig, RpcConfig
+    from cfnode.node.service import run
+    from cfnode.rpc.server import serve
+
+    with tempfile.TemporaryDirectory() as base:
+        config = Config(
+            base_path=Path(base),
+            chain="dev",
+            prometheus=None,
+            rpc=RpcConfig(port=port),
+            dev=DevConfig(seal="manual"),
+        )
+        await run(config, services=[serve])
+
+
+SERVERS: dict[str, Callable[[int], Any]] = {"bare": serve_bare, "node": serve_node}
+
+
+@contextmanager
+def server(kind: str) -> Iterator[int]:
+    """A server in a process of its own; gives its port once it answers."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "scripts.benchmarks.rpc", kind, str(port)]
+    process = subprocess.Popen(command)
+    try:
+        _wait_for(port)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+# The client
+
+
+def http_request(port: int) -> bytes:
+    """One POST."""
+    head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+    return f"{head}content-length: {len(CALL)}\r\n\r\n".encode() + CALL
+
+
+def websocket_request() -> bytes:
+    """One text frame under the mask 0."""
+    return bytes([0x81, 0x80 | len(CALL)]) + bytes(4) + CALL
+
+
+def connect(port: int) -> socket.socket:
+    """A plain connection."""
+    sock = socket.create_connection(("127.0.0.1", port))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+def connect_websocket(port: int) -> socket.socket:
+    """A connection after the handshake."""
+    sock = connect(port)
+    sock.sendall(
+        f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
+        "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13\r\n\r\n".encode()
+    )
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += sock.recv(4096)
+    assert b" 101 " in answer, answer
+    return sock
+
+
+def rate(open_one: Callable[[], socket.socket], request: bytes) -> float:
+    """Answers a second on all connections together, each asking again as soon as it has its answer."""
+    with ExitStack() as stack:
+        selector = stack.enter_context(selectors.DefaultSelector())
+        buffers: dict[int, bytes] = {}
+        for _ in range(CONNECTIONS):
+            sock = stack.enter_context(open_one())
+            selector.register(sock, selectors.EVENT_READ, sock)
+            buffers[sock.fileno()] = b""
+            sock.sendall(request)
+        _ask_for(selector, buffers, request, WARM_UP)
+        answers, seconds = _ask_for(selector, buffers, request, SECONDS)
+        return answers / seconds
+
+
+def _ask_for(
+    selector: selectors.BaseSelector, buffers: dict[int, bytes], request: bytes, seconds: float
+) -> tuple[int, float]:
+    answers, started = 0, time.perf_counter()
+    until = started + seconds
+    while (now := time.perf_counter()) < until:
+        for key, _ in selector.select(1):
+            sock = key.data
+            buffers[key.fd] += sock.recv(4096)
+            if buffers[key.fd].endswith(REPLY):
+                buffers[key.fd] = b""
+                answers += 1
+                sock.sendall(request)
+    return answers, now - started
+
+
+def run() -> list[Row]:
+    """The rows of this benchmark: figure, measured, target, met."""
+    best = {"bare": 0.0, "http": 0.0, "ws": 0.0}
+    with server("bare") as bare, server("node") as node:
+        ways = {
+            "bare": (partial(connect, bare), http_request(bare)),
+            "http": (partial(connect, node), http_request(node)),
+            "ws": (partial(connect_websocket, node), websocket_request()),
+        }
+        for _ in range(ROUNDS):
+            for name, (open_one, request) in ways.items():
+                best[name] = max(best[name], rate(open_one, request))
+    share, gain = best["http"] / best["bare"], best["ws"] / best["http"]
+    return [
+        (
+            f"system_health over HTTP, {CONNECTIONS} connections",
+            f"{best['http']:,.0f}/s, {share:.0%} of a bare application's {best['bare']:,.0f}/s",
+            "≥ 80 %",
+            share >= 0.8,
+        ),
+        (
+            f"system_health over WebSocket, {CONNECTIONS} connections",
+            f"{best['ws']:,.0f}/s, {gain:.1f} × HTTP",
+            "≥ 3 ×",
+            gain >= 3,
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    trio.run(SERVERS[sys.argv[1]], int(sys.argv[2]))
