@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -342,8 +344,6 @@ def test_writing_while_a_state_is_open_is_a_mistake_that_shows_at_once(store: St
 
 
 def test_a_state_that_is_open_does_not_see_what_is_written_meanwhile(store: Store) -> None:
-    from threading import Thread
-
     genesis = begin(store, key=b"old")
     with store.state(genesis.hash) as state:
 
@@ -356,3 +356,37 @@ def test_a_state_that_is_open_does_not_see_what_is_written_meanwhile(store: Stor
         writer.join()
         assert state.get(KEY) == b"old"
     assert store.finalized.number == 1
+
+
+def test_whole_blocks_are_read_beside_a_thread_that_adds_finalizes_prunes_and_grows_the_map(
+    tmp_path: Path,
+) -> None:
+    store = Store.open(tmp_path, pruning=Pruning(4, 4), sync=False, map_size=256 << 10)
+    keys = [b"%d" % n for n in range(30)]
+    parent = genesis_of({})
+    store.initialise(parent, {})
+    heads = [add_to_all(store, parent, keys)]
+
+    def write() -> None:
+        for _ in range(100):
+            heads.append(add_to_all(store, heads[-1], keys))
+            if len(heads) > 3:
+                store.finalize(heads[-3].hash)
+
+    writer = Thread(target=write)
+    writer.start()
+    reads = 0
+    while writer.is_alive() or reads == 0:
+        for header in heads[-5:]:
+            with contextlib.suppress(StateDiscarded), store.state(header.hash) as state:
+                assert {state.get(key) for key in keys} == {header.state_root * 40}
+                reads += 1
+    writer.join()
+    assert len(heads) == 101
+    store.close()
+
+
+def add_to_all(store: Store, parent: Header, keys: list[bytes]) -> Header:
+    header = child_of(parent)
+    store.add_block(header, [], changes_for(header, {b"": dict.fromkeys(keys, header.state_root * 40)}))
+    return header
