@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import lmdb
 
 from cfnode.store.errors import StoreError
+from cfnode.store.residency import give_back
 from cfnode.store.verify import survives_reading
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ SCHEMA = 1
 TABLES = (
     *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "set-changes"),
     *("storage", "storage-undo", "nodes", "nodes-undo", "undo-index"),
-    *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index"),
+    *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index", "shelf-garbage"),
 )
 
 INITIAL_MAP = 64 << 20
 LARGEST_GROWTH = 1 << 30
+LOOK_EVERY = 512
+"""Snapshots after which the process's resident memory is looked at; after a commit it always is."""
 ALMOST_FULL = 1 << 20
 """Free bytes below which a failed write is put down to a full disk."""
 
@@ -55,6 +58,8 @@ class Database:
         self._writing = threading.Lock()
         self._gate = threading.Condition()
         self._reading: dict[int, int] = {}
+        self._growing = False
+        self._reads = 0
         with in_words(path):
             self._environment = lmdb.open(
                 str(path), map_size=map_size, readonly=readonly, sync=sync, metasync=sync,
@@ -119,12 +124,17 @@ class Database:
         finally:
             transaction.abort()
             self._leave()
+            self._reads += 1
+            if self._reads % LOOK_EVERY == 0:
+                give_back(self.path / "data.mdb")
 
     def _enter(self) -> Transaction:
         me = threading.get_ident()
         with self._gate:
             if self.readonly and me in self._reading:
                 raise RuntimeError("a snapshot is open in this thread already: close it first")
+            if self._growing:  # or a busy reader would never let it begin
+                self._gate.wait_for(lambda: not self._growing or me in self._reading)
             with in_words(self.path):
                 transaction = self._begin()
             self._reading[me] = self._reading.get(me, 0) + 1
@@ -155,15 +165,22 @@ class Database:
             while True:
                 try:
                     with self._environment.begin(write=True) as transaction:
-                        return work(transaction)
+                        result = work(transaction)
+                    give_back(self.path / "data.mdb")
+                    return result
                 except lmdb.MapFullError:
                     self._grow()
 
     def _grow(self) -> None:
         with self._gate:
-            self._gate.wait_for(lambda: not self._reading)
-            size = self.map_size
-            self._environment.set_mapsize(size + min(size, LARGEST_GROWTH))
+            self._growing = True
+            try:
+                self._gate.wait_for(lambda: not self._reading)
+                size = self.map_size
+                self._environment.set_mapsize(size + min(size, LARGEST_GROWTH))
+            finally:
+                self._growing = False
+                self._gate.notify_all()
 
     @property
     def map_size(self) -> int:

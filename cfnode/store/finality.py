@@ -10,6 +10,7 @@ the newest: a warp proof needs them. An archive forgets nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 PRUNE_AT_ONCE = 1_024
 """Blocks whose past is deleted in one transaction, when a store that kept more is opened with a window."""
+
+COLLECT_AT_ONCE = 16
+"""Discarded blocks of the shelf whose rows are deleted in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,10 @@ class Finality:
             generation=facts.generation + 1,
             newest_justified=self._newest_justified(txn, facts, [*run, facts.finalized]),
         )
-        for ref in run:
-            self._fold(txn, tree, ref, keep_undo=ref.number > after.oldest_state)
+        self._fold(txn, facts, after, tree, run)
         dropped = self._drop(txn, facts, run)
         self._prune(txn, facts, after)
+        self._tables.shelf.collect(txn, COLLECT_AT_ONCE)
         self._blocks.put_facts(txn, after)
         return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped))
 
@@ -106,11 +110,37 @@ class Finality:
         justified = [ref for ref in run if self._blocks.justifications(txn, ref.hash)]
         return max(justified, key=lambda ref: ref.number).hash if justified else facts.newest_justified
 
-    def _fold(self, txn: Transaction, tree: OverlayTree, block: BlockRef, *, keep_undo: bool) -> None:
-        storage, nodes = self._changes_of(txn, tree, block.hash)
-        self._tables.storage.apply(txn, block.number, storage, keep_undo=keep_undo)
-        self._tables.nodes.apply(txn, block.number, nodes, keep_undo=keep_undo)
-        self._blocks.make_final(txn, block)
+    def _fold(
+        self, txn: Transaction, before: Facts, after: Facts, tree: OverlayTree, run: Sequence[BlockRef]
+    ) -> None:
+        """Makes the tables those of the end of the run. Blocks that no state will be read of any more are
+        folded together as far as they are on the shelf: it knows what each branch has come to."""
+        unread = [ref for ref in run if ref.number <= after.oldest_state]
+        together = self._fold_shelved(txn, before, tree, unread)
+        for ref in run[together:]:
+            storage, nodes = self._changes_of(txn, tree, ref.hash)
+            keep_undo = ref.number > after.oldest_state
+            self._tables.storage.apply(txn, ref.number, storage.items(), keep_undo=keep_undo)
+            self._tables.nodes.apply(txn, ref.number, nodes.items(), keep_undo=keep_undo)
+        for ref in run:
+            self._blocks.make_final(txn, ref)
+            self._tables.shelf.discard(txn, ref.hash)
+
+    def _fold_shelved(
+        self, txn: Transaction, before: Facts, tree: OverlayTree, run: Sequence[BlockRef]
+    ) -> int:
+        """Folds the part of a run that is on the shelf, without undo rows; the number of its blocks."""
+        shelved = list(itertools.takewhile(lambda ref: tree.get(ref.hash) is None, run))
+        if not shelved:
+            return 0
+        places = list(self._tables.places(txn, before, shelved[-1].hash))
+        if not places:
+            raise UnknownBlock(shelved[-1].hash)
+        for place in reversed(places):
+            for table, shelf in self._tables.with_shelves:
+                changes = shelf.summary(txn, place)
+                table.apply(txn, place.number, changes, keep_undo=False)
+        return len(shelved)
 
     def _changes_of(
         self, txn: Transaction, tree: OverlayTree, block: bytes
@@ -118,10 +148,10 @@ class Finality:
         entry = tree.get(block)
         if entry is not None:
             return row_changes(entry.overlay.changes.storage), row_changes(entry.overlay.changes.nodes)
-        shelved = self._tables.shelf.take(txn, block)
-        if shelved is None:
+        place = self._tables.shelf.place(txn, block)
+        if place is None:
             raise UnknownBlock(block)
-        return shelved
+        return self._tables.shelf.changes(txn, place)
 
     def _drop(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> list[BlockRef]:
         """Makes stale what does not descend from the end of the run.
@@ -140,7 +170,7 @@ class Finality:
                 dropped.append(block)
         for block in dropped:
             self._blocks.make_stale(txn, block, run[-1].number)
-            self._tables.shelf.take(txn, block.hash)
+            self._tables.shelf.discard(txn, block.hash)
         return dropped
 
     def _prune(self, txn: Transaction, before: Facts, after: Facts) -> None:

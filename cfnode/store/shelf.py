@@ -16,7 +16,7 @@ In a bucket row (keys too long for LMDB) stands what the branch has changed so f
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,17 +69,35 @@ class ShelfTable:
             txn.put(_row(place, row), value, db=self.handle)
         self._index.put(txn, self._name(place), list(rows))
 
-    def take(self, txn: Transaction, place: Place) -> dict[bytes, RowChange]:
-        """The block's changes, which are then gone."""
+    def changes(self, txn: Transaction, place: Place) -> dict[bytes, RowChange]:
+        """What one block changed (in a bucket: what its branch did up to it)."""
         rows: dict[bytes, RowChange] = {}
-        for row in self._index.take(txn, self._name(place)):
-            data = txn.pop(_row(place, row), db=self.handle)
+        for row in self._index.rows(txn, self._name(place)):
+            data = txn.get(_row(place, row), db=self.handle)
             assert data is not None
-            rows[row] = dict(decode_bucket(data)) if len(row) == ROW_LIMIT else untagged(data)
+            rows[row] = _change(row, data)
         return rows
+
+    def summary(self, txn: Transaction, place: Place) -> Iterator[tuple[bytes, RowChange]]:
+        """What the branch changed up to a block, each row once, however often it changed."""
+        segment = SegmentView(self, txn, place.branch, place.number)
+        row = segment.first()
+        while row is not None:
+            data = segment.data(row)
+            if data is not None:
+                yield row, _change(row, data)
+            row = segment.following(row)
+
+    def delete(self, txn: Transaction, place: Place) -> None:
+        for row in self._index.take(txn, self._name(place)):
+            txn.delete(_row(place, row), db=self.handle)
 
     def _name(self, place: Place) -> bytes:
         return struct.pack(">II", place.branch, place.number) + self._number
+
+
+def _change(row: bytes, data: bytes) -> RowChange:
+    return dict(decode_bucket(data)) if len(row) == ROW_LIMIT else untagged(data)
 
 
 def _row(place: Place, row: bytes) -> bytes:
@@ -92,6 +110,7 @@ class Shelf:
     def __init__(self, database: Database) -> None:
         self._blocks = database.table("shelf-blocks")
         self._tips = database.table("shelf-tips")
+        self._garbage = database.table("shelf-garbage")
         self._meta = database.meta
         index = RowIndex(database.table("shelf-index"))
         self.storage = ShelfTable(0, database.table("shelf-storage"), index)
@@ -121,18 +140,35 @@ class Shelf:
         txn.put(b"next-branch", b"%d" % ((branch + 1) & _LAST), db=self._meta)
         return Place(branch, entry.number, entry.number, entry.parent)
 
-    def take(
-        self, txn: Transaction, block: bytes
-    ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]] | None:
-        """The block's changes of storage and nodes, which are then gone; None if it is not on the shelf."""
+    def changes(
+        self, txn: Transaction, place: Place
+    ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]]:
+        """A block's changes of storage and nodes."""
+        return self.storage.changes(txn, place), self.nodes.changes(txn, place)
+
+    def discard(self, txn: Transaction, block: bytes) -> None:
+        """Takes a block off the shelf, if it is there: it has become final or has lost. Its rows go later,
+        with `collect`. Until then they do no harm: nothing leads to those of a lost block, and those of a
+        final one say of their branch what the tables say too."""
         place = self.place(txn, block)
         if place is None:
-            return None
+            return
         txn.delete(block, db=self._blocks)
         branch = place.branch.to_bytes(4, "big")
         if txn.get(branch, db=self._tips) == block:
             txn.delete(branch, db=self._tips)
-        return self.storage.take(txn, place), self.nodes.take(txn, place)
+        txn.put(branch + place.number.to_bytes(4, "big"), b"", db=self._garbage)
+
+    def collect(self, txn: Transaction, most: int) -> None:
+        """Deletes the rows of a few discarded blocks; so thousands of them do not make one huge commit."""
+        with txn.cursor(self._garbage) as cursor:
+            found = cursor.first()
+            while found and most > 0:
+                branch, number = struct.unpack(">II", cursor.key())
+                place = Place(branch, number, number, b"")
+                self.storage.delete(txn, place)
+                self.nodes.delete(txn, place)
+                found, most = cursor.delete() and cursor.key() != b"", most - 1
 
 
 class SegmentView(RowWalk):
@@ -159,8 +195,14 @@ class SegmentView(RowWalk):
             return None
         return self._cursor.value()
 
+    def first(self) -> bytes | None:
+        return self._row_from(self._branch)
+
     def following(self, row: bytes) -> bytes | None:
-        if not self._cursor.set_range(self._branch + row + b"\xff" * 5):
+        return self._row_from(self._branch + row + b"\xff" * 5)
+
+    def _row_from(self, place: bytes) -> bytes | None:
+        if not self._cursor.set_range(place):
             return None
         found = self._cursor.key()
         return found[4:-4] if found.startswith(self._branch) else None

@@ -103,6 +103,10 @@ class Tables:
         self.storage = VersionedTable(0, database.table("storage"), database.table("storage-undo"), index)
         self.nodes = VersionedTable(1, database.table("nodes"), database.table("nodes-undo"), index)
 
+    @property
+    def with_shelves(self) -> Sequence[tuple[VersionedTable, ShelfTable]]:
+        return (self.storage, self.shelf.storage), (self.nodes, self.shelf.nodes)
+
     @contextmanager
     def state(self, block: bytes, overlays: OverlayTree) -> Iterator[StateView]:
         """The state at a block; raises UnknownBlock or StateDiscarded."""
@@ -136,14 +140,15 @@ class Tables:
             if facts.oldest_state > facts.finalized.number:
                 raise StateDiscarded(block)
             return Way(laid, [], None)
-        places = list(self._places(txn, facts, below))
+        places = list(self.places(txn, facts, below))
         if places:
             return Way(laid, places, None)
         if laid:
             raise StateDiscarded(block)
         return Way([], [], self._past(txn, facts, block))
 
-    def _places(self, txn: Transaction, facts: Facts, block: bytes) -> Iterator[Place]:
+    def places(self, txn: Transaction, facts: Facts, block: bytes) -> Iterator[Place]:
+        """The branches from a shelved block down to the finalized one, each up to where it is left."""
         while (place := self.shelf.place(txn, block)) is not None:
             yield place
             if place.first <= facts.finalized.number + 1:

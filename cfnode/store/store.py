@@ -22,7 +22,7 @@ from cfnode.core.state import Changes
 from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
 from cfnode.store.database import INITIAL_MAP, Database
 from cfnode.store.errors import StoreError, UnknownBlock
-from cfnode.store.finality import WINDOW, Finality, Finalized, Pruning
+from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, Finalized, Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.overlays import MOST_BLOCKS, MOST_BYTES, Overlay, OverlayEntry, OverlayTree
 from cfnode.store.rows import row_changes
@@ -193,6 +193,7 @@ class Store:
             self._blocks.put_block(txn, header, body)
             self._blocks.put_justifications(txn, entry.hash, justifications)
             self._shelve(txn, shelved)
+            self._tables.shelf.collect(txn, COLLECT_AT_ONCE)
 
         self.database.write(work)
         self._tree = tree.without(old.hash for old in shelved)

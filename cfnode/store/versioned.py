@@ -14,7 +14,7 @@ without looking at any other row. Storage and trie nodes are two such tables wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from cfnode.store.rows import (
@@ -41,7 +41,7 @@ def block_suffix(block: int) -> bytes:
 
 
 class RowIndex:
-    """Which rows stand under a name (bytes of a fixed length)? Written once a name, read once, deleted."""
+    """Which rows stand under a name (bytes of a fixed length)? Written once a name."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -57,6 +57,15 @@ class RowIndex:
             chunk += len(row).to_bytes(2, "big") + row
         if chunk:
             txn.put(name + count.to_bytes(4, "big"), bytes(chunk), db=self._handle)
+
+    def rows(self, txn: Transaction, name: bytes) -> list[bytes]:
+        rows: list[bytes] = []
+        with txn.cursor(self._handle) as cursor:
+            found = cursor.set_range(name)
+            while found and cursor.key().startswith(name):
+                rows += _split(cursor.value())
+                found = cursor.next()
+        return rows
 
     def take(self, txn: Transaction, name: bytes) -> list[bytes]:
         """The rows under the name, which is then gone."""
@@ -95,13 +104,13 @@ class VersionedTable:
                 txn.put(row, value, db=self.current)
 
     def apply(
-        self, txn: Transaction, block: int, rows: Mapping[bytes, RowChange], *, keep_undo: bool
+        self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool
     ) -> None:
         """Makes `current` the state at `block`, whose changes these are; the one before can still be read
         if undo rows are kept."""
         suffix = block_suffix(block)
         changed = []
-        for row, change in rows.items():
+        for row, change in rows:
             old = txn.get(row, db=self.current)
             new = merged(old, change)
             if new == old:

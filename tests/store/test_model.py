@@ -177,7 +177,7 @@ class StoreMachine(RuleBasedStateMachine):
             )
         for block, lost_against in self.lost.items():
             assert (self.store.header(block) is None) == (lost_against < oldest)
-        if not self.live:
+        if not self.live and not self.rows("shelf-garbage"):
             for name in (
                 "unfinalized",
                 "shelf-blocks",

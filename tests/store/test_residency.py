@@ -1,0 +1,46 @@
+"""What the process holds in memory of a mapped file, and what it gives back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cfnode.store.database import Database
+from cfnode.store.residency import give_back
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+
+SIZE = 32 << 20
+
+
+def resident(file: Path) -> int:
+    """Bytes of the file's mapping in the resident set, from /proc/self/smaps."""
+    here, total = False, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ")[0]:
+            here = line.endswith(str(file))
+        elif here and line.startswith("Rss:"):
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+def test_pages_beyond_the_bound_are_given_back_and_can_be_read_again(tmp_path: Path) -> None:
+    file = tmp_path.resolve() / "data.mdb"
+    database = Database(tmp_path, sync=False)
+    table = database.table("bodies")
+    database.write(lambda txn: txn.put(b"large", b"\7" * SIZE, db=table))
+    with database.read() as txn:
+        assert txn.get(b"large", db=table) == b"\7" * SIZE
+        assert resident(file) >= SIZE
+        assert not give_back(file, most=1 << 40)
+        assert resident(file) >= SIZE
+        assert give_back(file, most=0)
+        assert resident(file) < 1 << 20
+        assert txn.get(b"large", db=table) == b"\7" * SIZE
+    database.close()
+
+
+def test_a_file_that_is_not_mapped_is_no_matter(tmp_path: Path) -> None:
+    assert not give_back(tmp_path / "data.mdb", most=0)
