@@ -2,8 +2,8 @@
 
 A state of 100,000 entries in LMDB and a chain on top that changes 300 of them in each block, as a node keeps
 it: two unfinalized blocks, and 128 finalized ones behind the undo rows. Each read opens its own snapshot, as
-a JSON-RPC call does; half of the keys read are among those that change. The target is for the median: the rest
-depends on what else the machine does.
+a JSON-RPC call does; half of the keys read are among those that change. The target is for the median: the
+rest depends on what else the machine does.
 """
 
 from __future__ import annotations
