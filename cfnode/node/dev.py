@@ -14,7 +14,6 @@ from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.node.author import Author, NewBlock
 from cfnode.node.chain import Chain
-from cfnode.node.clock import ChainClock
 from cfnode.node.finality import DevFinality
 from cfnode.node.outcome import Inclusion
 from cfnode.node.pool import TransactionPool
@@ -32,13 +31,11 @@ class DevControl:
         pool: TransactionPool,
         author: Author,
         finality: DevFinality,
-        clock: ChainClock,
     ) -> None:
         self._chain = chain
         self._pool = pool
         self._author = author
         self._finality = finality
-        self._clock = clock
 
     async def new_block(
         self,

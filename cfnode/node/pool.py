@@ -16,26 +16,20 @@ from dataclasses import dataclass
 import trio
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import ScaleError, decode_compact
-from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL, Invalid, Unknown, ValidTransaction
+from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
 from cfnode.node.chain import Chain
 from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported, Publisher, Subscription
 from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
 from cfnode.node.pool_errors import (
     AlreadyImported,
-    BadFormat,
     ImmediatelyDropped,
     InvalidTransaction,
-    NoTagsProvided,
     PoolError,
     TemporarilyBanned,
-    Unactionable,
-    UnknownTransaction,
     VerificationFailed,
 )
+from cfnode.node.validation import Validator, check_format, is_signed
 from cfnode.node.watchers import Watch, Watchers
-from cfnode.runtime.door import DoorError
-from cfnode.store import StateDiscarded, UnknownBlock
 
 log = logging.getLogger("cfnode.txpool")
 
@@ -68,7 +62,7 @@ class TransactionPool:
         self._chain = chain
         self._ready_limit = ready_limit
         self._future_limit = Limit(ready_limit.count // 10, ready_limit.total_bytes // 10)
-        self._authoring = authoring
+        self._validator = Validator(chain.queries, may_include=authoring)
         self._graph = TransactionGraph()
         self._watchers = Watchers()
         self._arrivals: Publisher[bytes] = Publisher(None)
@@ -216,10 +210,10 @@ class TransactionPool:
         """A block left the best chain: what it held, and the new blocks do not, waits again."""
         for extrinsic in self._chain.body(block_hash) or []:
             tx_hash = blake2_256(extrinsic)
-            if tx_hash in included or not (_is_signed(extrinsic) or tx_hash in self._watchers):
+            if tx_hash in included or not (is_signed(extrinsic) or tx_hash in self._watchers):
                 continue
             self._banned.pop(tx_hash, None)
-            source = SOURCE_EXTERNAL if _is_signed(extrinsic) else SOURCE_LOCAL
+            source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
             try:
                 self._insert(await self._validated(tx_hash, extrinsic, source))
             except AlreadyImported:
@@ -270,7 +264,7 @@ class TransactionPool:
     # Steps
 
     def _check_known(self, extrinsic: bytes, source: int) -> bytes:
-        _check_format(extrinsic)
+        check_format(extrinsic)
         tx_hash = blake2_256(extrinsic)
         is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
         if not is_own and self._banned.get(tx_hash, 0.0) > trio.current_time():
@@ -282,21 +276,13 @@ class TransactionPool:
     async def _validated(self, tx_hash: bytes, extrinsic: bytes, source: int) -> PoolTransaction:
         best = self._chain.best
         try:
-            answer = await self._chain.queries.validate(best.hash, source, extrinsic)
-        except (DoorError, ScaleError, UnknownBlock, StateDiscarded) as error:
-            raise VerificationFailed(str(error)) from error
-        if isinstance(answer, Invalid):
+            transaction = await self._validator.validate(extrinsic, source, best)
+        except InvalidTransaction:
             self._ban(tx_hash)
-            raise InvalidTransaction(answer)
-        if isinstance(answer, Unknown):
-            raise UnknownTransaction(answer)
-        if not answer.provides:
-            raise NoTagsProvided
-        if not answer.propagate and not self._authoring:
-            raise Unactionable
+            raise
         self._validated_at.pop(tx_hash, None)
         self._validated_at[tx_hash] = best.hash
-        return _pool_transaction(tx_hash, extrinsic, source, answer, best.number)
+        return transaction
 
     def _insert(self, transaction: PoolTransaction) -> None:
         outcome = self._graph.insert(transaction)
@@ -334,33 +320,3 @@ class TransactionPool:
         now = trio.current_time()
         while self._banned and self._banned[oldest := next(iter(self._banned))] <= now:
             del self._banned[oldest]
-
-
-def _pool_transaction(
-    tx_hash: bytes, extrinsic: bytes, source: int, answer: ValidTransaction, number: int
-) -> PoolTransaction:
-    return PoolTransaction(
-        hash=tx_hash,
-        data=extrinsic,
-        priority=answer.priority,
-        requires=answer.requires,
-        provides=answer.provides,
-        valid_till=number + answer.longevity,
-        propagate=answer.propagate,
-        source=source,
-    )
-
-
-def _check_format(extrinsic: bytes) -> None:
-    try:
-        length, start = decode_compact(extrinsic, 0)
-    except ScaleError as error:
-        raise BadFormat(str(error)) from None
-    if length == 0 or len(extrinsic) - start != length:
-        raise BadFormat(f"its length prefix says {length} bytes, {len(extrinsic) - start} follow")
-
-
-def _is_signed(extrinsic: bytes) -> bool:
-    """Is it a signed extrinsic, and not one that the author put in (Substrate's extrinsic formats)?"""
-    _, start = decode_compact(extrinsic, 0)
-    return extrinsic[start] & 0xC0 == 0x80

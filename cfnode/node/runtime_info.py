@@ -107,7 +107,7 @@ class RuntimeCache:
         version = RuntimeVersion.decode(await self._queries.call(block_hash, "Core_version"))
         v14 = Cursor(await self._queries.call(block_hash, "Metadata_metadata")).bytes()
         v15 = await self._metadata_v15(block_hash)
-        metadata = await trio.to_thread.run_sync(decode_metadata, v15 or v14)
+        metadata = await trio.to_thread.run_sync(_decode_and_compile, v15 or v14)
         info = RuntimeInfo(code_hash, version, metadata, v14)
         self._infos[code_hash] = info
         while len(self._infos) > MAX_RUNTIMES:
@@ -120,3 +120,10 @@ class RuntimeCache:
         )
         cursor = Cursor(answer)
         return cursor.bytes() if cursor.boolean() else None
+
+
+def _decode_and_compile(data: bytes) -> Metadata:
+    """The metadata with its two large codecs, calls and events, made: the first use costs nothing then."""
+    metadata = decode_metadata(data)
+    _ = metadata.call_codec, metadata.event_codec
+    return metadata

@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from dataclasses import replace
 
 import trio
 
 from cfnode import __version__
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
+from cfnode.core.peer_id import peer_id
 from cfnode.node.author import Author
 from cfnode.node.authorities import AuthorityKeys, read_authorities
 from cfnode.node.broker import BrokerClient
@@ -62,10 +63,15 @@ async def run(
         keystore = Keystore(config.keystore_path or paths.keystore)
         broker_key = _broker_key(keystore)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
+        log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
         executor = await stack.enter_async_context(Executor.start(store))
-        node = await _assemble(config, spec, store, executor, keystore, broker_key, identity, authorities)
+        node = await _assemble(config, spec, store, executor, keystore, identity)
+        if config.dev is not None:
+            node = _with_development(node, config.dev, authorities, broker_key)
+        if broker_key is not None:
+            node = _with_broker(node, broker_key)
         await _live(node, services, task_status)
 
 
@@ -88,31 +94,14 @@ async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskS
 
 
 async def _assemble(
-    config: Config,
-    spec: ChainSpec,
-    store: Store,
-    executor: Executor,
-    keystore: Keystore,
-    broker_key: Keypair | None,
-    identity: Keypair,
-    authorities: Sequence[AuthorityKeys],
+    config: Config, spec: ChainSpec, store: Store, executor: Executor, keystore: Keystore, identity: Keypair
 ) -> Node:
+    """The parts that every node has."""
     clock = _clock(config.dev)
     chain = await Chain.open(store, executor, clock.real_slot)
-    pool = TransactionPool(
-        chain,
-        ready_limit=Limit(config.pool_limit, config.pool_bytes),
-        authoring=config.dev is not None,
-    )
+    limit = Limit(config.pool_limit, config.pool_bytes)
+    pool = TransactionPool(chain, ready_limit=limit, authoring=config.dev is not None)
     described = Identity(config.name, __version__, spec.id, config.dev is not None)
-    parts: dict[str, Any] = {}
-    if config.dev is not None:
-        funded = [broker_key.account] if broker_key else []
-        parts = _development(config.dev, chain, executor, pool, clock, keystore, authorities, funded)
-    if broker_key is not None:
-        syncing = config.dev is None
-        client = SignedClient(chain, pool, broker_key, is_syncing=lambda: syncing)
-        parts["broker"] = BrokerClient(chain, client)
     return Node(
         config=config,
         spec=spec,
@@ -125,40 +114,35 @@ async def _assemble(
         keystore=keystore,
         metrics=NodeMetrics(described, chain, pool, lambda: 0),
         identity=identity,
-        **parts,
     )
 
 
-def _development(
-    dev: DevConfig,
-    chain: Chain,
-    executor: Executor,
-    pool: TransactionPool,
-    clock: ChainClock,
-    keystore: Keystore,
-    authorities: Sequence[AuthorityKeys],
-    funded: Sequence[bytes],
-) -> dict[str, Any]:
+def _with_development(
+    node: Node, dev: DevConfig, authorities: Sequence[AuthorityKeys], broker_key: Keypair | None
+) -> Node:
     """Author and finality of a chain that this node makes, with the keys of its flags and its keystore."""
-    aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(keystore, "aura")
-    grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(keystore, "gran")
-    finality = DevFinality(chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
+    aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
+    grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
+    finality = DevFinality(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
     author = Author(
-        chain,
-        executor,
-        pool,
-        clock,
+        node.chain,
+        node.executor,
+        node.pool,
+        node.clock,
         finality,
         aura,
         seal=dev.seal,
         block_time_ms=dev.block_time,
-        funded=funded,
+        funded=[broker_key.account] if broker_key else [],
     )
-    return {
-        "author": author,
-        "finality": finality,
-        "dev": DevControl(chain, pool, author, finality, clock),
-    }
+    control = DevControl(node.chain, node.pool, author, finality)
+    return replace(node, author=author, finality=finality, dev=control)
+
+
+def _with_broker(node: Node, key: Keypair) -> Node:
+    """The broker operations of the keystore's one key."""
+    client = SignedClient(node.chain, node.pool, key, is_syncing=lambda: node.is_syncing)
+    return replace(node, broker=BrokerClient(node.chain, client))
 
 
 def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:

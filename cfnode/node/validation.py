@@ -1,0 +1,75 @@
+"""What does the runtime make of a transaction that somebody offers?
+
+`TaggedTransactionQueue_validate_transaction` at a block, and the answer as a transaction for the pool or
+as the error that names the reason.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import ScaleError, decode_compact
+from cfnode.core.validity import Invalid, Unknown
+from cfnode.node.events import BlockRef
+from cfnode.node.graph import PoolTransaction
+from cfnode.node.pool_errors import (
+    BadFormat,
+    InvalidTransaction,
+    NoTagsProvided,
+    Unactionable,
+    UnknownTransaction,
+    VerificationFailed,
+)
+from cfnode.node.queries import RuntimeQueries
+from cfnode.runtime.door import DoorError
+from cfnode.store import StateDiscarded, UnknownBlock
+
+SIGNED_MASK, SIGNED = 0b1100_0000, 0b1000_0000
+
+
+class Validator:
+    """Asks the runtime. `may_include`: this node makes blocks, so it can use what peers must not be told."""
+
+    def __init__(self, queries: RuntimeQueries, *, may_include: bool) -> None:
+        self._queries = queries
+        self._may_include = may_include
+
+    async def validate(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
+        """The extrinsic (with its length prefix) as valid on top of `at`; raises a PoolError."""
+        try:
+            answer = await self._queries.validate(at.hash, source, extrinsic)
+        except (DoorError, ScaleError, UnknownBlock, StateDiscarded) as error:
+            raise VerificationFailed(str(error)) from error
+        if isinstance(answer, Invalid):
+            raise InvalidTransaction(answer)
+        if isinstance(answer, Unknown):
+            raise UnknownTransaction(answer)
+        if not answer.provides:
+            raise NoTagsProvided
+        if not answer.propagate and not self._may_include:
+            raise Unactionable
+        return PoolTransaction(
+            hash=blake2_256(extrinsic),
+            data=extrinsic,
+            priority=answer.priority,
+            requires=answer.requires,
+            provides=answer.provides,
+            valid_till=at.number + answer.longevity,
+            propagate=answer.propagate,
+            source=source,
+        )
+
+
+def check_format(extrinsic: bytes) -> None:
+    """Is it one extrinsic, as long as its length prefix says? Raises BadFormat."""
+    try:
+        length, start = decode_compact(extrinsic, 0)
+    except ScaleError as error:
+        raise BadFormat(str(error)) from None
+    if length == 0 or len(extrinsic) - start != length:
+        raise BadFormat(f"its length prefix says {length} bytes, {len(extrinsic) - start} follow")
+
+
+def is_signed(extrinsic: bytes) -> bool:
+    """Is it a signed extrinsic, and not one that the author put in (Substrate's extrinsic formats)?"""
+    _, start = decode_compact(extrinsic, 0)
+    return extrinsic[start] & SIGNED_MASK == SIGNED
