@@ -160,6 +160,8 @@ class Chain:
 
     def next_set_change(self, block_hash: bytes) -> BlockRef | None:
         """The first block above the finalized one, up to `block_hash`, that changes the authorities."""
+        if not self._set_changes:
+            return None
         return next((block for block in self.path(block_hash) if block.hash in self._set_changes), None)
 
     async def voters(self) -> AuthoritySet:

@@ -89,13 +89,12 @@ class DevFinality:
         """Finalize what lies `lag` blocks behind the best block, unless held."""
         if self._held:
             return
-        best = self._chain.best
-        number = best.number - self._lag
-        if number <= self._chain.finalized.number:
+        number = self._chain.best.number - self._lag
+        target = self._chain.hash_at(number) if number > self._chain.finalized.number else None
+        if target is None:
             return
-        target = self._chain.path(best.hash)[number - self._chain.finalized.number - 1]
         try:
-            await self.finalize(target.hash)
+            await self.finalize(target)
         except NoMajority as error:
             log.debug("Nothing becomes final: %s", error)
         except (FinalityRefused, DoorError) as error:  # the next block tries again

@@ -153,8 +153,8 @@ class TransactionPool:
             while True:
                 async for event in self._events:
                     await self._follow(event)
-                self._events = self._chain.subscribe()  # we were too slow: begin anew at the present head
-                await self._follow(BestChanged(self._chain.best, (), (self._chain.best.hash,)))
+                self._events = self._chain.subscribe()
+                await self._catch_up()
         finally:
             self._events.close()
             self._watchers.finish()
@@ -168,6 +168,24 @@ class TransactionPool:
                 self._watchers.finalized(block.hash)
         elif isinstance(event, Imported):
             self._forget_old_bans()
+
+    async def _catch_up(self) -> None:
+        """Events were lost because we were too slow: see what has become of the chain since."""
+        best, seen = self._chain.best, self._processed
+        if self._chain.can_win(seen.hash):
+            route = self._chain.tree_route(seen.hash, best.hash)
+            left = tuple(block.hash for block in route.retracted)
+            joined = tuple(block.hash for block in route.enacted)
+        else:
+            numbers = range(min(seen.number, self._chain.finalized.number) + 1, best.number + 1)
+            left, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
+        await self._new_best(BestChanged(best, left, joined))
+        for block_hash in self._watchers.blocks():
+            block = self._chain.block_ref(block_hash)
+            if block is None or not self._chain.is_canonical(block):
+                self._watchers.retracted(block_hash)
+            elif block.number <= self._chain.finalized.number:
+                self._watchers.finalized(block_hash)
 
     async def _new_best(self, event: BestChanged) -> None:
         for block_hash in event.retracted:

@@ -129,6 +129,10 @@ class Watchers:
         for tx_hash, publisher, index in self._leave(block_hash):
             self._end(tx_hash, publisher, TxStatus(StatusKind.FINALIZED, block_hash, index))
 
+    def blocks(self) -> list[bytes]:
+        """The blocks whose finality somebody waits for."""
+        return list(self._blocks)
+
     def give_up_before(self, best_number: int) -> None:
         """End the watch of blocks that finality has left too far behind `best_number`."""
         last = best_number - FINALITY_TIMEOUT_BLOCKS

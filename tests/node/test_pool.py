@@ -23,6 +23,7 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.store import ARCHIVE
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, account, hash_of, put, tx
 
@@ -308,3 +309,42 @@ async def test_fifty_senders_at_once_get_fifty_nonces(rig: Rig) -> None:
             nursery.start_soon(send)
     assert len(set(sent)) == 50
     assert (await rig.author.new_block()).taken == 50
+
+
+@pytest.mark.parametrize("final", [False, True])
+async def test_a_pool_that_was_too_slow_catches_up(
+    make_rig: MakeRig, nursery: trio.Nursery, final: bool
+) -> None:
+    rig = await make_rig(pruning=ARCHIVE)
+    watch = await rig.pool.submit_and_watch(tx("alice", 0))
+    late = await rig.pool.submit_and_watch(tx("bob", 0))
+    first = await rig.block(tx("alice", 0))
+    for _ in range(300):  # more events than a listener's queue holds
+        await rig.block()
+    if final:
+        await rig.finality.finalize(rig.chain.best.hash)
+    nursery.start_soon(rig.pool.run)
+    await settle()
+    wanted = [("ready", None), ("inBlock", first)] + [("finalized", first)] * final
+    assert [(status.kind.value, status.hash) for status in seen(watch)] == wanted
+    assert kinds(late) == ["ready"]
+    assert (await rig.author.new_block()).taken == 1
+
+
+async def test_a_pool_that_was_too_slow_during_a_reorganisation_tells_of_it(
+    make_rig: MakeRig, nursery: trio.Nursery
+) -> None:
+    rig = await make_rig()
+    watch = await rig.pool.submit_and_watch(tx("alice", 0))
+    first = await rig.block(tx("alice", 0))
+    nursery.start_soon(rig.pool.run)
+    await settle()
+    assert kinds(watch) == ["ready", "inBlock"]
+    fork = await rig.block(on=rig.chain.genesis_hash)
+    for _ in range(300):
+        fork = await rig.block(on=fork)
+        if rig.chain.best.number == 2:
+            await rig.finality.finalize(fork)
+    await settle()
+    told = seen(watch)[0]
+    assert (told.kind, told.hash) == (StatusKind.RETRACTED, first)
