@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
+import trio
 
 from cfnode.core import jsonrpc
 from cfnode.core.header import Header
@@ -39,7 +40,17 @@ class Remembered(Generic[Key]):
         return text
 
 
+MAX_RUNTIME_CALLS: Final = 8
+"""Runtime calls of all clients that may be with the executor, which does one after the other."""
+
+_clients_calls = trio.CapacityLimiter(MAX_RUNTIME_CALLS)
 _headers: Remembered[bytes] = Remembered(256)
+
+
+async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) -> bytes:
+    """A runtime call for a client. Few run or wait at a time, so that blocks need not queue behind them."""
+    async with _clients_calls:
+        return await node.chain.queries.call(at_or_best(node, at), function, args)
 
 
 def at_or_best(node: Node, at: bytes | None) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import Cursor, ScaleError, decode_compact
-from cfnode.rpc.blocks import AT, at_or_best
+from cfnode.rpc.blocks import AT, ask_runtime
 from cfnode.rpc.convert import BYTES
 from cfnode.rpc.table import Method, Param
 
@@ -43,7 +43,7 @@ async def _ask(node: Node, function: str, extrinsic: bytes, at: bytes | None) ->
         reason = f"the length prefix says {length} bytes, {len(extrinsic) - start} follow"
         raise RpcError(DECODE_ERROR, "Unable to query dispatch info.", reason)
     args = extrinsic + len(extrinsic).to_bytes(4, "little")
-    return await node.chain.queries.call(at_or_best(node, at), f"TransactionPaymentApi_{function}", args)
+    return await ask_runtime(node, at, f"TransactionPaymentApi_{function}", args)
 
 
 PARAMS: Final = (Param("encoded_xt", BYTES), AT)

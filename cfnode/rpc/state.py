@@ -15,7 +15,7 @@ from cfnode.core.state import State
 from cfnode.core.trie import build_proof
 from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
-from cfnode.rpc.blocks import AT, Remembered, at_or_best
+from cfnode.rpc.blocks import AT, Remembered, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, TEXT, U32, listed, to_hex
 from cfnode.rpc.storage import MAX_PAGE, all_keys, all_pairs, in_state, page, size_below
 from cfnode.rpc.table import Access, Method, Param, Subscription
@@ -40,7 +40,7 @@ def _hex_or_none(value: bytes | None) -> str | None:
 
 async def call(node: Node, name: str, data: bytes, at: bytes | None) -> str:
     """The SCALE output of a runtime API function."""
-    return to_hex(await node.chain.queries.call(at_or_best(node, at), name, data))
+    return to_hex(await ask_runtime(node, at, name, data))
 
 
 async def metadata(node: Node, at: bytes | None) -> Any:

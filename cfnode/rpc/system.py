@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode import __version__
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.blocks import AT, at_or_best
+from cfnode.rpc.blocks import AT, ask_runtime
 from cfnode.rpc.convert import ACCOUNT, BYTES, TEXT, to_hex
 from cfnode.rpc.dispatch import Health, ServedNode
 from cfnode.rpc.log_filters import LogFilterError, LogFilters
 from cfnode.rpc.table import Access, Method, Param
-from cfnode.runtime.door import AtBlock
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -122,7 +121,7 @@ async def account_next_index(node: Node, account: bytes) -> int:
 
 async def dry_run(node: Node, extrinsic: bytes, at: bytes | None) -> str:
     """What applying an extrinsic would give: SCALE ApplyExtrinsicResult."""
-    return to_hex(await node.executor.dry_run(AtBlock(at_or_best(node, at)), extrinsic))
+    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", extrinsic))
 
 
 METHODS: Final = (
