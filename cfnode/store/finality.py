@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PRUNE_AT_ONCE = 1_024
 """Blocks whose past is deleted in one transaction, when a store that kept more is opened with a window."""
 
-COLLECT_AT_ONCE = 16
+COLLECT_AT_ONCE = 4
 """Discarded blocks of the shelf whose rows are deleted in one transaction."""
 
 
