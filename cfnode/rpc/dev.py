@@ -32,9 +32,10 @@ MAX_TRANSACTIONS: Final = 4096
 MAX_AUTHORITIES: Final = 10_000
 FUNDS: Final = 1_000 * 10**18
 
+TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
 _MEMBERS: Final = {
     "parent": (HASH.read, True),
-    "transactions": (listed(BYTES, MAX_TRANSACTIONS).read, True),
+    "transactions": (TRANSACTIONS.read, True),
     "finalize": (BOOL.read, True),
 }
 
@@ -44,22 +45,31 @@ def _dev(node: Node) -> DevControl:
     return node.dev
 
 
-def _read_options(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict) and (unknown := sorted(set(value) - set(_MEMBERS))):
+def _read_parent(value: Any) -> bytes | dict[str, Any]:
+    """A block's hash, or all options of `dev_newBlock` in one object."""
+    if not isinstance(value, dict):
+        block: bytes = HASH.read(value)
+        return block
+    if unknown := sorted(set(value) - set(_MEMBERS)):
         raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(_MEMBERS)}")
     return read_members(value, _MEMBERS)
 
 
-async def new_block(node: Node, options: dict[str, Any] | None) -> str:
+async def new_block(
+    node: Node, place: bytes | dict[str, Any] | None, transactions: list[bytes] | None, final: bool | None
+) -> str:
     """Make a block now; its hash.
 
     On `parent` (any block that can still win; default: the best), of exactly `transactions` (default: what
-    the pool offers), final at once with `finalize`. A transaction that the runtime does not take is an
-    error that names it; the block is there all the same.
+    the pool offers), final at once with `finalize`; by name, by position, or as one object. A transaction
+    that the runtime does not take is an error that names it; the block is there all the same.
     """
-    wanted = options or dict.fromkeys(_MEMBERS)
-    made = await _dev(node).new_block(wanted["parent"], wanted["transactions"], bool(wanted["finalize"]))
-    if made.refused and wanted["transactions"] is not None:
+    if isinstance(place, dict):
+        parent, transactions, final = (place[name] for name in _MEMBERS)
+    else:
+        parent = place
+    made = await _dev(node).new_block(parent, transactions, bool(final))
+    if made.refused and transactions is not None:
         reasons = {to_hex(tx_hash): reason for tx_hash, reason in made.refused}
         text = f"block {to_hex(made.block.hash)} was made without {len(reasons)} of its transactions"
         raise RpcError(REFUSED, text, reasons)
@@ -92,12 +102,17 @@ def time_travel(node: Node, milliseconds: int) -> int:
     return _dev(node).jump(milliseconds)
 
 
-OPTIONS: Final = Reader("{parent?, transactions?, finalize?}", _read_options)
+PARENT: Final = Reader("a hash, or {parent?, transactions?, finalize?}", _read_parent)
+NEW_BLOCK: Final = (
+    Param("parent", PARENT, optional=True),
+    Param("transactions", TRANSACTIONS, optional=True),
+    Param("finalize", BOOL, optional=True),
+)
 
 METHODS: Final = tuple(
     Method(name, handler, params=params, access=Access.UNSAFE)
     for name, handler, params in (
-        ("dev_newBlock", new_block, (Param("options", OPTIONS, optional=True),)),
+        ("dev_newBlock", new_block, NEW_BLOCK),
         ("dev_finalize", finalize, (Param("hash", HASH, optional=True),)),
         ("dev_holdFinality", hold_finality, (Param("hold", BOOL, optional=True),)),
         ("dev_silence", silence, (Param("authorities", listed(U32, MAX_AUTHORITIES)),)),

@@ -202,7 +202,7 @@ async def test_a_block_with_transactions_that_cannot_be_is_made_and_says_which(
 
 async def test_wrong_requests_for_a_block_are_named(served_node: Served) -> None:
     assert (await served_node.error("dev_newBlock", {"parents": 1}))["data"].startswith(
-        "options: unknown member 'parents'"
+        "parent: unknown member 'parents'"
     )
     assert (await served_node.error("dev_newBlock", {"finalize": 1}))["code"] == -32602
     unknown = await served_node.error("dev_newBlock", {"parent": "0x" + "77" * 32})

@@ -1,0 +1,1 @@
+"""The node as a person meets it: a process, its flags, its port, its files."""
