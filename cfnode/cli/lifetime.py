@@ -69,9 +69,8 @@ def greet(config: Config, ignored: Sequence[str]) -> None:
         log.warning("Accepted without effect, since cfnode has no use for them: %s", ", ".join(ignored))
     if config.rpc.external and not config.rpc.broker_clients:
         log.warning(
-            "JSON-RPC listens on all interfaces: with a broker key, whoever reaches port %d can spend its "
-            "funds, whatever --rpc-methods says. --rpc-broker-clients names who may.",
-            config.rpc.port,
+            "JSON-RPC listens on all interfaces: with a broker key, whoever reaches the port can spend its "
+            "funds, whatever --rpc-methods says. --rpc-broker-clients names who may."
         )
 
 

@@ -19,6 +19,7 @@ from cfnode import __version__
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
+from cfnode.core.peer_id import peer_id
 from cfnode.node.author import Author
 from cfnode.node.authorities import AuthorityKeys, read_authorities
 from cfnode.node.broker import BrokerClient
@@ -63,6 +64,7 @@ async def run(
         keystore = Keystore(config.keystore_path or paths.keystore)
         broker_key = _broker_key(keystore)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
+        network_log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)

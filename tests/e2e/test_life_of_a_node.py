@@ -111,6 +111,7 @@ def test_a_port_in_use_is_told_and_leaves_exit_code_5(manual_node: NodeProcess, 
 
 def test_a_fork_of_five_overtakes(manual_node: NodeProcess) -> None:
     node = manual_node
+    node.call("dev_holdFinality")
     trunk = blocks(node, 3)[-1]
     first = blocks(node, 4)
     tip = trunk
@@ -131,7 +132,7 @@ def test_a_fork_of_five_overtakes(manual_node: NodeProcess) -> None:
 def test_five_thousand_blocks_without_finality_cost_little_memory_and_a_low_fork_can_win(
     tmp_path: Path,
 ) -> None:
-    with running_node(tmp_path, "--dev", "--dev-seal=manual", "--log=error") as node:
+    with running_node(tmp_path, "--dev", "--dev-seal=manual", "--log=error,rpc=info") as node:
         node.call("dev_holdFinality")
         early = blocks(node, 1000)
         before = anonymous_mib(node.process.pid) + anonymous_mib(executor_of(node))

@@ -144,7 +144,7 @@ def test_the_log_says_what_operators_look_for(broker: NodeProcess) -> None:
         "〽️ Prometheus exporter started at 127.0.0.1:",
         "🏆 Imported #1 (",
         "Accepted without effect, since cfnode has no use for them: --max-runtime-instances",
-        "whoever reaches port",
+        "whoever reaches the port can spend its funds",
     ):
         assert text in broker.log, f"{text!r} is missing in:\n{broker.log}"
     assert "\x1b[" not in broker.log
