@@ -19,7 +19,6 @@ from cfnode import __version__
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
-from cfnode.core.peer_id import peer_id
 from cfnode.node.author import Author
 from cfnode.node.authorities import AuthorityKeys, read_authorities
 from cfnode.node.broker import BrokerClient
@@ -28,7 +27,7 @@ from cfnode.node.clock import SLOT_MS, ChainClock
 from cfnode.node.config import Config, DevConfig
 from cfnode.node.dev import DevControl
 from cfnode.node.finality import DevFinality
-from cfnode.node.genesis import load_spec, open_store
+from cfnode.node.genesis import DEVELOPMENT, load_spec, open_store
 from cfnode.node.graph import Limit
 from cfnode.node.informant import Informant
 from cfnode.node.metrics import Identity, NodeMetrics
@@ -61,10 +60,9 @@ async def run(
     _log_start(config, spec)
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(config.base_path))
-        keystore = Keystore(config.keystore_path or paths.keystore)
+        keystore = Keystore(config.keystore_path or _key_paths(config, paths).keystore)
         broker_key = _broker_key(keystore)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
-        network_log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
@@ -75,6 +73,11 @@ async def run(
         if broker_key is not None:
             node = _with_broker(node, broker_key)
         await _live(node, services, task_status)
+
+
+def _key_paths(config: Config, paths: ChainPaths) -> ChainPaths:
+    """Development chains that flags made (`dev-` and eight digits) use the keys of `dev`."""
+    return ChainPaths(paths.base, DEVELOPMENT) if config.chain == DEVELOPMENT else paths
 
 
 async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:

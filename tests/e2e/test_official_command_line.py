@@ -204,6 +204,14 @@ def test_a_key_file_written_by_hand_enables_the_broker(tmp_path: Path) -> None:
         assert node.call("broker_register_account").startswith("0x")
 
 
+def test_a_development_chain_of_other_flags_uses_the_same_keys(tmp_path: Path, cfnode: Cfnode) -> None:
+    base = f"--base-path={tmp_path}/base"
+    cfnode("key", "insert", "--chain=dev", base, "--suri=//Bob")
+    with running_node(tmp_path, base, "--dev", "--dev-seal=instant", "--dev-authorities=3") as node:
+        assert "/chains/dev-" in node.log
+        assert node.call("broker_register_account").startswith("0x")
+
+
 def test_without_a_key_there_are_no_broker_methods(tmp_path: Path, cfnode: Cfnode) -> None:
     with running_node(tmp_path, "--dev", "--dev-seal=instant") as node:
         done = cfnode("rpc", "broker_register_account", "--url", node.url)
