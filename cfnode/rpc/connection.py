@@ -13,6 +13,7 @@ refused; and it negotiates what we do not want. Changed here, and nowhere else:
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 from typing import Any, Final, cast
@@ -32,12 +33,12 @@ from wsproto.events import Message, TextMessage
 
 from cfnode.rpc.dispatch import Client
 
+log = logging.getLogger("cfnode.rpc")
+
 _GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 SEND_DEADLINE: Final = 30.0
 SEND_PIECE: Final = 256 * 1024
 """Bytes that must leave within SEND_DEADLINE: a client slower than 9 KiB/s is as good as gone."""
-LINGER: Final = 1.0
-"""Seconds in which what a refused client still sends is thrown away, so that it gets to read the refusal."""
 
 
 class BoundedStream:
@@ -90,9 +91,7 @@ class BoundedStream:
 
 
 class MessageBuffer(WebsocketBuffer):
-    """The pieces of one WebSocket message; counts bytes, and ends the stream with the message that is too
-    long.
-    """
+    """The pieces of one WebSocket message; counts bytes, and ends the stream when they are too many."""
 
     def __init__(self, max_length: int, stream: BoundedStream) -> None:
         super().__init__(max_length)
@@ -116,7 +115,14 @@ class Http1(H11Protocol):
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         """The head of an answer leaves with the first piece of its body, in one packet."""
-        data = self._head + (self.connection.send(event) or b"")
+        try:
+            data = self._head + (self.connection.send(event) or b"")
+        except h11.LocalProtocolError as error:
+            # What the client sent meanwhile (frames before the handshake was over, no HTTP at all) leaves no
+            # answer that it could read.
+            log.debug("a connection is closed: %s", error)
+            self.bounded.abort()
+            return
         self._head = data if isinstance(event, h11.Response) else b""
         if data and not self._head:
             await self.send(RawData(data=data))

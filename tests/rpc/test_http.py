@@ -69,6 +69,30 @@ async def test_one_connection_serves_many_calls() -> None:
             assert (await http.post(call("echo", [str(number)]))).json()["result"] == str(number)
 
 
+async def test_requests_sent_ahead_are_answered_in_order() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        body = json.dumps(call("echo", ["x"])).encode()
+        head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        request = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+        await http.stream.send_all(request + request.replace(b'"x"', b'"y"'))
+        data = b""
+        while b'"y"' not in data:
+            data += await http.stream.receive_some(65536)
+        assert data.index(b'"result":"x"') < data.index(b'"result":"y"')
+
+
+async def test_garbage_after_a_request_costs_that_connection_alone() -> None:
+    async with served(ROWS) as port, Http(port) as good:
+        for garbage in (b"\x00\xff" * 50, b"POST", b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n"):
+            async with Http(port) as http:
+                body = json.dumps(call("echo", ["x"])).encode()
+                head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+                request = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+                await http.stream.send_all(request + garbage)
+                assert (await http.answer()).json()["result"] == "x"
+        assert "result" in await good.call("system_health")
+
+
 @pytest.mark.parametrize(
     ("params", "result"),
     [
