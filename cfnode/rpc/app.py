@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 
@@ -30,15 +30,6 @@ Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
-
-
-class Peer(Protocol):
-    """The connection below a request; the server puts it in `scope["state"]["connection"]`."""
-
-    client: Client
-
-    def abort(self) -> None:
-        """Close it now, whatever is on its way."""
 
 
 class BodyRefused(Exception):
@@ -143,24 +134,14 @@ class App:
             await deny(send, 403, refused)
             return
         await send({"type": "websocket.accept"})
-        peer: Peer = scope["state"]["connection"]
-
-        async def transmit(message: bytes) -> None:
-            await send({"type": "websocket.send", "text": message.decode()})
-
-        async def next_message() -> str | bytes | None:
-            event = await receive()
-            if event["type"] != "websocket.receive":
-                return None
-            text: str | bytes = event["bytes"] if event["text"] is None else event["text"]
-            return text
-
+        wire = Wire(receive, send)
         client = replace(self._client(scope, headers), protocol="ws")
-        session = Session(self._dispatcher, self._config, client, transmit, peer.abort)
+        cut_off = scope["state"]["connection"].abort
+        session = Session(self._dispatcher, self._config, client, wire.send, cut_off)
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
-                await session.run(next_message)
+                await session.run(wire.receive)
                 nursery.cancel_scope.cancel()
         await send({"type": "websocket.close", "code": 1001 if self.stopping.is_set() else 1000})
 
@@ -178,6 +159,27 @@ class App:
     async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
         await self.stopping.wait()
         scope.cancel()
+
+
+class Wire:
+    """Whole messages of one WebSocket."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+
+    async def send(self, message: bytes) -> None:
+        """Send JSON as a text message."""
+        await self._send({"type": "websocket.send", "text": message.decode()})
+
+    async def receive(self) -> str | bytes | None:
+        """The next message, text or binary; None when the client has left."""
+        event = await self._receive()
+        if event["type"] != "websocket.receive":
+            return None
+        text: str | None = event["text"]
+        data: bytes = event["bytes"]
+        return data if text is None else text
 
 
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})

@@ -43,6 +43,14 @@ _INVALID: Final = {
     "IndeterminateImplicit": "The implicit data was unable to be calculated",
     "UnknownOrigin": "The transaction extension did not authorize any origin",
 }
+_OWN: Final = ("cf_", "broker_")
+_FRAME_METHODS: Final = {
+    "system_accountNextIndex": "Unable to query nonce.",
+    "account_nextIndex": "Unable to query nonce.",
+    "system_dryRun": "Unable to dry run extrinsic.",
+    "payment_queryInfo": "Unable to query dispatch info.",
+    "payment_queryFeeDetails": "Unable to query fee details.",
+}
 _LOW_PRIORITY: Final = (
     "The transaction has too low priority to replace another transaction already in the pool."
 )
@@ -64,17 +72,23 @@ def _block_gone(error: Any, method: str) -> RpcError:
         text = f"State already discarded for {block}"
     else:
         text = f"Header was not found in the database: {block}"
-    if method.startswith(("cf_", "broker_")):
+    if method.startswith(_OWN):
         return RpcError(RUNTIME_API_ERROR, f"Unknown block: {text}")
-    return RpcError(STATE_CLIENT, f"Client error: UnknownBlock: {text}")
+    return _client_error(f"UnknownBlock: {text}", method)
 
 
 def _runtime(error: Any, method: str) -> RpcError:
-    if method.startswith(("cf_", "broker_")):
+    if method.startswith(_OWN):
         return RpcError(RUNTIME_API_ERROR, f"Application error: {error}")
-    if method.startswith(("payment_", "system_")):
-        return RpcError(RUNTIME_ERROR, "Unable to query dispatch info.", str(error))
-    return RpcError(STATE_CLIENT, f"Client error: Execution failed: {error}")
+    return _client_error(f"Execution failed: {error}", method)
+
+
+def _client_error(text: str, method: str) -> RpcError:
+    """state_* say it in the message; the methods that FRAME adds have a message of their own."""
+    for name, message in _FRAME_METHODS.items():
+        if method.startswith(name):
+            return RpcError(RUNTIME_ERROR, message, f"Client error: {text}")
+    return RpcError(STATE_CLIENT, f"Client error: {text}")
 
 
 def _invalid(error: Any, method: str) -> RpcError:

@@ -72,7 +72,8 @@ class Outbox:
             await self._transmit(message)
             return
         while self._full:
-            self._room = trio.Event()
+            if self._room.is_set():
+                self._room = trio.Event()
             await self._room.wait()
         self.push(message)
 

@@ -195,6 +195,26 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
     assert grown < 150_000, "KiB, of 800 MB asked for"
 
 
+async def test_all_answers_come_to_a_client_that_reads_late() -> None:
+    async def slow(node: StandIn) -> str:
+        await trio.lowlevel.checkpoint()
+        return "x" * 400_000
+
+    row = Method("test_slow", slow)
+    async with served([row], message_buffer=2) as port, WebSocket(port) as ws:
+        async with trio.open_nursery() as nursery:
+
+            async def ask() -> None:
+                for number in range(40):
+                    await ws.send(b'{"jsonrpc":"2.0","id":%d,"method":"test_slow"}' % number)
+
+            nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked(0.2)
+            with trio.fail_after(20):
+                answers = [await ws.message() for _ in range(40)]
+        assert sorted(answer["id"] for answer in answers) == list(range(40))
+
+
 async def test_a_million_brackets_over_both_transports_leave_the_server_alive() -> None:
     bomb = b"[" * 3_000_000
     async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
+from pathlib import Path
+
+import trio
 
 from cfnode import __version__
 from cfnode.core import ss58
+from cfnode.node.config import Config, RpcConfig
+from cfnode.node.service import run
 from cfnode.rpc.methods import EVERYWHERE
 from cfnode.rpc.reference import full_table
+from cfnode.rpc.server import serve
+from cfnode.store.keystore import Keystore
 from tests.conftest import shared
+from tests.rpc.clients import Http
 from tests.rpc.conftest import ALICE, MakeServed, Served
 
 NAMESPACES = ("system", "chain", "state", "childstate", "author", "payment", "grandpa", "rpc")
@@ -117,3 +126,39 @@ async def test_log_filters_change_and_come_back(served_node: Served) -> None:
     assert (await served_node.error("system_addLogFilter", "a=loud"))["code"] == 2000
     await served_node.call("system_resetLogFilter")
     assert logger.level == before
+
+
+async def test_a_node_that_is_syncing_answers_what_genesis_allows_and_signs_nothing(
+    tmp_path: Path, nursery: trio.Nursery
+) -> None:
+    config = Config(base_path=tmp_path, chain="berghain", prometheus=None, rpc=RpcConfig(port=0))
+    Keystore(tmp_path / "chains" / "Chainflip-Berghain" / "keystore").insert("brok", "//Broker")
+    node = await nursery.start(partial(run, config))
+    (address, *_) = await nursery.start(serve, node, config)
+    async with Http(int(address.rpartition(":")[2])) as http:
+        assert (await http.call("system_health"))["result"] == {
+            "peers": 0,
+            "isSyncing": True,
+            "shouldHavePeers": True,
+        }
+        assert (await http.request("GET", "/health/readiness")).status == 500
+        genesis = (await http.call("chain_getBlockHash", 0))["result"]
+        assert genesis == "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
+        gone = f"UnknownBlock: State already discarded for {genesis}"
+        assert (await http.call("state_getMetadata"))["error"] == {
+            "code": 4003,
+            "message": f"Client error: {gone}",
+        }
+        assert (await http.call("system_accountNextIndex", ss58.encode(ALICE.public)))["error"] == {
+            "code": 1,
+            "message": "Unable to query nonce.",
+            "data": f"Client error: {gone}",
+        }
+        for method, *params in (
+            ("broker_register_account",),
+            ("broker_withdraw_fees", {"chain": "Bitcoin", "asset": "BTC"}, "bc1q"),
+            ("author_submitExtrinsic", "0x00"),
+        ):
+            error = (await http.call(method, *params))["error"]
+            assert (error["code"], "isSyncing" in error["message"]) == (-32000, True)
+        assert (await http.call("dev_newBlock"))["error"]["code"] == -32601
