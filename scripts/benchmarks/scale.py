@@ -64,7 +64,7 @@ def _skipped(reason: str) -> list[Row]:
 
 
 def _cyscale(python: str, vector: Path) -> dict[str, float]:
-    script = Path(__file__).with_name("scale_cyscale.py")
+    script = Path(__file__).with_name("_cyscale.py")
     command = [python, str(script), str(vector), str(CALLS)]
     figures: dict[str, float] = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -1,6 +1,6 @@
 """cyscale's side of the SCALE benchmark; runs under the interpreter that has it and prints one JSON object.
 
-Usage: python scale_cyscale.py METADATA_FILE COUNT
+Usage: python _cyscale.py METADATA_FILE COUNT
 """
 
 from __future__ import annotations
