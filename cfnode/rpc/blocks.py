@@ -30,6 +30,10 @@ class Remembered(Generic[Key]):
         self._capacity = capacity
         self._texts: OrderedDict[Key, msgspec.Raw] = OrderedDict()
 
+    def find(self, key: Key) -> msgspec.Raw | None:
+        """The key's JSON, if it is at hand."""
+        return self._texts.get(key)
+
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
         """The JSON of `make()`, which is called only if the key's is not at hand."""
         text = self._texts.get(key)

@@ -2,7 +2,8 @@
 
 Codes and texts are those that clients of the official node steer by: 4003 and -32022 for blocks whose state
 is gone or that were never here, 1010 and its neighbours for transactions that the pool refuses, -32024 for
-what the broker could not submit. An exception that nobody foresaw is logged with its traceback and answered
+what the broker could not submit, -32021 for what a runtime API refused and -32026 for one that the runtime
+does not have. An exception that nobody foresaw is logged with its traceback and answered
 as an internal error that says nothing of it.
 """
 
@@ -18,8 +19,9 @@ from cfnode.node.author import AuthorError
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.clock import ClockError
 from cfnode.node.outcome import EventError, SubmissionError
+from cfnode.node.runtime_api import ApiMissing, ApiRefused
 from cfnode.node.submission import NotReady
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.door import DoorError, UnknownFunction
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 log = logging.getLogger("cfnode.rpc")
@@ -27,6 +29,8 @@ log = logging.getLogger("cfnode.rpc")
 STATE_CLIENT: Final = 4003
 RUNTIME_ERROR: Final = 1
 DISPATCH_ERROR, RUNTIME_API_ERROR, POOL_CLIENT_ERROR, EVENTS_ERROR = -32021, -32022, -32024, -32025
+UNSUPPORTED: Final = -32026
+PROCESSING: Final = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error while processing request.")
 
 # Substrate's `InvalidTransaction` in words, the `data` of code 1010.
 _INVALID: Final = {
@@ -43,7 +47,7 @@ _INVALID: Final = {
     "IndeterminateImplicit": "The implicit data was unable to be calculated",
     "UnknownOrigin": "The transaction extension did not authorize any origin",
 }
-_OWN: Final = ("cf_", "broker_")
+_OWN: Final = ("cf_", "broker_", "lp_")
 _FRAME_METHODS: Final = {
     "system_accountNextIndex": "Unable to query nonce.",
     "account_nextIndex": "Unable to query nonce.",
@@ -91,6 +95,21 @@ def _client_error(text: str, method: str) -> RpcError:
     return RpcError(STATE_CLIENT, f"Client error: {text}")
 
 
+def _missing(error: Any, method: str) -> RpcError:
+    return RpcError(UNSUPPORTED, f"CfApiError::UnsupportedRuntimeApiVersion: {error}")
+
+
+def _unknown_function(error: Any, method: str) -> RpcError:
+    return (_missing if method.startswith(_OWN) else _runtime)(error, method)
+
+
+def _refused(error: Any, method: str) -> RpcError:
+    if error.text is None:
+        log.info("%s: %s", method, error)
+        return PROCESSING
+    return RpcError(DISPATCH_ERROR, f"DispatchError: {error.text}")
+
+
 def _invalid(error: Any, method: str) -> RpcError:
     reason = error.reason
     if reason.reason == "Custom":
@@ -136,6 +155,9 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (NotReady, _said(ErrorCode.CALL_FAILED)),
     (SubmissionError, _said(POOL_CLIENT_ERROR)),
     (EventError, _said(EVENTS_ERROR)),
+    (ApiMissing, _missing),
+    (ApiRefused, _refused),
+    (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
     ((AuthorError, ClockError, ImportRefused, FinalityRefused), _said(ErrorCode.CALL_FAILED)),
     (StoreError, _said(ErrorCode.INTERNAL_ERROR)),

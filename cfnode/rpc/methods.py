@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc import author, broker, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method, Subscription, Table
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *author.METHODS,
     *payment.METHODS,
     *grandpa.METHODS,
+    *CF,
+    *MONITORING,
 )
 
 

@@ -1,0 +1,98 @@
+"""Accounts: balances, roles, and what belongs to each role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.cf.method import Given, custom, method, query, value
+from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
+from cfnode.rpc.convert import account
+from cfnode.rpc.table import Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+ROLE_INFO: Final = {
+    "Broker": "cf_broker_info",
+    "LiquidityProvider": "cf_liquidity_provider_info",
+    "Validator": "cf_validator_info",
+    "Operator": "cf_operator_info",
+}
+ROLE_NAMES: Final = {
+    "Unregistered": "unregistered",
+    "Broker": "broker",
+    "LiquidityProvider": "liquidity_provider",
+    "Validator": "validator",
+    "Operator": "operator",
+}
+SWEPT: Final = "Yes"
+"""What pools owe an account is collected before its balances are read."""
+_IN_COMMON: Final = frozenset(
+    {"balance", "bond", "bound_redeem_address", "restricted_balances", "estimated_redeemable_balance"}
+)
+"""Members of a validator's information that every account has."""
+
+
+async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[str, Any]:
+    """An account by its role; one that does not exist is `unregistered`, with zeros."""
+    block = at_or_best(node, at)
+    role = await value(node, block, "cf_account_role", account_id=account_id) or "Unregistered"
+    common = await query(node, block, "cf_common_account_info", account_id=account_id, should_sweep=SWEPT)
+    info: dict[str, Any] = {}
+    if role in ROLE_INFO:
+        info = await query(node, block, ROLE_INFO[role], account_id=account_id, should_sweep=SWEPT)
+    return _joined({"account_id": account(account_id), **common}, role, info)
+
+
+def _joined(common: dict[str, Any], role: str, info: dict[str, Any]) -> dict[str, Any]:
+    if role == "Validator":
+        info = {name: entry for name, entry in info.items() if name not in _IN_COMMON}
+        if info.get("operator") is None:
+            info.pop("operator", None)
+    return {**common, "role": ROLE_NAMES.get(role, role.lower()), **info}
+
+
+def _all(shown: list[dict[str, Any]], given: Given) -> list[dict[str, Any]]:
+    return [_one_of_all(entry) for entry in shown]
+
+
+def _one_of_all(entry: dict[str, Any]) -> dict[str, Any]:
+    role = entry["role"]
+    name, info = (role, {}) if isinstance(role, str) else next(iter(role.items()))
+    return _joined(entry["common_items"], name, info)
+
+
+def info_v2(shown: dict[str, Any]) -> dict[str, Any]:
+    """A validator's information in the form that had no operators yet."""
+    return {name: entry for name, entry in shown.items() if name != "operator"}
+
+
+METHODS: Final = (
+    custom("cf_account_info", account_info, ACCOUNT_ID),
+    method(
+        "cf_account_info_v2",
+        "What a validator's account has and does.",
+        params=(ACCOUNT_ID,),
+        function="cf_validator_info",
+        then=lambda shown, given: info_v2(shown),
+    ),
+    method(
+        "cf_all_account_infos",
+        "All accounts, or those of some roles, each as cf_account_info gives it.",
+        params=(Param("roles", ROLES, optional=True),),
+        then=_all,
+    ),
+    method(
+        "cf_free_balances",
+        "What an account owns of every asset.",
+        params=(ACCOUNT_ID,),
+        aliases=("cf_asset_balances",),
+    ),
+    method(
+        "cf_lp_total_balances",
+        "What a liquidity provider owns of every asset, its orders and boosts among it.",
+        params=(ACCOUNT_ID,),
+        aliases=("lp_total_balances",),
+    ),
+)

@@ -1,0 +1,135 @@
+"""How does a runtime API become a row of the method table?
+
+    method("cf_pool_info", "What a pool has earned and taken in.", params=(BASE, QUOTE)),
+
+The row takes its parameters and, as the last, the block `at`; it asks the runtime API of the same name with
+the parameters of the same names, and shows the answer by its type. What differs is said: another API or
+function, other names, amounts as numbers (`bare`), or a last touch (`then`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.addresses import NETWORKS
+from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, ask
+from cfnode.rpc.blocks import AT, at_or_best
+from cfnode.rpc.cf.present import Presenter
+from cfnode.rpc.cf.rules import RULES
+from cfnode.rpc.table import Access, Method, Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+    from cfnode.node.runtime_info import RuntimeInfo
+
+__all__ = ["CUSTOM", "Given", "custom", "method", "offered", "own", "query", "show", "value"]
+
+CUSTOM: Final = "CustomRuntimeApi"
+NETWORK: Final = f"{CUSTOM}_cf_network_environment"
+
+Given = Mapping[str, Any]
+"""The parameters of a call by name, converted."""
+
+MAX_PRESENTERS: Final = 8
+_presenters: dict[tuple[bytes, bytes], Presenter] = {}
+
+
+async def presenter_at(node: Node, block: bytes) -> Presenter:
+    """The presenter of a block's runtime, made once for each runtime of a chain."""
+    runtime = await node.chain.runtime_at(block)
+    key = node.chain.genesis_hash, runtime.code_hash
+    found = _presenters.get(key)
+    if found is None:
+        network = await _network(node, block, runtime)
+        found = Presenter(runtime.metadata.registry, NETWORKS.get(network), RULES)
+        while len(_presenters) >= MAX_PRESENTERS:
+            del _presenters[next(iter(_presenters))]
+        _presenters[key] = found
+    return found
+
+
+async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
+    """Mainnet, Testnet or Development: it stands in the genesis state and never changes."""
+    if not runtime.metadata.has_api(NETWORK):
+        return ""
+    network: str = (await ask(node.chain, block, NETWORK, {})).value
+    return network
+
+
+async def show(node: Node, block: bytes, answer: ApiAnswer, *, bare: bool = False) -> Any:
+    """An answer as JSON has it; a long one is put together in a thread."""
+    present = (await presenter_at(node, block)).of(answer.type_id, bare)
+    if answer.size > LARGE_ANSWER:
+        return await trio.to_thread.run_sync(present, answer.value)
+    return present(answer.value)
+
+
+async def value(node: Node, block: bytes, function: str, /, **arguments: Any) -> Any:
+    """The decoded answer of a method of the CustomRuntimeApi."""
+    return (await ask(node.chain, block, f"{CUSTOM}_{function}", arguments)).value
+
+
+async def query(node: Node, block: bytes, function: str, /, *, bare: bool = False, **arguments: Any) -> Any:
+    """The answer of a method of the CustomRuntimeApi as JSON has it."""
+    return await show(node, block, await ask(node.chain, block, f"{CUSTOM}_{function}", arguments), bare=bare)
+
+
+async def offered(asked: Awaitable[Any], otherwise: Any) -> Any:
+    """What is asked, or `otherwise` where the runtime has no such method."""
+    try:
+        return await asked
+    except ApiMissing:
+        return otherwise
+
+
+def method(
+    name: str,
+    doc: str,
+    *,
+    params: Sequence[Param] = (),
+    api: str = CUSTOM,
+    function: str | None = None,
+    aliases: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+    arguments: Callable[[Given], Given] | None = None,
+    bare: bool = False,
+    at: bool = True,
+    then: Callable[[Any, Given], Any] | None = None,
+) -> Method:
+    """A row that asks one runtime API.
+
+    `names`: parameters that the API calls otherwise. `arguments`: the API's arguments from the parameters,
+    where that is more than names. `then(shown, given)` gives the result.
+    """
+    entry, renamed = f"{api}_{function or name}", names or {}
+
+    async def handler(node: Node, *values: Any) -> Any:
+        given = {param.name: each for param, each in zip(params, values, strict=False)}
+        block = at_or_best(node, values[-1] if at else None)
+        asked = arguments(given) if arguments else {renamed.get(key, key): given[key] for key in given}
+        shown = await show(node, block, await ask(node.chain, block, entry, asked), bare=bare)
+        return shown if then is None else then(shown, given)
+
+    handler.__doc__ = doc
+    return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else tuple(params))
+
+
+def custom(
+    name: str, handler: Callable[..., Any], *params: Param, aliases: Sequence[str] = (), at: bool = True
+) -> Method:
+    """A row that is put together from several answers: `handler(node, *params, at)`."""
+    return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else params)
+
+
+def own(row: Method, name: str, *aliases: str) -> Method:
+    """The broker's form of a row: its first parameter, the broker, is the node's own account."""
+
+    async def handler(node: Node, *values: Any) -> Any:
+        assert node.broker is not None  # the rows are in the table only then
+        return await row.handler(node, node.broker.account, *values, None)
+
+    handler.__doc__ = row.doc
+    return Method(name, handler, aliases=aliases, params=row.params[1:-1], access=Access.BROKER)

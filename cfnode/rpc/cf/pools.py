@@ -1,0 +1,228 @@
+"""Pools: prices, orders, simulated swaps, and what is scheduled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.broker_params import DCA, MAX_MESSAGE, write_asset
+from cfnode.rpc.cf.method import Given, custom, method, value
+from cfnode.rpc.cf.params import (
+    ADDITIONAL_ORDERS,
+    BASE,
+    CCM_DATA,
+    EXCLUDE_FEES,
+    FROM,
+    PRICE_PAIR,
+    QUOTE,
+    TICK_RANGE,
+    TO,
+    U256,
+)
+from cfnode.rpc.convert import ACCOUNT, BOOL, NUMBER_OR_HEX, U16, U32, U128
+from cfnode.rpc.table import Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+
+def price_v2(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+    """A price with the assets that it is of."""
+    pair = {name: write_asset(given[name]) for name in ("base_asset", "quote_asset")}
+    return {**pair, **shown}
+
+
+def pool_info(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+    """A pool's figures. Limit orders pay no fee: those two members are older than that."""
+    return {
+        "limit_order_fee_hundredth_pips": 0,
+        "range_order_fee_hundredth_pips": shown["range_order_fee_hundredth_pips"],
+        "range_order_total_fees_earned": shown["range_order_total_fees_earned"],
+        "limit_order_total_fees_earned": {"base": "0x0", "quote": "0x0"},
+        "range_total_swap_inputs": shown["range_total_swap_inputs"],
+        "limit_total_swap_inputs": shown["limit_total_swap_inputs"],
+        **shown,
+    }
+
+
+def scheduled(shown: list[Any], given: Given) -> list[dict[str, Any]]:
+    """Swaps to come, each with the block in which it will be executed."""
+    return [_scheduled(leg, execute_at) for leg, execute_at in shown]
+
+
+def _scheduled(leg: dict[str, Any], execute_at: int) -> dict[str, Any]:
+    late = {name: leg[name] for name in ("remaining_chunks", "chunk_interval")}
+    early = {name: entry for name, entry in leg.items() if name not in late}
+    return {**early, "execute_at": execute_at, **late}
+
+
+# Simulated swaps
+
+
+async def _simulate(node: Node, block: bytes, source: str, target: str, amount: int, **more: Any) -> Any:
+    if amount >> 128:
+        raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount too large.")
+    if amount == 0:
+        raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount cannot be zero.")
+    plain: dict[str, Any] = {
+        "broker_commission": 0,
+        "dca_parameters": None,
+        "ccm_data": None,
+        "exclude_fees": [],
+        "additional_limit_orders": None,
+        "is_internal": None,
+    }
+    asked = {**plain, **more, "from": source, "to": target, "amount": amount}
+    return await value(node, block, "cf_pool_simulate_swap", **asked)
+
+
+def _hex_or_none(amount: int | None) -> str | None:
+    return None if amount is None else hex(amount)
+
+
+def _fee(asset: str, amount: int) -> dict[str, str]:
+    return {**write_asset(asset), "amount": hex(amount)}
+
+
+def _output(source: str, target: str, swap: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "intermediary": _hex_or_none(swap["intermediary"]),
+        "output": hex(swap["output"]),
+        "network_fee": _fee("Usdc", swap["network_fee"]),
+        "ingress_fee": _fee(source, swap["ingress_fee"]),
+        "egress_fee": _fee(target, swap["egress_fee"]),
+        "broker_commission": _fee("Usdc", swap["broker_fee"]),
+    }
+
+
+async def swap_rate(
+    node: Node, source: str, target: str, amount: int, at: bytes | None
+) -> dict[str, str | None]:
+    """What a swap would give now."""
+    swap = await _simulate(node, at_or_best(node, at), source, target, amount)
+    return {"intermediary": _hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
+
+
+async def swap_rate_v2(
+    node: Node, source: str, target: str, amount: int, orders: list[Any] | None, at: bytes | None
+) -> dict[str, Any]:
+    """What a swap would give now, and its fees."""
+    more = {"additional_limit_orders": orders}
+    return _output(
+        source, target, await _simulate(node, at_or_best(node, at), source, target, amount, **more)
+    )
+
+
+async def swap_rate_v3(
+    node: Node,
+    source: str,
+    target: str,
+    amount: int,
+    commission: int,
+    dca: dict[str, int] | None,
+    ccm: dict[str, int] | None,
+    exclude_fees: list[str] | None,
+    orders: list[Any] | None,
+    is_internal: bool | None,
+    at: bytes | None,
+) -> dict[str, Any]:
+    """What a swap would give now, and its fees, with commission, chunks and a message."""
+    if ccm is not None and ccm["message_length"] > MAX_MESSAGE:
+        raise RpcError(ErrorCode.INVALID_PARAMS, "CCM message size too large.")
+    more = {
+        "broker_commission": commission,
+        "dca_parameters": dca,
+        "ccm_data": ccm,
+        "exclude_fees": list(dict.fromkeys(exclude_fees or ())),
+        "additional_limit_orders": orders,
+        "is_internal": is_internal,
+    }
+    return _output(
+        source, target, await _simulate(node, at_or_best(node, at), source, target, amount, **more)
+    )
+
+
+PAIR: Final = (BASE, QUOTE)
+_MORE_ORDERS: Final = Param("additional_orders", ADDITIONAL_ORDERS, optional=True)
+_SIMULATED: Final = (FROM, TO, Param("amount", U256))
+_FROM_TO: Final = {"from_asset": "from", "to_asset": "to"}
+
+METHODS: Final = (
+    method(
+        "cf_pool_price",
+        "The price of one asset in another as 128-bit fixed point, or null without a pool.",
+        params=(FROM, TO),
+        names=_FROM_TO,
+    ),
+    method(
+        "cf_pool_price_v2",
+        "A pool's square root prices for a seller, a buyer, and of its range orders.",
+        params=PAIR,
+        then=price_v2,
+    ),
+    custom("cf_swap_rate", swap_rate, FROM, TO, Param("amount", NUMBER_OR_HEX)),
+    custom("cf_swap_rate_v2", swap_rate_v2, *_SIMULATED, _MORE_ORDERS),
+    custom(
+        "cf_swap_rate_v3",
+        swap_rate_v3,
+        *_SIMULATED,
+        Param("broker_commission", U16),
+        Param("dca_parameters", DCA, optional=True),
+        Param("ccm_data", CCM_DATA, optional=True),
+        Param("exclude_fees", EXCLUDE_FEES, optional=True),
+        _MORE_ORDERS,
+        Param("is_internal", BOOL, optional=True),
+    ),
+    method(
+        "cf_required_asset_ratio_for_range_order",
+        "The amounts that a range order would take in.",
+        params=(*PAIR, TICK_RANGE),
+    ),
+    method(
+        "cf_pool_orderbook",
+        "The best bids and asks of a pool, its range orders among them.",
+        params=(*PAIR, Param("orders", U32)),
+    ),
+    method("cf_pool_info", "A pool's fee, and what it has earned and taken in.", params=PAIR, then=pool_info),
+    method("cf_pool_depth", "How much a range of ticks holds on each side.", params=(*PAIR, TICK_RANGE)),
+    method("cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR),
+    method(
+        "cf_pool_orders",
+        "The open orders of a pool, or those of one provider.",
+        params=(*PAIR, Param("lp", ACCOUNT, optional=True), Param("filled_orders", BOOL, optional=True)),
+        arguments=lambda given: {**given, "filled_orders": bool(given["filled_orders"])},
+    ),
+    method(
+        "cf_pool_range_order_liquidity_value",
+        "The amounts that a liquidity over a range is worth.",
+        params=(*PAIR, TICK_RANGE, Param("liquidity", U128)),
+    ),
+    method("cf_available_pools", "All pools.", function="cf_pools"),
+    method(
+        "cf_scheduled_swaps",
+        "The swaps of a pool that wait for their block.",
+        params=PAIR,
+        then=scheduled,
+    ),
+    method(
+        "cf_validate_dca_params",
+        "null, or what is wrong with the number of chunks and their interval.",
+        params=(Param("number_of_chunks", U32), Param("chunk_interval", U32)),
+    ),
+    method(
+        "cf_validate_refund_params",
+        "null, or what is wrong with a retry duration or an oracle slippage.",
+        params=(
+            Param("input_asset", FROM.reader),
+            Param("output_asset", TO.reader),
+            Param("retry_duration", U32),
+            Param("max_oracle_price_slippage", U16, optional=True),
+        ),
+    ),
+    method(
+        "cf_oracle_prices",
+        "The prices that the authorities have read from oracles.",
+        params=(Param("base_and_quote_asset", PRICE_PAIR, optional=True),),
+    ),
+)

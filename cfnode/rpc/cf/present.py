@@ -1,0 +1,209 @@
+"""How does a value of the chain become JSON? By its type in the block's metadata, and a table of exceptions.
+
+Chainflip's node serialises Rust structures; most of what that does follows from the shape of the type alone,
+so it is derived here: a struct is an object, an enum is externally tagged, an account is SS58, an amount
+(u128) is hex. Where Chainflip's JSON departs from that, `rules` says so by the name of the type, never by the
+name of a method. A function for each type is put together when it is first wanted and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cfnode.core.addresses import Network
+from cfnode.core.scale import Registry, Some
+from cfnode.core.scale.types import (
+    Array,
+    BitSequence,
+    Compact,
+    Composite,
+    Field,
+    PortableType,
+    Primitive,
+    Sequence,
+    Tuple,
+    Variant,
+    Variants,
+)
+
+__all__ = ["Member", "Presenter", "Rules", "Show"]
+
+Show = Callable[[Any], Any]
+"""From a decoded value to what JSON has for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """How a member differs from what its type suggests."""
+
+    show: Show | None = None
+    """Instead of the type's own form; gets the decoded value."""
+    then: Show | None = None
+    """After the type's own form; gets that."""
+    bare: bool = False
+    """Amounts in it are numbers."""
+    flatten: bool = False
+    """Its members stand in the parent."""
+    optional: bool = False
+    """Left out when it is null or empty."""
+    hidden: bool = False
+    """Left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Exceptions by type: `types` by the last one or two names of the path, `members` by (type, member) or
+    (`Enum.Variant`, member), `tagged` enums whose tag stands among the members.
+    """
+
+    types: dict[str, Callable[[Presenter, PortableType, bool], Show]]
+    members: dict[tuple[str, str], Member]
+    tagged: dict[str, str]
+
+
+_PLAIN: Final = Member()
+
+
+def _name(row: PortableType) -> str:
+    return row.path[-1] if row.path else ""
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _numbers(value: bytes) -> list[int]:
+    return list(value)
+
+
+class Presenter:
+    """Shows the values of one runtime's types. `network` says how Bitcoin scripts are written."""
+
+    def __init__(self, registry: Registry, network: Network | None, rules: Rules) -> None:
+        self.registry = registry
+        self.network = network
+        self._rules = rules
+        self._made: dict[tuple[int, bool], Show] = {}
+
+    def of(self, type_id: int, bare: bool = False) -> Show:
+        """The form of a type; `bare`: amounts as numbers."""
+        made = self._made.get((type_id, bare))
+        if made is None:
+            # A type that contains itself finds this stand-in on the way.
+            self._made[type_id, bare] = lambda value: self._made[type_id, bare](value)
+            made = self._made[type_id, bare] = self._make(self.registry.type(type_id), bare)
+        return made
+
+    def _make(self, row: PortableType, bare: bool) -> Show:
+        rule = self._rules.types.get("::".join(row.path[-2:])) or self._rules.types.get(_name(row))
+        return self.plain(row, bare) if rule is None else rule(self, row, bare)
+
+    def plain(self, row: PortableType, bare: bool = False) -> Show:
+        """The form that the shape of the type alone gives."""
+        match row.definition:
+            case Primitive(name):
+                return hex if (name == "u128" and not bare) or name == "u256" else _unchanged
+            case Compact(inner):
+                return self.of(inner, bare)
+            case Sequence(inner) | Array(_, inner):
+                return self._list(inner, bare)
+            case Tuple(parts):
+                return self._tuple([self.of(part, bare) for part in parts])
+            case Composite(fields):
+                return self._composite(row, fields, bare)
+            case Variants(variants):
+                return self._option(variants, bare) if row.path == ("Option",) else self._enum(row, bare)
+            case BitSequence():
+                return _unchanged
+
+    def _list(self, inner: int, bare: bool) -> Show:
+        if self.registry.type(inner).definition == Primitive("u8"):
+            return _numbers
+        show = self.of(inner, bare)
+        return lambda value: [show(entry) for entry in value]
+
+    @staticmethod
+    def _tuple(shows: list[Show]) -> Show:
+        if not shows:
+            return lambda value: None
+        return lambda value: [show(part) for show, part in zip(shows, value, strict=True)]
+
+    def _option(self, variants: tuple[Variant, ...], bare: bool) -> Show:
+        show = self.of(next(case.fields[0].type for case in variants if case.fields), bare)
+
+        def option(value: Any) -> Any:
+            if value is None:
+                return None
+            return show(value.value if isinstance(value, Some) else value)
+
+        return option
+
+    def _composite(self, row: PortableType, fields: tuple[Field, ...], bare: bool) -> Show:
+        if len(fields) == 1 and fields[0].name is None:
+            if _name(row) == "BTreeMap":
+                return self._map(fields[0].type, bare)
+            return self.of(fields[0].type, bare)
+        return self._fields(_name(row), fields, bare)
+
+    def _map(self, pairs: int, bare: bool) -> Show:
+        show = self.of(pairs, bare)
+
+        def shown(value: Any) -> Any:
+            entries = show(value)
+            if all(isinstance(key, str) for key, _ in entries):
+                return dict(entries)
+            return entries
+
+        return shown
+
+    def _fields(self, owner: str, fields: tuple[Field, ...], bare: bool) -> Show:
+        if fields and fields[0].name is None:
+            if len(fields) == 1:
+                return self.of(fields[0].type, bare)
+            return self._tuple([self.of(field.type, bare) for field in fields])
+        members = [self._member(owner, field, bare) for field in fields]
+        members = [member for member in members if not member[2].hidden]
+
+        def struct(value: Any) -> dict[str, Any]:
+            shown: dict[str, Any] = {}
+            for name, show, rule in members:
+                entry = show(value[name])
+                if rule.flatten and entry is not None:
+                    shown.update(entry)
+                elif not rule.optional or entry not in (None, [], {}, ""):
+                    shown[name] = entry
+            return shown
+
+        return struct
+
+    def _member(self, owner: str, field: Field, bare: bool) -> tuple[str, Show, Member]:
+        name = field.name or ""
+        rule = self._rules.members.get((owner, name), _PLAIN)
+        show = rule.show or self.of(field.type, bare or rule.bare)
+        if rule.then is not None:
+            show = _after(show, rule.then)
+        return name, show, rule
+
+    def _enum(self, row: PortableType, bare: bool) -> Show:
+        assert isinstance(row.definition, Variants)
+        owner = _name(row)
+        cases = {
+            case.name: self._fields(f"{owner}.{case.name}", case.fields, bare)
+            for case in row.definition.variants
+            if case.fields
+        }
+        tag = self._rules.tagged.get(owner)
+
+        def enum(value: Any) -> Any:
+            name, payload = (value, None) if isinstance(value, str) else value
+            if tag is not None:
+                return {tag: name, **(cases[name](payload) if name in cases else {})}
+            return {name: cases[name](payload)} if name in cases else name
+
+        return enum
+
+
+def _after(first: Show, second: Show) -> Show:
+    return lambda value: second(first(value))

@@ -1,0 +1,212 @@
+"""Where does Chainflip's JSON differ from what the types suggest?
+
+One line each, by the name of the type (its last name, or its last two), or by type and member. That is all
+the node knows of Chainflip's types: the rest follows from the metadata (Chainflip's custom RPC and the
+serialisations of its `cf_chains` and runtime-API types).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import base58
+
+from cfnode.core import ss58
+from cfnode.core.addresses import address_to_text, script_to_text
+from cfnode.core.assets import ASSETS
+from cfnode.core.scale.types import PortableType, Variants
+from cfnode.rpc.cf.by_asset import asset_map, by_asset, by_chain
+from cfnode.rpc.cf.present import Member, Presenter, Rules, Show
+from cfnode.rpc.convert import account, to_hex
+
+__all__ = ["RULES", "asset_json"]
+
+POLKADOT_PREFIX: Final = 0
+
+
+def asset_json(name: str) -> dict[str, str]:
+    """An asset as `{"chain", "asset"}`; one that this build does not know, by the name of its type."""
+    asset = ASSETS.get(name)
+    if asset is None:
+        return {"chain": "Unknown", "asset": name.upper()}
+    return {"chain": asset.chain, "asset": asset.symbol}
+
+
+def _base58(value: bytes) -> str:
+    return base58.b58encode(value).decode()
+
+
+def plain_hex(value: bytes) -> str:
+    """Hex without `0x`."""
+    return value.hex()
+
+
+def _polkadot(value: bytes) -> str:
+    return ss58.encode(value, POLKADOT_PREFIX)
+
+
+def _always(show: Show) -> Callable[[Presenter, PortableType, bool], Show]:
+    return lambda presenter, row, bare: show
+
+
+def _script(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+    """A Bitcoin output script as the address that people write."""
+    network = presenter.network
+    if network is None:
+        return presenter.plain(row)
+    return lambda script: script_to_text(script, network)
+
+
+def _foreign_address(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+    """An address of any chain as text; Polkadot's as SS58 of its own prefix."""
+    assert isinstance(row.definition, Variants)
+    fields = {case.name: case.fields[0].type for case in row.definition.variants}
+
+    def show(address: Any) -> Any:
+        variant, payload = address
+        if variant in ("Dot", "Hub"):
+            return _polkadot(payload)
+        if variant == "Btc":
+            return presenter.of(fields[variant])(payload)
+        return address_to_text((variant, payload))
+
+    return show
+
+
+def _safe_mode_set(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+    """The assets for which something is on: all, none, or a list, by their numbers."""
+    assets = presenter.registry.find("any", "Asset").definition
+    assert isinstance(assets, Variants)
+    everything = [case.name for case in sorted(assets.variants, key=lambda case: case.index)]
+
+    def show(value: Any) -> list[dict[str, str]]:
+        if isinstance(value, str):
+            return [asset_json(name) for name in everything] if value == "Green" else []
+        return [asset_json(name) for name in value[1]]
+
+    return show
+
+
+def _optional_text(address: Any) -> str | None:
+    return None if address is None else address_to_text(address)
+
+
+def refund_address(value: Any) -> Any:
+    """An address with its chain as text; one without (in a deposit's own parameters) as hex or script."""
+    if isinstance(value, bytes):
+        return to_hex(value)
+    return address_to_text(value)
+
+
+def _affiliates(entries: list[Any]) -> list[dict[str, Any]]:
+    return [{"account_id": who, **details} for who, details in entries]
+
+
+def _amounts(entries: list[Any]) -> list[dict[str, Any]]:
+    return [{**asset, "amount": amount} for asset, amount in entries]
+
+
+def _amounts_by_asset(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
+    return by_asset({asset: hex(amount) for asset, amount in entries}, "0x0")
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+_TYPES: Final[dict[str, Callable[[Presenter, PortableType, bool], Show]]] = {
+    "crypto::AccountId32": _always(account),
+    "primitive_types::U256": _always(hex),
+    "primitive_types::H160": _always(to_hex),
+    "primitive_types::H256": _always(to_hex),
+    "pallet::CallHash": _always(to_hex),
+    "address::Address": _always(_base58),
+    "signature::Signature": _always(_base58),
+    "digest::Digest": _always(_base58),
+    "dot::PolkadotAccountId": _always(_polkadot),
+    "fixed_point::FixedU64": _always(str),
+    "common::Side": _always(str.lower),
+    "any::AssetMap": asset_map,
+    "btc::ScriptPubkey": _script,
+    "address::ForeignChainAddress": _foreign_address,
+    "safe_mode::SafeModeSet": _safe_mode_set,
+    **{f"{module}::Asset": _always(asset_json) for module in ("any", "eth", "dot", "btc", "arb", "sol")},
+    **{f"{module}::Asset": _always(asset_json) for module in ("hub", "tron", "bsc")},
+}
+
+_FLAT: Final = Member(flatten=True)
+_PLAIN_HEX: Final = Member(show=plain_hex)
+_HEX: Final = Member(show=to_hex)
+_BARE: Final = Member(bare=True)
+_OPTIONAL: Final = Member(optional=True)
+_HIDDEN: Final = Member(hidden=True)
+_ADDRESS: Final = Member(show=address_to_text)
+_BY_CHAIN: Final = Member(then=lambda entries: by_chain(dict(entries), None))
+_BY_ASSET: Final = Member(show=_amounts_by_asset)
+
+_MEMBERS: Final[dict[tuple[str, str], Member]] = {
+    # Amounts that are numbers
+    ("RangeOrder", "liquidity"): _BARE,
+    ("FeeRateAndMinimum", "minimum"): _BARE,
+    ("TradingStrategyLimits", "minimum_deployment_amount"): _BARE,
+    ("TradingStrategyLimits", "minimum_added_funds_amount"): _BARE,
+    ("ValidatorInfo", "restricted_balances"): _BARE,
+    # Assets that stand in the object of what they belong to
+    ("BoostPoolDepth", "asset"): _FLAT,
+    ("LendingPosition", "asset"): _FLAT,
+    ("AssetAndAmount", "asset"): _FLAT,
+    ("LendingPoolAndSupplyPositions", "asset"): _FLAT,
+    ("RpcLendingPool", "config"): _FLAT,
+    # Cross-chain messages, transactions of other chains
+    ("CcmChannelMetadata", "message"): _PLAIN_HEX,
+    ("CcmChannelMetadata", "ccm_additional_data"): Member(show=lambda value: plain_hex(_payload(value))),
+    ("Transaction", "data"): _PLAIN_HEX,
+    ("TronTransaction", "data"): _PLAIN_HEX,
+    ("ChannelRefundParameters", "refund_address"): Member(show=refund_address),
+    # Swaps
+    ("SwapLegInfo", "source_asset"): _OPTIONAL,
+    ("SwapLegInfo", "source_amount"): _OPTIONAL,
+    # Vault swaps
+    ("VaultSwapDetails.Bitcoin", "nulldata_payload"): _HEX,
+    ("VaultSwapDetails.Ethereum", "details"): _FLAT,
+    ("VaultSwapDetails.Arbitrum", "details"): _FLAT,
+    ("VaultSwapDetails.Bsc", "details"): _FLAT,
+    ("VaultSwapDetails.Tron", "details"): _FLAT,
+    ("VaultSwapDetails.Tron", "note"): _HEX,
+    ("VaultSwapDetails.Solana", "instruction"): _FLAT,
+    ("EvmCallDetails", "calldata"): _HEX,
+    ("EvmCallDetails", "source_token_address"): _OPTIONAL,
+    ("Instruction", "data"): _HEX,
+    ("VaultSwapInput", "destination_address"): _ADDRESS,
+    ("VaultSwapExtraParameters.Solana", "from"): _ADDRESS,
+    ("VaultSwapExtraParameters.Solana", "seed"): _PLAIN_HEX,
+    ("VaultSwapExtraParameters.Solana", "from_token_account"): Member(show=_optional_text),
+    # Accounts
+    ("RpcAccountInfoCommonItems", "account_id"): _OPTIONAL,
+    ("RpcAccountInfoCommonItems", "vanity_name"): Member(show=_text, optional=True),
+    ("RpcAccountInfoCommonItems", "bound_redeem_address"): _OPTIONAL,
+    ("RpcAccountInfoCommonItems", "restricted_balances"): _OPTIONAL,
+    ("RpcAccountInfoCommonItems", "current_delegation_status"): _OPTIONAL,
+    ("RpcAccountInfoCommonItems", "upcoming_delegation_status"): _OPTIONAL,
+    ("BrokerInfo", "earned_fees"): _BY_ASSET,
+    ("BrokerInfo", "affiliates"): Member(then=_affiliates, optional=True),
+    ("BrokerInfo", "bond"): _HIDDEN,
+    ("BrokerInfo", "btc_vault_deposit_address"): _OPTIONAL,
+    ("BrokerInfo", "bound_fee_withdrawal_address"): _OPTIONAL,
+    ("LiquidityProviderInfo", "refund_addresses"): _BY_CHAIN,
+    ("LiquidityProviderInfo", "balances"): _HIDDEN,
+    ("LiquidityProviderInfo", "collateral_balances"): Member(then=_amounts),
+    ("OperatorInfo", "allowed"): _OPTIONAL,
+    ("OperatorInfo", "blocked"): _OPTIONAL,
+    ("OperatorInfo", "active_delegation"): _OPTIONAL,
+}
+
+
+def _payload(value: Any) -> bytes:
+    """The bytes of additional data, which some types wrap in an enum."""
+    payload = value[1] if isinstance(value, tuple) else value
+    return payload if isinstance(payload, bytes) else b""
+
+
+RULES: Final = Rules(_TYPES, _MEMBERS, {"VaultSwapDetails": "chain", "VaultSwapExtraParameters": "chain"})

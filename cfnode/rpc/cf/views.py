@@ -1,0 +1,145 @@
+"""What brokers, liquidity providers and users look up: channels, vaults, failed calls, boost, lending."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.broker_params import ASSET, write_asset
+from cfnode.rpc.cf.environment import assets_of_runtime
+from cfnode.rpc.cf.method import Given, custom, method, value
+from cfnode.rpc.cf.params import BROKER
+from cfnode.rpc.convert import ACCOUNT, U32, account
+from cfnode.rpc.table import Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+ANY_ASSET: Final = Param("asset", ASSET, optional=True)
+BROADCAST: Final = (Param("broadcast_id", U32),)
+
+
+def screening(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+    """Screening events with a list for every chain that has them."""
+    return {**shown, "bsc_events": shown.get("bsc_events", [])}
+
+
+# Boost pools
+
+
+async def _boost_pools(
+    node: Node, block: bytes, asset: str | None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each boost pool: its asset and tier as members, and the decoded details."""
+    assets = [asset] if asset else await assets_of_runtime(node, block)
+    found = []
+    for name in assets:
+        for tier, details in await value(node, block, "cf_boost_pool_details", asset=name):
+            found.append(({"fee_tier": tier, **write_asset(name)}, details))
+    return found
+
+
+def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
+    return [{"account_id": account(who), "amount": hex(owed[member])} for who, owed in amounts]
+
+
+async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
+    """Each boost pool: what its providers have in it, and what waits for deposits."""
+    pools = await _boost_pools(node, at_or_best(node, at), asset)
+    return [{**pool, **_details(details)} for pool, details in pools]
+
+
+def _details(details: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "available_amounts": [
+            {"account_id": account(who), "amount": hex(amount)}
+            for who, amount in details["available_amounts"]
+        ],
+        "deposits_pending_finalization": [
+            {"deposit_id": deposit, "owed_amounts": _owed(amounts, "total")}
+            for deposit, amounts in details["pending_boosts"]
+        ],
+        "pending_withdrawals": [
+            {"account_id": account(who), "pending_deposits": list(deposits)}
+            for who, deposits in details["pending_withdrawals"]
+        ],
+        "network_fee_deduction_percent": details["network_fee_deduction_percent"],
+    }
+
+
+async def boost_pool_pending_fees(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
+    """Each boost pool: the fees that its providers will have earned."""
+    pools = await _boost_pools(node, at_or_best(node, at), asset)
+    return [{**pool, "pending_fees": _fees(details)} for pool, details in pools]
+
+
+def _fees(details: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"deposit_id": deposit, "fees": _owed(amounts, "fee")}
+        for deposit, amounts in details["pending_boosts"]
+    ]
+
+
+OPEN_CHANNELS: Final = method(
+    "cf_get_open_deposit_channels",
+    "The open deposit channels, or those of one account.",
+    params=(Param("broker", ACCOUNT, optional=True),),
+    names={"broker": "account_id"},
+)
+ALL_OPEN_CHANNELS: Final = method(
+    "cf_all_open_deposit_channels", "The open deposit channels by account and purpose."
+)
+AFFILIATES: Final = method(
+    "cf_get_affiliates",
+    "A broker's affiliates, or one of them.",
+    params=(BROKER, Param("affiliate", ACCOUNT, optional=True)),
+    function="cf_affiliate_details",
+)
+VAULT_ADDRESSES: Final = method(
+    "cf_get_vault_addresses",
+    "The addresses to which vault swaps are sent.",
+    function="cf_vault_addresses",
+)
+
+METHODS: Final = (
+    OPEN_CHANNELS,
+    ALL_OPEN_CHANNELS,
+    AFFILIATES,
+    VAULT_ADDRESSES,
+    method(
+        "cf_get_transaction_screening_events",
+        "What became of the deposits that brokers marked, in this block.",
+        function="cf_transaction_screening_events",
+        then=screening,
+    ),
+    method(
+        "cf_failed_call_ethereum",
+        "The signed transaction that pays out a failed transfer again, or null.",
+        params=BROADCAST,
+    ),
+    method("cf_failed_call_arbitrum", "The same on Arbitrum.", params=BROADCAST),
+    method("cf_failed_call_tron", "The same on Tron.", params=BROADCAST),
+    method("cf_boost_pools_depth", "How much each boost pool has to lend."),
+    custom("cf_boost_pool_details", boost_pool_details, ANY_ASSET),
+    custom("cf_boost_pool_pending_fees", boost_pool_pending_fees, ANY_ASSET),
+    method(
+        "cf_get_trading_strategies",
+        "All trading strategies, or those of one provider.",
+        params=(Param("lp", ACCOUNT, optional=True),),
+        names={"lp": "lp_id"},
+    ),
+    method(
+        "cf_get_trading_strategy_limits",
+        "The least that a trading strategy starts with, and that is added.",
+        function="cf_trading_strategy_limits",
+    ),
+    method("cf_lending_pools", "The lending pools.", params=(ANY_ASSET,)),
+    method("cf_lending_pool_supply_balances", "Who lends how much.", params=(ANY_ASSET,)),
+    method("cf_lending_config", "The rules of lending."),
+    method(
+        "cf_loan_accounts",
+        "The accounts that borrow, or one of them.",
+        params=(Param("borrower_id", ACCOUNT, optional=True),),
+    ),
+    method("cf_all_loans", "All loans."),
+)

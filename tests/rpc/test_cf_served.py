@@ -1,0 +1,91 @@
+"""cf_* on a running development node: what it answers, and that every listed row answers in an agreed way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core import ss58
+from cfnode.rpc.cf.rows import CF, MONITORING
+from tests.rpc.conftest import ALICE, MakeServed, Served
+from tests.rpc.samples import PARAMS
+
+UNKNOWN = "0x" + "77" * 32
+ACCOUNT = ss58.encode(ALICE.public, 2112)
+ROWS = {row.name: row for row in (*CF, *MONITORING)}
+DOCUMENTED = {-32602, -32020, -32021, -32022, -32026}
+
+
+async def test_the_chain_tells_its_epoch_funding_and_contracts(served_node: Served) -> None:
+    assert await served_node.call("cf_current_epoch") == 1
+    assert await served_node.call("cf_min_funding") == hex(10**18)
+    gateway = await served_node.call("cf_eth_state_chain_gateway_address")
+    assert len(gateway) == 40
+    assert int(gateway, 16) > 0
+    total, outside = await served_node.call("cf_flip_supply")
+    assert int(total, 16) >= int(outside, 16) > 0
+    assert await served_node.call("cf_tx_fee_multiplier") == 10_000
+
+
+async def test_every_asset_has_a_balance(served_node: Served) -> None:
+    balances = await served_node.call("cf_free_balances", ACCOUNT)
+    assert balances == await served_node.call("cf_asset_balances", ACCOUNT)
+    assert [(chain, list(symbols)) for chain, symbols in balances.items()] == [
+        ("Ethereum", ["ETH", "FLIP", "USDC", "USDT", "WBTC", "CBBTC"]),
+        ("Polkadot", ["DOT"]),
+        ("Bitcoin", ["BTC"]),
+        ("Arbitrum", ["ETH", "USDC", "USDT"]),
+        ("Solana", ["SOL", "USDC", "USDT"]),
+        ("Assethub", ["DOT", "USDT", "USDC"]),
+        ("Tron", ["TRX", "USDT"]),
+        ("Bsc", ["BNB", "USDT"]),
+    ]
+    assert {amount for symbols in balances.values() for amount in symbols.values()} == {"0x0"}
+
+
+async def test_all_21_assets_are_listed(served_node: Served) -> None:
+    assets = await served_node.call("cf_supported_assets")
+    assert len(assets) == 21
+    assert {"chain": "Arbitrum", "asset": "USDC"} in assets
+
+
+async def test_the_broker_is_among_the_accounts(served_node: Served) -> None:
+    assert served_node.node.broker is not None
+    broker = ss58.encode(served_node.node.broker.account, 2112)
+    assert [broker, ""] in await served_node.call("cf_accounts")
+
+
+async def test_a_block_that_never_was_and_one_whose_state_is_gone_are_told_apart(
+    make_served: MakeServed,
+) -> None:
+    served = await make_served(pruning=2)
+    first = await served.call("dev_newBlock")
+    for _ in range(8):
+        await served.call("dev_newBlock")
+    gone = await served.error("cf_current_epoch", first["hash"] if isinstance(first, dict) else first)
+    never = await served.error("cf_current_epoch", UNKNOWN)
+    assert gone["code"] == never["code"] == -32022
+    assert gone["message"].startswith("Unknown block: State already discarded for 0x")
+    assert never["message"] == f"Unknown block: Header was not found in the database: {UNKNOWN}"
+    assert "data" not in never
+
+
+async def test_what_the_runtime_does_not_offer_is_said_to_be_unsupported(served_node: Served) -> None:
+    error = await served_node.error("cf_reward_distribution_estimate")
+    assert error["code"] == -32026
+    assert error["message"].startswith("CfApiError::UnsupportedRuntimeApiVersion")
+    assert "CustomRuntimeApi_cf_reward_distribution_estimate" in error["message"]
+
+
+@pytest.mark.parametrize("account", ["0x" + "11" * 32, "cFnonsense", 5])
+async def test_an_account_that_is_none_is_a_wrong_parameter(served_node: Served, account: Any) -> None:
+    error = await served_node.error("cf_free_balances", account)
+    assert error["code"] == -32602
+    assert error["data"].startswith("account_id: ")
+
+
+async def test_every_row_answers_with_a_result_or_a_documented_error(served_node: Served) -> None:
+    for name in ROWS:
+        answer = await served_node.http.call(name, *PARAMS.get(name, ()))
+        assert "result" in answer or answer["error"]["code"] in DOCUMENTED, (name, answer)
