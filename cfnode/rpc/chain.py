@@ -13,7 +13,7 @@ from cfnode.rpc.table import Method, Param, Reader, Subscription
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-MAX_NUMBERS: Final = 4096
+MAX_NUMBERS: Final = 1024
 """Block numbers in one chain_getBlockHash."""
 
 Numbers = int | list[int]

@@ -32,8 +32,11 @@ CHILD: Final = Param("child_storage_key", Reader("0x child trie key", _read_chil
 
 async def keys(node: Node, child: bytes, prefix: bytes, at: bytes | None) -> list[str]:
     """All keys with a prefix in a child trie."""
-    found = await in_state(node, at_or_best(node, at), lambda state: all_keys(state, prefix, child))
-    return [to_hex(key) for key in found]
+
+    def walk(state: State) -> list[str]:
+        return [to_hex(key) for key in all_keys(state, prefix, child)]
+
+    return await in_state(node, at_or_best(node, at), walk)
 
 
 async def keys_paged(

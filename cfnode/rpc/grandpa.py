@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
+import trio
+
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
 from cfnode.node.events import Finalized
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 ENGINE: Final = b"FRNK"
 NOT_READY: Final = 1
 NOT_FINAL: Final = 3
-MAX_HEADERS: Final = 43_200
-"""Headers between a block and the justification that covers it: an epoch of the main net."""
+MAX_HEADERS: Final = 4096
+"""Headers between a block and the justification that covers it; one of 512 blocks keeps its own."""
 
 
 def round_state(node: Node) -> None:
@@ -26,25 +28,30 @@ def round_state(node: Node) -> None:
     raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
 
 
-def prove_finality(node: Node, number: int) -> str | None:
+async def prove_finality(node: Node, number: int) -> str | None:
     """A justification at or above a final block and the headers between: SCALE; null if none was kept."""
     chain = node.chain
     if number > chain.finalized.number:
         raise RpcError(NOT_FINAL, "Prove finality rpc failed: Block not yet finalized")
-    headers = b""
-    last = min(chain.finalized.number, number + MAX_HEADERS)
-    for count, height in enumerate(range(number, last + 1)):
+    headers: list[bytes] = []
+    for height in range(number, min(chain.finalized.number, number + MAX_HEADERS) + 1):
         block_hash = chain.hash_at(height)
         header = chain.header(block_hash) if block_hash else None
         if block_hash is None or header is None:
             return None
-        if count:
-            headers += header.encode()
+        if height > number:
+            headers.append(header.encode())
         for engine, justification in chain.justifications(block_hash):
             if engine == ENGINE:
-                proof = encode_compact(len(justification)) + justification
-                return to_hex(block_hash + proof + encode_compact(count) + headers)
+                return to_hex(_finality_proof(block_hash, justification, headers))
+        await trio.lowlevel.checkpoint()
     return None
+
+
+def _finality_proof(block_hash: bytes, justification: bytes, headers: list[bytes]) -> bytes:
+    """Substrate's `FinalityProof`."""
+    counted = encode_compact(len(headers)) + b"".join(headers)
+    return block_hash + encode_compact(len(justification)) + justification + counted
 
 
 async def subscribe_justifications(node: Node) -> AsyncGenerator[Any, None]:

@@ -90,13 +90,20 @@ async def storage_size(node: Node, key: bytes, at: bytes | None) -> int | None:
 
 async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
     """All keys with a prefix."""
-    return [to_hex(key) for key in await in_state(node, at_or_best(node, at), lambda s: all_keys(s, prefix))]
+
+    def walk(state: State) -> list[str]:
+        return [to_hex(key) for key in all_keys(state, prefix)]
+
+    return await in_state(node, at_or_best(node, at), walk)
 
 
 async def pairs(node: Node, prefix: bytes, at: bytes | None) -> list[tuple[str, str]]:
     """All keys with a prefix, each with its value."""
-    found = await in_state(node, at_or_best(node, at), lambda state: all_pairs(state, prefix))
-    return [(to_hex(key), to_hex(value)) for key, value in found]
+
+    def walk(state: State) -> list[tuple[str, str]]:
+        return [(to_hex(key), to_hex(value)) for key, value in all_pairs(state, prefix)]
+
+    return await in_state(node, at_or_best(node, at), walk)
 
 
 async def keys_paged(
