@@ -40,6 +40,10 @@ class ChainFamily:
     height: str
     channel_state: str
     fetch_id: str
+    deposit_details: str
+    transaction_in: str
+    transaction_out: str
+    transaction_ref: str
 
 
 EVM = ChainFamily(
@@ -50,6 +54,10 @@ EVM = ChainFamily(
     height="u64",
     channel_state="DeploymentStatus",
     fetch_id="EvmFetchId",
+    deposit_details="evm::DepositDetails",
+    transaction_in="H256",
+    transaction_out="SchnorrVerificationComponents",
+    transaction_ref="H256",
 )
 SUBSTRATE = ChainFamily(
     signer="PolkadotThresholdSigner",
@@ -59,6 +67,10 @@ SUBSTRATE = ChainFamily(
     height="u32",
     channel_state="PolkadotChannelState",
     fetch_id="u64",
+    deposit_details="u32",
+    transaction_in="TxId",
+    transaction_out="PolkadotSignature",
+    transaction_ref="PolkadotTransactionId",
 )
 BITCOIN = ChainFamily(
     signer="BitcoinThresholdSigner",
@@ -68,6 +80,10 @@ BITCOIN = ChainFamily(
     height="u64",
     channel_state="DepositAddress",
     fetch_id="BitcoinFetchId",
+    deposit_details="Utxo",
+    transaction_in="H256",
+    transaction_out="H256",
+    transaction_ref="H256",
 )
 SOLANA = ChainFamily(
     signer="SolanaThresholdSigner",
@@ -77,6 +93,10 @@ SOLANA = ChainFamily(
     height="u64",
     channel_state="u8",
     fetch_id="SolanaDepositFetchId",
+    deposit_details="VaultSwapOrDepositChannelId",
+    transaction_in="(Address, u64)",
+    transaction_out="sol::Signature",
+    transaction_ref="sol::Signature",
 )
 
 
@@ -107,6 +127,11 @@ class ChainInstance:
         return _DAY_MS // self.block_time
 
     @property
+    def is_evm(self) -> bool:
+        """Whether its vault is a contract of the EVM kind."""
+        return self.family is EVM
+
+    @property
     def names(self) -> dict[str, str]:
         """What the chain-bound names in the pallets' type expressions stand for."""
         return {
@@ -119,6 +144,14 @@ class ChainInstance:
             "DepositChannel": f"DepositChannel{self.name}",
             "DepositChannelDetails": f"DepositChannelDetails{self.name}",
             "FetchOrTransfer": f"FetchOrTransfer{self.name}<{self.name}>",
+            "CrossChainMessage": f"CrossChainMessage{self.name}<{self.name}>",
+            "DepositDetails": self.family.deposit_details,
+            "DepositWitness": f"DepositWitness{self.name}",
+            "DepositAction": f"DepositAction{self.name}",
+            "DepositFailedDetails": f"DepositFailedDetails{self.name}",
+            "TransactionInId": self.family.transaction_in,
+            "TransactionOutId": self.family.transaction_out,
+            "TransactionRef": self.family.transaction_ref,
         }
 
     def height_at(self, now: int) -> int:

@@ -63,12 +63,43 @@ TRON = EvmAddresses(
 )
 
 
+DOLLAR = 10**6
+POOL_DEPTH = 10_000_000 * DOLLAR
+USD_PRICES: dict[str, int] = {
+    "Flip": DOLLAR * 40 // 100,
+    "Eth": 2_800 * DOLLAR,
+    "ArbEth": 2_800 * DOLLAR,
+    "Dot": 2 * DOLLAR,
+    "HubDot": 2 * DOLLAR,
+    "Btc": 86_500 * DOLLAR,
+    "Wbtc": 86_500 * DOLLAR,
+    "Sol": 127 * DOLLAR,
+    "Trx": DOLLAR * 30 // 100,
+}
+"""Microdollars for a whole unit: those that the chain falls back on. What is not listed is a dollar token."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevPool:
+    """A pool at genesis: price of a whole unit, and USDC on the pool's one side, both in microdollars."""
+
+    asset: str
+    price: int | None = None
+    depth: int = POOL_DEPTH
+
+    @property
+    def microdollars(self) -> int:
+        """The stated price, or the usual one."""
+        return USD_PRICES.get(self.asset, DOLLAR) if self.price is None else self.price
+
+
 @dataclass(frozen=True, slots=True)
 class DevGenesis:
     """The genesis of a development chain.
 
     `authorities` empty means the one of `dev`. `funded` are accounts with their FLIP besides the well-known
-    ones. `state_entries` values of 64 bytes are added for tests of state sync.
+    ones. `state_entries` values of 64 bytes are added for tests of state sync. `pools` lists those
+    whose price or depth is not the usual.
     """
 
     authorities: tuple[DevAuthority, ...] = ()
@@ -78,6 +109,7 @@ class DevGenesis:
     ethereum: EvmAddresses = ETHEREUM
     arbitrum: EvmAddresses = ARBITRUM
     tron: EvmAddresses = TRON
+    pools: tuple[DevPool, ...] = ()
 
     @property
     def validators(self) -> tuple[tuple[bytes, DevAuthority], ...]:

@@ -18,6 +18,7 @@ from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
 from .apis import SUBSTRATE_APIS
 from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
+from .apis_pools import PoolsApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
 from .pallets.account_roles import AccountRoles
@@ -31,6 +32,7 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.liquidity_pools import LiquidityPools
 from .pallets.session import Session
 from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
@@ -56,15 +58,16 @@ PALLETS: tuple[type[Pallet], ...] = (
     Grandpa,
     AssetBalances,
     *CHAIN_TRACKING.values(),
+    Dev,  # where the main net has its elections
     *VAULTS.values(),
     EvmThresholdSigner,
     BitcoinThresholdSigner,
     SolanaThresholdSigner,
     Swapping,
     *INGRESS_EGRESS.values(),
-    Dev,
+    LiquidityPools,
 )
-APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainApi, ChainflipApi)
+APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainApi, ChainflipApi, PoolsApi)
 
 DIGEST_BYTES = 32
 

@@ -10,6 +10,7 @@ from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
+from cfnode.runtime.dev.pallets.liquidity_pools import LiquidityPools
 from tests.runtime.dev.broker import Broker, address_on
 from tests.runtime.dev.world import ALICE, BOB, World
 
@@ -234,9 +235,11 @@ def test_a_withdrawal_sends_everything_and_swaps_the_fee_into_gas(broker: Broker
         "TransactionPayment.TransactionFeePaid",
         "System.ExtrinsicSuccess",
     ]
-    # 90,000 gas at 2.1 gwei, an ETH at 2,800 dollars, and the network fee of 0.1 % on top.
+    # 90,000 gas at 2.1 gwei, ETH at the price that 20 USDC get, and the network fee of 0.1 % on top.
     in_wei = 90_000 * 2_100_000_000
-    in_usdc = -(-in_wei * 2_800 * 10**6 // 10**18)
+    with broker.arranging() as runtime:
+        bought = runtime.pallet(LiquidityPools).quote("Usdc", "Eth", 20 * USDC)
+    in_usdc = -(-in_wei * 20 * USDC // bought)
     fee = in_usdc * 1_000_000 // 999_000
     assert broker.event("WithdrawalRequested") == {
         "account_id": broker.account,

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "340fd4828eeaebdcc2bee35aa18ea221819fe2bcb41aa81e4e7de003b6603997"
+DEV_GENESIS_HASH = "20319414413e6d18aa206fd79ac5a0f8b12ceb0fe7bcfe592613b8100cec277f"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -41,7 +41,10 @@ class MethodDef:
 
 
 def method(output: str, /, **arguments: str) -> Callable[[F], F]:
-    """Mark a method of a runtime API: expression of the result, expressions of the arguments."""
+    """Mark a method of a runtime API: expression of the result, expressions of the arguments.
+
+    A trailing `_` of an argument name is dropped in the metadata.
+    """
     return _mark(output, arguments, raw=False)
 
 

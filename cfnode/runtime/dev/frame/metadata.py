@@ -127,7 +127,10 @@ def _apis(runtime: Composition) -> tuple[RuntimeApi, ...]:
         methods.setdefault(api.api, []).extend(
             ApiMethod(
                 each.name,
-                tuple(MethodInput(name, runtime.types.id(text)) for name, text in each.arguments.items()),
+                tuple(
+                    MethodInput(name.removesuffix("_"), runtime.types.id(text))
+                    for name, text in each.arguments.items()
+                ),
                 runtime.types.id(each.output),
                 each.docs,
             )

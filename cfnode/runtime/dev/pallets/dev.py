@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
-from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, Pallet, RuntimeTrap, call
+from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, call
 
 from .funding import Funding
+from .ingress_egress.pallet import INGRESS_EGRESS
+from .liquidity_pools import LiquidityPools
 from .system import System
+from .witnesses import Sightings
 
 INHERENT = b"devfund0"
 LONGEVITY = 64
@@ -24,7 +28,7 @@ ENTRY_BYTES = 64
 MAX_FUNDED = 64
 
 
-class Dev(Pallet):
+class Dev(Sightings):
     """Test-only calls."""
 
     index = 250
@@ -34,6 +38,9 @@ class Dev(Pallet):
 
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
+        WrongChain = "The address is none of the asset's chain."
+        ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
+        InvalidPool = "A pool has a price above zero, and USDC has none."
 
     @call(0, Cost(), account_id="AccountId32", amount="u128")
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
@@ -60,6 +67,37 @@ class Dev(Pallet):
         """Do a call that only the chain itself may do, such as replacing the runtime."""
         origin.ensure_none()
         self.runtime.dispatch(call, ROOT)
+
+    @call(
+        4,
+        Cost(),
+        deposit_address="EncodedAddress",
+        asset="Asset",
+        amount="u128",
+        transaction="Option<H256>",
+    )
+    def witness_deposit(
+        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+    ) -> None:
+        """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
+        origin.ensure_none()
+        self._ensure_watched(deposit_address, asset)
+        self.see_deposit(deposit_address, asset, amount, transaction)
+
+    @call(5, Cost(), asset="Asset", price="Option<u128>", depth="Option<u128>")
+    def set_pool(self, origin: Origin, asset: str, price: int | None, depth: int | None) -> None:
+        """Fill a pool anew: price of a whole unit, and USDC in the pool, both in microdollars."""
+        origin.ensure_none()
+        self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
+        self.other(LiquidityPools).refill(asset, price, depth)
+
+    def _ensure_watched(self, address: Any, asset: str) -> None:
+        account = self.account_at(address, asset)
+        self.ensure(account is not None, self.Error.WrongChain)
+        pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+        channel = pallet.DepositChannelLookup.get(account)
+        expired = channel is not None and pallet.tracking.height() > channel["expires_at"]
+        self.ensure(not expired, self.Error.ChannelExpired)
 
     def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
         return [arguments["call"]] if name in ("as_governance", "as_root") else ()

@@ -1,7 +1,7 @@
-"""What does a transfer out of the vault cost, and who pays for it?
+"""What does a deposit or a transfer cost on its own chain, and who pays for it?
 
-The receiver: the fee is estimated from what is known of the chain (`ChainTracking`), withheld from the amount
-and kept for the authorities' transaction costs. A fee in a token is swapped into the chain's coin.
+The user: the fee is estimated from what is known of the chain (`ChainTracking`), withheld from the amount and
+kept for the authorities' transaction costs. A fee in a token is swapped into the chain's coin.
 """
 
 from __future__ import annotations
@@ -20,78 +20,128 @@ from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 if TYPE_CHECKING:
     from .pallet import IngressEgress
 
-__all__ = ["EgressFee", "egress_estimate", "withhold_egress_fee"]
+__all__ = ["Withheld", "ccm_gas_limit", "egress_estimate", "ingress_estimate", "withhold"]
 
 MICRO = 10**6
+_BYTES_OF_L1_CALL = 356 + 36
 
 
 @dataclass(frozen=True, slots=True)
-class EgressFee:
-    """What remains of an amount, and the fee that was reported, both in the egress asset."""
+class Withheld:
+    """What remains of an amount, and the fee that was reported, both in the amount's asset."""
 
     remaining: int
-    withheld: int
+    fee: int
 
 
-def withhold_egress_fee(pallet: IngressEgress, asset: str, available: int) -> EgressFee:
-    """Take the fee of a plain transfer from `available`; it may leave nothing."""
-    estimate = egress_estimate(pallet, asset)
+def withhold(pallet: IngressEgress, asset: str, available: int, estimate: int) -> Withheld:
+    """Take a fee, estimated in the chain's coin, from `available`; it may leave nothing."""
     gas_asset = pallet.gas_asset
     if asset == gas_asset:
         pallet.other(AssetBalances).withhold(asset, min(estimate, available))
         # The whole estimate is reported, even where the amount does not cover it.
-        return EgressFee(max(0, available - estimate), estimate)
+        return Withheld(max(0, available - estimate), estimate)
     swapping = pallet.other(SwappingStorage)
     fee = min(input_for_output(swapping, asset, gas_asset, estimate), available)
     if fee:
         request_fee_swap(swapping, asset, fee, gas_asset)
-    return EgressFee(available - fee, fee)
+    return Withheld(available - fee, fee)
 
 
-def egress_estimate(pallet: IngressEgress, asset: str) -> int:
-    """What a plain transfer of `asset` costs, in the chain's own coin."""
+def ingress_estimate(pallet: IngressEgress, asset: str) -> int:
+    """What fetching a deposit of `asset` costs, in the chain's own coin."""
     native = ASSETS[asset].chain_index == 0
-    estimate = _ESTIMATES[pallet.chain.name](pallet.tracking.tracked_data(), native)
+    return _scaled(pallet, _INGRESS[pallet.chain.name](pallet.tracking.tracked_data(), native))
+
+
+def egress_estimate(pallet: IngressEgress, asset: str, ccm: Any = None) -> int:
+    """What a transfer of `asset` costs, in the chain's own coin; with its message if `ccm` is one."""
+    native, tracked = ASSETS[asset].chain_index == 0, pallet.tracking.tracked_data()
+    if ccm is None:
+        return _scaled(pallet, _EGRESS[pallet.chain.name](tracked, native))
+    estimate = _CCM[pallet.chain.name](tracked, native, ccm["gas_budget"], len(ccm["message"]))
+    return estimate if pallet.chain.name == "Tron" else _scaled(pallet, estimate)
+
+
+def ccm_gas_limit(chain: str, tracked: Any, native: bool, budget: int, length: int) -> int:
+    """The gas with which a message is sent; on Tron its fee limit in sun."""
+    fixed = (90_000 if native else 120_000) + length
+    if chain == "Ethereum":
+        return min(budget + fixed, 10_000_000)
+    if chain == "Arbitrum":
+        first_layer: int = -(-tracked["l1_base_fee_estimate"] * 16 * _BYTES_OF_L1_CALL // tracked["base_fee"])
+        return min(fixed + first_layer + budget, 25_000_000)
+    energy = 45_000 + budget + (15_000 if native else 80_000)
+    return min(10**9, energy * 100 + (668 + length) * 1_000)
+
+
+def _scaled(pallet: IngressEgress, estimate: int) -> int:
     return estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE
 
 
-def _ethereum(tracked: Any, native: bool) -> int:
-    gas_price: int = tracked["base_fee"] + tracked["priority_fee"]
-    return gas_price * (70_000 if native else 90_000)
+def _gas_price(tracked: Any) -> int:
+    price: int = tracked["base_fee"] + tracked.get("priority_fee", 0)
+    return price
 
 
-def _arbitrum(tracked: Any, native: bool) -> int:
-    gas_price: int = tracked["base_fee"]
-    return gas_price * (80_000 if native else 100_000)
+def _bitcoin_ingress(tracked: Any, native: bool) -> int:
+    rate: int = tracked["btc_fee_info"]["sats_per_kilobyte"]
+    return 78 * rate // 1000
 
 
-def _bitcoin(tracked: Any, native: bool) -> int:
+def _bitcoin_egress(tracked: Any, native: bool) -> int:
     """A transaction's fixed part, one vault input and two outputs, by their virtual bytes."""
     rate: int = tracked["btc_fee_info"]["sats_per_kilobyte"]
     return 16 * rate // 1000 + 58 * rate // 1000 + 2 * (51 * rate // 1000)
 
 
-def _solana(tracked: Any, native: bool) -> int:
+def _solana(tracked: Any, units: int, rent: int = 0) -> int:
     """The signature's fee, compute units at their price, and for a token the rent of a new account."""
     price: int = max(tracked["priority_fee"], 10 * MICRO)
-    units, rent = (900, 0) if native else (75_675, 2_039_280)
     return 5_000 + -(-price * units // MICRO) + rent
 
 
-def _assethub(tracked: Any, native: bool) -> int:
+def _solana_egress(tracked: Any, native: bool) -> int:
+    return _solana(tracked, 900) if native else _solana(tracked, 75_675, 2_039_280)
+
+
+def _solana_ccm(tracked: Any, native: bool, budget: int, length: int) -> int:
+    units = min(600_000, budget + (40_000 if native else 80_000))
+    return _solana(tracked, units, 0 if native else 2_039_280)
+
+
+def _tip(tracked: Any, fixed: int) -> int:
     tip: int = tracked["median_tip"]
-    return tip + 197_450_000
+    return tip + fixed
 
 
-def _tron(tracked: Any, native: bool) -> int:
-    return 6_168_000 if native else 12_668_000
+def _evm_ccm(chain: str) -> Callable[[Any, bool, int, int], int]:
+    def estimate(tracked: Any, native: bool, budget: int, length: int) -> int:
+        return _gas_price(tracked) * ccm_gas_limit(chain, tracked, native, budget, length)
+
+    return estimate
 
 
-_ESTIMATES: dict[str, Callable[[Any, bool], int]] = {
-    "Ethereum": _ethereum,
-    "Arbitrum": _arbitrum,
-    "Bitcoin": _bitcoin,
-    "Solana": _solana,
-    "Assethub": _assethub,
-    "Tron": _tron,
+_INGRESS: dict[str, Callable[[Any, bool], int]] = {
+    "Ethereum": lambda tracked, native: _gas_price(tracked) * (50_000 if native else 80_000),
+    "Arbitrum": lambda tracked, native: _gas_price(tracked) * (60_000 if native else 90_000),
+    "Bitcoin": _bitcoin_ingress,
+    "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
+    "Assethub": lambda tracked, native: _tip(tracked, 197_300_000),
+    "Tron": lambda tracked, native: 5_136_000 if native else 11_236_000,
+}
+_EGRESS: dict[str, Callable[[Any, bool], int]] = {
+    "Ethereum": lambda tracked, native: _gas_price(tracked) * (70_000 if native else 90_000),
+    "Arbitrum": lambda tracked, native: _gas_price(tracked) * (80_000 if native else 100_000),
+    "Bitcoin": _bitcoin_egress,
+    "Solana": _solana_egress,
+    "Assethub": lambda tracked, native: _tip(tracked, 197_450_000),
+    "Tron": lambda tracked, native: 6_168_000 if native else 12_668_000,
+}
+_CCM: dict[str, Callable[[Any, bool, int, int], int]] = {
+    "Ethereum": _evm_ccm("Ethereum"),
+    "Arbitrum": _evm_ccm("Arbitrum"),
+    "Solana": _solana_ccm,
+    "Assethub": lambda tracked, native, budget, length: _tip(tracked, 100_000_000 + 2_000_000 * length),
+    "Tron": lambda tracked, native, budget, length: ccm_gas_limit("Tron", tracked, native, budget, length),
 }

@@ -21,7 +21,7 @@ from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 
 from .derivation import derive
-from .fees import EgressFee, withhold_egress_fee
+from .fees import egress_estimate, withhold
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
 
@@ -61,6 +61,7 @@ class IngressEgress(ChainPallet):
     ChannelIdCounter = Value("u64")
     EgressIdCounter = Value("u64")
     ScheduledEgressFetchOrTransfer = Value("Vec<FetchOrTransfer>")
+    ScheduledEgressCcm = Value("Vec<CrossChainMessage>")
     DisabledEgressAssets = Map("Twox64Concat", "ChainAsset", "()", optional=True)
     DepositChannelPool = Map("Twox64Concat", "u64", "DepositChannel", optional=True)
     MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
@@ -77,6 +78,23 @@ class IngressEgress(ChainPallet):
     PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
 
     class Event(EventSet):
+        DepositFinalised = event(
+            0,
+            deposit_address="Option<Account>",
+            asset="ChainAsset",
+            amount="Amount",
+            block_height="Height",
+            deposit_details="DepositDetails",
+            ingress_fee="Amount",
+            max_boost_fee_bps="u16",
+            action="DepositAction",
+            channel_id="Option<u64>",
+            origin_type="DepositOriginType",
+        )
+        DepositFetchesScheduled = event(4, channel_id="u64", asset="ChainAsset")
+        DepositFailed = event(
+            6, block_height="Height", reason="DepositFailedReason", details="DepositFailedDetails"
+        )
         AssetEgressStatusChanged = event(1, asset="ChainAsset", disabled="bool")
         ChannelOpeningFeePaid = event(13, fee="u128")
 
@@ -227,12 +245,16 @@ class IngressEgress(ChainPallet):
 
     # Egress
 
-    def schedule_egress(self, asset: str, amount: int, destination: Any) -> ScheduledEgress:
-        """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive."""
+    def schedule_egress(self, asset: str, amount: int, destination: Any, ccm: Any = None) -> ScheduledEgress:
+        """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive.
+
+        `ccm` is a value of `CcmDepositMetadata`, or None for a plain transfer.
+        """
         self.ensure(self.chain.name not in DEPRECATED, self.Error.ChainDeprecated)
         number = self.EgressIdCounter.mutate(lambda last: last + 1)
-        fee: EgressFee = withhold_egress_fee(self, asset, amount)
-        if fee.remaining < self.EgressDustLimit.get(asset):
+        estimate = egress_estimate(self, asset, ccm and ccm["channel_metadata"])
+        withheld = withhold(self, asset, amount, estimate)
+        if withheld.remaining < self.EgressDustLimit.get(asset):
             # As on the main net the id is given back, and a fee swap already begun is not.
             self.EgressIdCounter.put(number - 1)
             self.fail(self.Error.BelowEgressDustLimit)
@@ -241,10 +263,15 @@ class IngressEgress(ChainPallet):
             "egress_id": egress_id,
             "asset": asset,
             "destination_address": destination,
-            "amount": fee.remaining,
+            "amount": withheld.remaining,
         }
-        self.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Transfer", transfer)])
-        return ScheduledEgress(egress_id, fee.remaining, fee.withheld)
+        if ccm is None:
+            self.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Transfer", transfer)])
+        else:
+            origin = {name: ccm[name] for name in ("source_chain", "source_address")}
+            message = transfer | ccm["channel_metadata"] | origin
+            self.ScheduledEgressCcm.mutate(lambda queue: [*queue, message])
+        return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)
 
     @property
     def gas_asset(self) -> str:

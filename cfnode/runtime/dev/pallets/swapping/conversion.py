@@ -1,45 +1,38 @@
 """How much of one asset buys a given amount of another, roughly?
 
 Used for fees that are withheld in a token but spent in the chain's own coin. The main net asks its price
-oracle, then its pools, and falls back on prices written into the runtime; the development chain has only
-these.
+oracle, then its pools, and falls back on prices written into the runtime. The development chain has no
+oracle, so its pools come first: what 20 USDC buy or what so much of the asset sells for.
 """
 
 from __future__ import annotations
 
 from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.config import DOLLAR, USD_PRICES
+from cfnode.runtime.dev.frame import DispatchError
+from cfnode.runtime.dev.pallets.liquidity_pools import STABLE, LiquidityPools
 
 from .storage import SwappingStorage
 
 __all__ = ["input_for_output", "network_fee_rate"]
 
 MILLION = 10**6
-_CENTS = 10**4  # of a microdollar price
-# In microdollars for a whole unit.
-_STABLE = MILLION
-USD_PRICES: dict[str, int] = {
-    "Flip": 40 * _CENTS,
-    "Eth": 2_800 * MILLION,
-    "ArbEth": 2_800 * MILLION,
-    "Dot": 2 * MILLION,
-    "HubDot": 2 * MILLION,
-    "Btc": 86_500 * MILLION,
-    "Wbtc": 86_500 * MILLION,
-    "Sol": 127 * MILLION,
-    "Trx": 30 * _CENTS,
-}
+SAMPLE = 20 * DOLLAR
 
 
-def input_for_output(swapping: SwappingStorage, input_asset: str, output_asset: str, output: int) -> int:
+def input_for_output(
+    swapping: SwappingStorage, input_asset: str, output_asset: str, output: int, *, with_fee: bool = True
+) -> int:
     """How much of `input_asset` has to be swapped so that about `output` of `output_asset` comes out.
 
-    The network fee that the swap will pay is included, without its minimum.
+    `with_fee` includes the network fee that the swap will pay, without its minimum.
     """
-    if not output:
-        return 0
-    relative = (_price(output_asset) << 128) // _price(input_asset)
+    if not output or input_asset == output_asset:
+        return output
+    relative = (_buying(swapping, output_asset) << 128) // _selling(swapping, input_asset)
     wanted = -(-output * relative >> 128)
-    return wanted * MILLION // (MILLION - network_fee_rate(swapping, input_asset, output_asset))
+    rate = network_fee_rate(swapping, input_asset, output_asset) if with_fee else 0
+    return wanted * MILLION // (MILLION - rate)
 
 
 def network_fee_rate(swapping: SwappingStorage, *assets: str) -> int:
@@ -49,6 +42,27 @@ def network_fee_rate(swapping: SwappingStorage, *assets: str) -> int:
     return max(standard if rate is None else int(rate) for rate in own)
 
 
-def _price(asset: str) -> int:
-    """Microdollars for the smallest unit, with 128 fractional bits."""
-    return (USD_PRICES.get(asset, _STABLE) << 128) // int(10 ** ASSETS[asset].decimals)
+def _buying(swapping: SwappingStorage, asset: str) -> int:
+    """Microdollars for the smallest unit when it is bought, with 128 fractional bits."""
+    if asset == STABLE:
+        return 1 << 128
+    try:
+        return (SAMPLE << 128) // swapping.other(LiquidityPools).quote(STABLE, asset, SAMPLE)
+    except (DispatchError, ZeroDivisionError):
+        return _fixed(asset)
+
+
+def _selling(swapping: SwappingStorage, asset: str) -> int:
+    """Microdollars for the smallest unit when it is sold, with 128 fractional bits."""
+    if asset == STABLE:
+        return 1 << 128
+    amount = max(1, (SAMPLE << 128) // _fixed(asset))
+    try:
+        price = (swapping.other(LiquidityPools).quote(asset, STABLE, amount) << 128) // amount
+    except DispatchError:
+        price = 0
+    return price or _fixed(asset)
+
+
+def _fixed(asset: str) -> int:
+    return (USD_PRICES.get(asset, DOLLAR) << 128) // int(10 ** ASSETS[asset].decimals)

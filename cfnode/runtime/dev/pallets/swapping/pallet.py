@@ -1,7 +1,8 @@
 """What can a broker ask of the chain?
 
 Swapping (30): a broker registers, opens deposit channels for its users' swaps, earns a commission on them and
-withdraws it. How each thing is done stands beside this: `channels`, `brokers`, `parameters`, `ccm`.
+withdraws it. How each thing is done stands beside this: `channels`, `brokers`, `parameters`, `ccm`; and for
+the swaps themselves `requests`, `execution`, `fees`, `outcome`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cfnode.runtime.dev.pallets.environment import Environment
 
 from . import brokers
 from .channels import SwapChannelRequest, check_request_bounds, destination_on, open_swap_channel
+from .execution import run_due_swaps
 from .parameters import (
     FLIP_BUY_INTERVAL,
     INTERNAL_NETWORK_FEE,
@@ -24,6 +26,7 @@ from .parameters import (
     SLIPPAGE_OF_STABLES,
     STABLES,
 )
+from .requests import request_network_fee_swap
 from .storage import SwappingStorage
 
 __all__ = ["Swapping"]
@@ -32,7 +35,7 @@ BROKER = "Broker"
 
 
 class Swapping(SwappingStorage):
-    """Brokers' calls."""
+    """Brokers' calls, and the hooks that run swaps."""
 
     index = 30
 
@@ -43,6 +46,18 @@ class Swapping(SwappingStorage):
         for asset in sorted(STABLES):
             pair = {"assets": {"base": asset, "quote": "Usdc"}}
             self.DefaultOraclePriceSlippageProtection.put(pair, SLIPPAGE_OF_STABLES)
+
+    # Swaps
+
+    def on_initialize(self, number: int) -> None:
+        """Now and then what the network has earned buys FLIP."""
+        interval = self.FlipBuyInterval.get()
+        if interval and number % interval == 0 and (earned := self.CollectedNetworkFee.get()):
+            self.CollectedNetworkFee.kill()
+            request_network_fee_swap(self, "Usdc", earned)
+
+    def on_finalize(self, number: int) -> None:
+        run_due_swaps(self, number)
 
     # Deposit channels
 

@@ -1,26 +1,136 @@
 """How does a swap come into being?
 
-A swap request is what somebody wants; it is carried out by one or more swaps, scheduled by block. So far only
-the swaps that turn a withheld fee into the coin of its chain come from within the runtime.
+A swap request is what somebody wants; it is carried out by one or more swaps, scheduled by block. Users'
+swaps come from deposits; the runtime itself swaps withheld fees into the coin of their chain, and network
+fees into FLIP.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from cfnode.core.addresses import NETWORKS, EncodedAddress, ForeignAddress, encode_foreign_address
+from cfnode.runtime.dev.frame import Pallet
+from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.system import System
 
 from .storage import SwappingStorage
 
-__all__ = ["SWAP_DELAY", "request_fee_swap"]
+__all__ = [
+    "SWAP_DELAY",
+    "UserSwap",
+    "ccm_deposit",
+    "encoded",
+    "request_fee_swap",
+    "request_network_fee_swap",
+    "request_swap",
+    "schedule_chunk",
+]
 
 SWAP_DELAY = 2
 """Blocks from the request to the first swap."""
 
 
+@dataclass(frozen=True, slots=True)
+class UserSwap:
+    """A swap that somebody has paid for. Addresses and messages in their checked form.
+
+    `refund` is a value of `CheckedRefundParameters`, `message` and `refund_message` are of
+    `CcmDepositMetadata` or None.
+    """
+
+    input_asset: str
+    input_amount: int
+    output_asset: str
+    output_address: ForeignAddress
+    message: Any
+    origin: Any
+    broker_fees: Sequence[Any]
+    refund: Any
+    refund_message: Any
+    dca: Any
+
+
+def encoded(pallet: Pallet, address: ForeignAddress) -> EncodedAddress:
+    """An address as extrinsics and events have it."""
+    return encode_foreign_address(
+        address, NETWORKS[pallet.other(Environment).ChainflipNetworkEnvironment.get()]
+    )
+
+
+def ccm_deposit(metadata: Any, source_chain: str) -> Any:
+    """A channel's message as one that has come with a deposit, or None."""
+    if metadata is None:
+        return None
+    return {"channel_metadata": metadata, "source_chain": source_chain, "source_address": None}
+
+
+def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
+    """Begin a user's swap: its id. The first chunk runs two blocks later."""
+    request_id = _next_id(swapping)
+    amount = _confiscate_excess(swapping, request_id, swap)
+    dca = _reduced(swapping, swap, amount)
+    limits = _price_limits(swap)
+    _announce(swapping, request_id, swap, limits, dca)
+    action = {"ccm_deposit_metadata": swap.message, "output_address": swap.output_address}
+    tracker = {
+        "network_fee": _network_fee(swapping, swap),
+        "accumulated_stable_amount": 0,
+        "accumulated_fee": 0,
+    }
+    state = {
+        "price_limits_and_expiry": limits,
+        "output_action": ("Egress", action),
+        "dca_state": {
+            "scheduled_chunks": [],
+            "remaining_input_amount": amount,
+            "remaining_chunks": dca["number_of_chunks"] if dca else 1,
+            "chunk_interval": dca["chunk_interval"] if dca else SWAP_DELAY,
+            "accumulated_output_amount": 0,
+        },
+        "fees": [("NetworkFee", tracker), ("BrokerFee", list(swap.broker_fees))],
+    }
+    assets = {"input_asset": swap.input_asset, "output_asset": swap.output_asset}
+    request = {"id": request_id, **assets, "state": ("UserSwap", state)}
+    schedule_chunk(swapping, request, SWAP_DELAY)
+    if dca and dca["chunk_interval"] == 1 and dca["number_of_chunks"] > 1:
+        # A chunk takes two blocks, so a new one each block means that two are always on their way.
+        schedule_chunk(swapping, request, SWAP_DELAY + 1)
+    swapping.SwapRequests.put(request_id, request)
+    return request_id
+
+
+def schedule_chunk(swapping: SwappingStorage, request: dict[str, Any], delay: int) -> None:
+    """Schedule the next chunk of a user's request, `delay` blocks from now; its state changes in place."""
+    _, state = request["state"]
+    dca, limits = state["dca_state"], state["price_limits_and_expiry"]
+    amount = dca["remaining_input_amount"] // dca["remaining_chunks"]
+    dca["remaining_input_amount"] -= amount
+    dca["remaining_chunks"] -= 1
+    _, expiry = limits["expiry_behaviour"]
+    execute_at = swapping.other(System).Number.get() + delay
+    prices = {name: limits[name] for name in ("min_price", "max_oracle_price_slippage")}
+    refund = {"refund_block": execute_at + expiry["retry_duration"], "price_limits": prices}
+    swap_id = _schedule(swapping, request, "Swap", amount, refund, execute_at)
+    dca["scheduled_chunks"] = [*dca["scheduled_chunks"], swap_id]
+
+
 def request_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int, output_asset: str) -> None:
     """Have a fee for the foreign chain swapped into the chain's own coin."""
-    request_id = swapping.SwapRequestIdCounter.mutate(lambda last: last + 1)
+    _request_internal(swapping, "IngressEgressFee", input_asset, amount, output_asset)
+
+
+def request_network_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int) -> None:
+    """Have a network fee swapped into FLIP, to be burned."""
+    _request_internal(swapping, "NetworkFee", input_asset, amount, "Flip")
+
+
+def _request_internal(
+    swapping: SwappingStorage, kind: str, input_asset: str, amount: int, output_asset: str
+) -> None:
+    request_id = _next_id(swapping)
     swapping.deposit(
         swapping.Event.SwapRequested,
         swap_request_id=request_id,
@@ -28,28 +138,107 @@ def request_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int, o
         input_amount=amount,
         output_asset=output_asset,
         origin="Internal",
-        request_type="IngressEgressFee",
+        request_type=kind,
         broker_fees=[],
         price_limits_and_expiry=None,
         dca_parameters=None,
     )
-    assets = {"input_asset": input_asset, "output_asset": output_asset}
-    swapping.SwapRequests.put(request_id, {"id": request_id, **assets, "state": "IngressEgressFee"})
-    swap = {"from": input_asset, "to": output_asset, "input_amount": amount, "refund_params": None}
-    _schedule(swapping, request_id, "IngressEgressFee", swap)
+    request = {"id": request_id, "input_asset": input_asset, "output_asset": output_asset, "state": kind}
+    swapping.SwapRequests.put(request_id, request)
+    _schedule(swapping, request, kind, amount, None, swapping.other(System).Number.get() + SWAP_DELAY)
 
 
-def _schedule(swapping: SwappingStorage, request_id: int, swap_type: str, swap: dict[str, Any]) -> None:
-    swap_id = swapping.SwapIdCounter.mutate(lambda last: last + 1)
-    execute_at = swapping.other(System).Number.get() + SWAP_DELAY
-    identity = {"swap_id": swap_id, "swap_request_id": request_id, "execute_at": execute_at}
+def _next_id(swapping: SwappingStorage) -> int:
+    request_id: int = swapping.SwapRequestIdCounter.mutate(lambda last: last + 1)
+    return request_id
+
+
+def _confiscate_excess(swapping: SwappingStorage, request_id: int, swap: UserSwap) -> int:
+    """What may be swapped of the input; the rest is kept."""
+    amount, most = swap.input_amount, swapping.MaximumSwapAmount.get(swap.input_asset)
+    if most is None or amount <= most:
+        return amount
+    swapping.CollectedRejectedFunds.mutate(swap.input_asset, lambda kept: kept + amount - most)
+    swapping.deposit(
+        swapping.Event.SwapAmountConfiscated,
+        swap_request_id=request_id,
+        asset=swap.input_asset,
+        total_amount=amount,
+        confiscated_amount=amount - most,
+    )
+    return int(most)
+
+
+def _reduced(swapping: SwappingStorage, swap: UserSwap, amount: int) -> Any:
+    """The DCA parameters with no more chunks than are worth it."""
+    if swap.dca is None:
+        return None
+    least = swapping.MinimumChunkSize.get(swap.input_asset)
+    chunks = max(1, swap.dca["number_of_chunks"])
+    if least:
+        chunks = min(chunks, max(1, amount // least))
+    return swap.dca | {"number_of_chunks": chunks}
+
+
+def _network_fee(swapping: SwappingStorage, swap: UserSwap) -> dict[str, int]:
+    standard: dict[str, int] = swapping.NetworkFee.get()
+    own = [swapping.NetworkFeeForAsset.get(each) for each in (swap.input_asset, swap.output_asset)]
+    return standard | {"rate": max(standard["rate"] if rate is None else rate for rate in own)}
+
+
+def _price_limits(swap: UserSwap) -> dict[str, Any]:
+    expiry = {
+        "retry_duration": swap.refund["retry_duration"],
+        "refund_address": ("ExternalAddress", swap.refund["refund_address"]),
+        "refund_ccm_metadata": swap.refund_message,
+    }
+    return {
+        "expiry_behaviour": ("RefundIfExpires", expiry),
+        "min_price": swap.refund["min_price"],
+        "max_oracle_price_slippage": swap.refund["max_oracle_price_slippage"],
+    }
+
+
+def _announce(swapping: SwappingStorage, request_id: int, swap: UserSwap, limits: Any, dca: Any) -> None:
+    action = {
+        "ccm_deposit_metadata": swap.message,
+        "output_address": encoded(swapping, swap.output_address),
+    }
+    swapping.deposit(
+        swapping.Event.SwapRequested,
+        swap_request_id=request_id,
+        input_asset=swap.input_asset,
+        input_amount=swap.input_amount,
+        output_asset=swap.output_asset,
+        origin=swap.origin,
+        request_type=("Regular", {"output_action": ("Egress", action)}),
+        broker_fees=list(swap.broker_fees),
+        price_limits_and_expiry=limits,
+        dca_parameters=dca,
+    )
+
+
+def _schedule(
+    swapping: SwappingStorage, request: Any, swap_type: str, amount: int, refund: Any, execute_at: int
+) -> int:
+    swap_id: int = swapping.SwapIdCounter.mutate(lambda last: last + 1)
+    swap = {
+        "swap_id": swap_id,
+        "swap_request_id": request["id"],
+        "from": request["input_asset"],
+        "to": request["output_asset"],
+        "input_amount": amount,
+        "refund_params": refund,
+        "execute_at": execute_at,
+    }
     # Ids only grow, so the map stays in the order of its keys.
-    swapping.ScheduledSwaps.mutate(lambda swaps: [*swaps, (swap_id, swap | identity)])
+    swapping.ScheduledSwaps.mutate(lambda swaps: [*swaps, (swap_id, swap)])
     swapping.deposit(
         swapping.Event.SwapScheduled,
-        swap_request_id=request_id,
+        swap_request_id=request["id"],
         swap_id=swap_id,
-        input_amount=swap["input_amount"],
+        input_amount=amount,
         swap_type=swap_type,
         execute_at=execute_at,
     )
+    return swap_id

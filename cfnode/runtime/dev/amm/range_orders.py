@@ -1,0 +1,222 @@
+"""What comes out of a pool of range orders, and what does the swap leave behind?
+
+Liquidity that somebody offers between two ticks trades along x·y = L² there. A swap goes from tick to tick
+that is the end of somebody's range: within a step the liquidity is constant and the new price follows from
+the input, at the tick the liquidity changes. Every division rounds in the pool's favour. (Uniswap v3
+whitepaper, section 6; the chain's `cf_amm::range_orders`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from .ticks import MAX_SQRT_PRICE, MAX_TICK, MIN_SQRT_PRICE, MIN_TICK, sqrt_price_at, tick_at
+
+__all__ = ["OutOfLiquidity", "RangePool", "Swapped", "liquidity_for_quote"]
+
+PIPS = 10**6
+MAX_GROSS_LIQUIDITY = (2**128 - 1) // (MAX_TICK - MIN_TICK + 1)
+_WORD = 2**256
+Pair = Mapping[str, int]
+
+
+class OutOfLiquidity(Exception):
+    """The pool has no price in the direction of the swap, before or after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """What a swap gives, and the pool after it. `unused` input is the pool's."""
+
+    output: int
+    unused: int
+    pool: RangePool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Part of a swap at one liquidity: the price it ends at, and amounts."""
+
+    sqrt_price: int
+    spent: int
+    fee: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangePool:
+    """The range orders of a pool. Members are those of the chain's `range_orders::PoolState`.
+
+    Pairs have `base` and `quote`; `fee_hundredth_pips` is in parts per million of the input.
+    """
+
+    fee_hundredth_pips: int
+    current_sqrt_price: int
+    current_tick: int
+    current_liquidity: int
+    global_fee_growth: Pair
+    liquidity_map: Mapping[int, Any]
+    positions: tuple[Any, ...]
+    total_fees_earned: Pair
+    total_swap_inputs: Pair
+    total_swap_outputs: Pair
+
+    @classmethod
+    def full_range(cls, owner: tuple[bytes, int], sqrt_price: int, liquidity: int, fee: int) -> RangePool:
+        """A pool with one order over all prices."""
+        none = {"base": 0, "quote": 0}
+        ends = {
+            tick: {"liquidity_delta": change, "liquidity_gross": liquidity, "fee_growth_outside": none}
+            for tick, change in ((MIN_TICK, liquidity), (MAX_TICK, -liquidity))
+        }
+        position = {
+            "liquidity": liquidity,
+            "last_fee_growth_inside": none,
+            "accumulative_fees": none,
+            "original_sqrt_price": sqrt_price,
+        }
+        orders = (((owner, MIN_TICK, MAX_TICK), position),)
+        tick = tick_at(sqrt_price)
+        return cls(fee, sqrt_price, tick, liquidity, none, ends, orders, none, none, none)
+
+    @classmethod
+    def from_value(cls, value: Mapping[str, Any]) -> RangePool:
+        """The pool of a decoded `range_orders::PoolState`."""
+        pool = dict(value)
+        pool["liquidity_map"] = dict(pool["liquidity_map"])
+        pool["positions"] = tuple(pool["positions"])
+        return cls(**pool)
+
+    def to_value(self) -> dict[str, Any]:
+        """The pool as a value of `range_orders::PoolState`."""
+        value = {name: getattr(self, name) for name in self.__slots__}
+        return value | {
+            "liquidity_map": sorted(self.liquidity_map.items()),
+            "positions": list(self.positions),
+        }
+
+    def has_price(self, sold: str) -> bool:
+        """Whether the price can still move in the direction of selling "base" or "quote"."""
+        if sold == "base":
+            return self.current_sqrt_price > MIN_SQRT_PRICE
+        return self.current_sqrt_price < MAX_SQRT_PRICE
+
+    def swap(self, sold: str, amount: int) -> Swapped:
+        """Sell `amount` of "base" or "quote". OutOfLiquidity if there is no price before or after."""
+        if not self.has_price(sold):
+            raise OutOfLiquidity
+        pool, left, output = self, amount, 0
+        while left and (tick := pool._next_tick(sold)) is not None:
+            step = pool._step(sold, left, sqrt_price_at(tick))
+            left -= step.spent + step.fee
+            output += step.output
+            pool = pool._after(sold, step, tick)
+        if not pool.has_price(sold):
+            raise OutOfLiquidity
+        return Swapped(output, left, pool._counted(sold, amount - left, output))
+
+    def _next_tick(self, sold: str) -> int | None:
+        """The next end of a range on the way."""
+        if sold == "base":
+            return max((each for each in self.liquidity_map if each <= self.current_tick), default=None)
+        return min((each for each in self.liquidity_map if each > self.current_tick), default=None)
+
+    def _step(self, sold: str, amount: int, target: int) -> _Step:
+        price, liquidity, fee = self.current_sqrt_price, self.current_liquidity, self.fee_hundredth_pips
+        if not liquidity:
+            return _Step(target, 0, 0, 0)
+        net = amount * (PIPS - fee) // PIPS
+        most = _input(sold, liquidity, price, target)
+        if net >= most:
+            return _Step(
+                target, most, -(-most * fee // (PIPS - fee)), _output(sold, liquidity, price, target)
+            )
+        if sold == "base":
+            reached = -(-(liquidity * price << 96) // ((liquidity << 96) + net * price))
+        else:
+            reached = price + (net << 96) // liquidity
+        spent = _input(sold, liquidity, price, reached)
+        return _Step(reached, spent, amount - spent, _output(sold, liquidity, price, reached))
+
+    def _after(self, sold: str, step: _Step, tick: int) -> RangePool:
+        earned = dict(self.total_fees_earned) | {sold: self.total_fees_earned[sold] + step.fee}
+        growth = dict(self.global_fee_growth)
+        if step.fee:
+            growth[sold] = (growth[sold] + (step.fee << 128) // self.current_liquidity) % _WORD
+        pool = replace(
+            self, current_sqrt_price=step.sqrt_price, total_fees_earned=earned, global_fee_growth=growth
+        )
+        if step.sqrt_price == sqrt_price_at(tick):
+            return pool._crossed(sold, tick)
+        return replace(pool, current_tick=tick_at(step.sqrt_price))
+
+    def _crossed(self, sold: str, tick: int) -> RangePool:
+        """At the end of a range its liquidity comes or goes; the fees outside are those of the other side."""
+        end = self.liquidity_map[tick]
+        outside = {
+            side: (self.global_fee_growth[side] - end["fee_growth_outside"][side]) % _WORD
+            for side in ("base", "quote")
+        }
+        down = sold == "base"
+        change = -end["liquidity_delta"] if down else end["liquidity_delta"]
+        return replace(
+            self,
+            current_tick=tick - 1 if down else tick,
+            current_liquidity=self.current_liquidity + change,
+            liquidity_map={**self.liquidity_map, tick: end | {"fee_growth_outside": outside}},
+        )
+
+    def _counted(self, sold: str, spent: int, output: int) -> RangePool:
+        bought = "quote" if sold == "base" else "base"
+        inputs, outputs = self.total_swap_inputs, self.total_swap_outputs
+        return replace(
+            self,
+            total_swap_inputs=dict(inputs) | {sold: inputs[sold] + spent},
+            total_swap_outputs=dict(outputs) | {bought: outputs[bought] + output},
+        )
+
+    def depth(self, lower: int, upper: int) -> dict[str, int]:
+        """What the pool would pay out in all between two ticks: base above the price, quote below."""
+        depth = {"base": 0, "quote": 0}
+        liquidity = 0
+        ticks = sorted({*self.liquidity_map, lower, upper})
+        for start, end in pairwise(ticks):
+            if start in self.liquidity_map:
+                liquidity += self.liquidity_map[start]["liquidity_delta"]
+            if start < lower or end > upper:
+                continue
+            a, b, now = sqrt_price_at(start), sqrt_price_at(end), self.current_sqrt_price
+            depth["base"] += _base(liquidity, max(a, now), max(b, now))
+            depth["quote"] += _quote(liquidity, min(a, now), min(b, now))
+        return depth
+
+
+def liquidity_for_quote(sqrt_price: int, quote: int) -> int:
+    """The liquidity of an order over all prices that holds `quote` below the present price."""
+    found = (quote << 96) // max(1, sqrt_price - MIN_SQRT_PRICE)
+    return min(found, MAX_GROSS_LIQUIDITY)
+
+
+def _input(sold: str, liquidity: int, price: int, reached: int) -> int:
+    """What moving the price to `reached` takes, rounded up."""
+    if sold == "base":
+        return -(-(liquidity * (price - reached) << 96) // (price * reached))
+    return -(-liquidity * (reached - price) >> 96)
+
+
+def _output(sold: str, liquidity: int, price: int, reached: int) -> int:
+    """What moving the price to `reached` gives, rounded down."""
+    if sold == "base":
+        return _quote(liquidity, reached, price)
+    return _base(liquidity, price, reached)
+
+
+def _base(liquidity: int, low: int, high: int) -> int:
+    return (liquidity * (high - low) << 96) // (low * high)
+
+
+def _quote(liquidity: int, low: int, high: int) -> int:
+    return liquidity * (high - low) >> 96

@@ -1,0 +1,90 @@
+"""What is seen of deposits and what becomes of them, declared once for all chains (runtime 2.2)."""
+
+from __future__ import annotations
+
+from cfnode.runtime.dev.chains import CHAIN_INSTANCES, ChainInstance
+from cfnode.runtime.dev.frame.types import enum, struct
+
+from . import addresses, assets, channels, environment, swaps  # noqa: F401  (named below)
+
+_INGRESS_EGRESS = "pallet_cf_ingress_egress"
+
+struct("sol_prim::signature::Signature", "[u8; 64]", name="sol::Signature")
+struct("cf_chains::dot::PolkadotSignature", "[u8; 64]")
+struct("cf_chains::dot::PolkadotTransactionId", block_number="u32", extrinsic_index="u32")
+struct("cf_chains::evm::SchnorrVerificationComponents", s="[u8; 32]", k_times_g_address="[u8; 20]")
+struct("cf_chains::evm::DepositDetails", name="evm::DepositDetails", tx_hashes="Option<Vec<H256>>")
+enum("cf_chains::sol::VaultSwapOrDepositChannelId", "Channel(Address)", "VaultSwapAccount((Address, u64))")
+enum("cf_chains::DepositOriginType", "DepositChannel", "Vault")
+enum("cf_traits::lending::BoostSource", "LendingPool", "BoostPool")
+enum(
+    f"{_INGRESS_EGRESS}::DepositFailedReason",
+    "BelowMinimumDeposit",
+    "NotEnoughToPayFees",
+    "TransactionRejectedByBroker",
+    "DepositWitnessRejected(DispatchError)",
+    "Unrefundable",
+)
+
+
+def _declare(chain: ChainInstance) -> None:
+    """The types that the metadata names by the chain."""
+    name, names = chain.name, chain.names
+    account, amount, asset = names["Account"], names["Amount"], names["ChainAsset"]
+    struct(
+        f"{_INGRESS_EGRESS}::pallet::DepositWitness{name}",
+        deposit_address=account,
+        asset=asset,
+        amount=amount,
+        deposit_details=names["DepositDetails"],
+    )
+    struct(
+        f"{_INGRESS_EGRESS}::pallet::VaultDepositWitness{name}",
+        input_asset=asset,
+        deposit_address=f"Option<{account}>",
+        channel_id="Option<u64>",
+        deposit_amount=amount,
+        deposit_details=names["DepositDetails"],
+        output_asset="Asset",
+        destination_address="EncodedAddress",
+        deposit_metadata="Option<CcmDepositMetadata<ForeignChainAddress, CcmAdditionalData>>",
+        tx_id=names["TransactionInId"],
+        broker_fee="Option<Beneficiary<AccountId32>>",
+        affiliate_fees="BoundedVec<Beneficiary<AffiliateShortId>>",
+        refund_params=f"ChannelRefundParameters<{account}, Option<CcmMetadata>>",
+        dca_params="Option<DcaParameters>",
+        boost_fee="u16",
+    )
+    enum(
+        f"{_INGRESS_EGRESS}::pallet::DepositFailedDetails{name}",
+        f"DepositFailedDepositChannelVariant{name}{{deposit_witness: DepositWitness{name}}}",
+        f"DepositFailedVaultVariant{name}{{vault_witness: VaultDepositWitness{name}}}",
+    )
+    enum(
+        f"{_INGRESS_EGRESS}::pallet::DepositAction",
+        "Swap{swap_request_id: SwapRequestId}",
+        "LiquidityProvision{lp_account: AccountId32}",
+        "CcmTransfer{swap_request_id: SwapRequestId}",
+        "BoostersCredited{prewitnessed_deposit_id: PrewitnessedDepositId,"
+        f" network_fee_from_boost: {amount}, network_fee_swap_request_id: Option<SwapRequestId>}}",
+        f"Refund{{egress_id: Option<EgressId>, reason: RefundReason, amount: {amount}}}",
+        "Unrefundable",
+        name=f"DepositAction{name}",
+    )
+    struct(
+        f"{_INGRESS_EGRESS}::CrossChainMessage<C>",
+        name=f"CrossChainMessage{name}",
+        egress_id="EgressId",
+        asset=asset,
+        amount=amount,
+        destination_address=account,
+        message="BoundedVec<u8>",
+        source_chain="ForeignChain",
+        source_address="Option<ForeignChainAddress>",
+        ccm_additional_data="DecodedCcmAdditionalData",
+        gas_budget="u128",
+    )
+
+
+for _instance in CHAIN_INSTANCES.values():
+    _declare(_instance)

@@ -1,0 +1,61 @@
+"""The pools of a new development chain, and what the node is told about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfnode.core.assets import assets_since
+from cfnode.runtime.dev.config import DevGenesis, DevPool
+from tests.runtime.dev.world import World
+
+API = "CustomRuntimeApi_cf_"
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+def test_every_asset_but_usdc_has_a_pool(world: World) -> None:
+    pools = world.api(API + "pools")
+    assert {each["quote"] for each in pools} == {"Usdc"}
+    assert {each["base"] for each in pools} == {a.name for a in assets_since("2.2")} - {"Usdc"}
+
+
+def test_a_price_is_told_for_both_directions(world: World) -> None:
+    kind, prices = world.api(API + "pool_price_v2", "Eth", "Usdc")
+    assert kind == "Ok"
+    assert prices["sell"] < prices["range_order"] < prices["buy"]
+    selling = world.api(API + "pool_price", "Eth", "Usdc")
+    buying = world.api(API + "pool_price", "Usdc", "Eth")
+    assert (selling["sqrt_price"], buying["sqrt_price"]) == (prices["sell"], prices["buy"])
+    assert selling["price"] * 10**18 >> 128 == 2_799_943_999  # 2,800 USDC less 20 millionths
+    assert buying["tick"] == -196_947
+
+
+def test_there_is_no_price_without_a_pool(world: World) -> None:
+    assert world.api(API + "pool_price", "Eth", "Btc") is None
+    text = b"The specified exchange pool does not exist."
+    for base, quote in (("Eth", "Btc"), ("Usdc", "Usdc")):
+        assert world.api(API + "pool_price_v2", base, quote) == ("Err", ("Module", text))
+        assert world.api(API + "pool_info", base, quote) == ("Err", ("Module", text))
+
+
+def test_the_depth_of_all_prices_is_what_genesis_put_there(world: World) -> None:
+    everything = {"start": -887_272, "end": 887_272}
+    kind, depth = world.api(API + "pool_depth", "Btc", "Usdc", everything)
+    assert kind == "Ok"
+    assert 0 <= 10**13 - depth["bids"]["range_orders"]["depth"] < 10
+    bitcoins = depth["asks"]["range_orders"]["depth"] / 10**8
+    assert bitcoins == pytest.approx(10_000_000 / 86_500)
+    kind, liquidity = world.api(API + "pool_liquidity", "Btc", "Usdc")
+    assert [each["tick"] for each in liquidity["range_orders"]] == [-887_272, 887_272]
+    assert liquidity["range_orders"][1]["liquidity"] == 0
+
+
+def test_genesis_can_say_other_prices() -> None:
+    world = World(DevGenesis(pools=(DevPool("Eth", price=4_000 * 10**6, depth=10**9),)))
+    _, prices = world.api(API + "pool_price_v2", "Eth", "Usdc")
+    assert (prices["range_order"] ** 2 * 10**18 >> 192) == 3_999_999_999
+    _, depth = world.api(API + "pool_depth", "Eth", "Usdc", {"start": -887_272, "end": 887_272})
+    assert 0 <= 10**9 - depth["bids"]["range_orders"]["depth"] < 10
