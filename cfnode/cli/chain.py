@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,8 @@ __all__ = [
     "BUILT_IN_NAMES",
     "DEFAULT_CHAIN",
     "DEV",
+    "base_path_option",
+    "chain_options",
     "chosen_chain",
     "export_chain_spec",
     "purge_chain",
@@ -27,6 +30,31 @@ __all__ = [
 DEV = "dev"
 DEFAULT_CHAIN = "berghain"
 BUILT_IN_NAMES = (DEV, DEFAULT_CHAIN)
+
+
+def chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: --chain and --dev, which `chosen_chain` reads."""
+    for option in (
+        click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`."),
+        click.option(
+            "--chain",
+            envvar="CFNODE_CHAIN",
+            metavar="NAME|FILE",
+            help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+base_path_option = click.option(
+    "--base-path",
+    "-d",
+    envvar="CFNODE_BASE_PATH",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The one that `run` uses.  [default: ~/.local/share/cfnode]",
+)
 
 
 def chosen_chain(chain: str | None, dev: bool) -> str:
@@ -69,14 +97,7 @@ def _load(chain: str, development: DevConfig) -> ChainSpec:
 
 
 @click.command("export-chain-spec")
-@click.option(
-    "--chain",
-    envvar="CFNODE_CHAIN",
-    metavar="NAME|FILE",
-    default=None,
-    help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
-)
-@click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`.")
+@chain_options
 @click.option("--dev-authorities", metavar="N|FILE", help="With --dev, as for `run`.")
 @click.option(
     "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
@@ -117,22 +138,8 @@ def export_chain_spec(
 
 
 @click.command("purge-chain")
-@click.option(
-    "--chain",
-    envvar="CFNODE_CHAIN",
-    metavar="NAME|FILE",
-    default=None,
-    help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
-)
-@click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`.")
-@click.option(
-    "--base-path",
-    "-d",
-    envvar="CFNODE_BASE_PATH",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The one that `run` uses.  [default: ~/.local/share/cfnode]",
-)
+@chain_options
+@base_path_option
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")  # fmt: skip
 def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool) -> None:
     """Delete the database of a chain. Keys and the node key stay.

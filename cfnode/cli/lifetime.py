@@ -92,6 +92,7 @@ def start_told() -> Iterator[None]:
     from cfnode.node.authorities import AuthoritiesError
     from cfnode.node.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
+    from cfnode.rpc.peers import BadNetworkError
     from cfnode.rpc.server import ListenError
 
     try:
@@ -99,6 +100,8 @@ def start_told() -> Iterator[None]:
             yield
     except (ListenError, MetricsPortError) as error:
         raise Failure(str(error), ExitCode.NETWORK) from None
+    except BadNetworkError as error:
+        raise Failure(str(error), ExitCode.USAGE) from None
     except (AuthoritiesError, ClockError) as error:
         raise Failure(str(error), ExitCode.CONFIGURATION) from None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.chain import chosen_chain, resolve_chain_id
+from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
 from cfnode.cli.failures import told
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
 
@@ -19,22 +19,8 @@ __all__ = ["insert"]
 
 
 @click.command(short_help="Give a key to a node, by default a broker's.")
-@click.option(
-    "--chain",
-    envvar="CFNODE_CHAIN",
-    metavar="NAME|FILE",
-    default=None,
-    help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]",
-)
-@click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`.")
-@click.option(
-    "--base-path",
-    "-d",
-    envvar="CFNODE_BASE_PATH",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The one that `run` uses.  [default: ~/.local/share/cfnode]",
-)
+@chain_options
+@base_path_option
 @click.option(
     "--keystore-path",
     type=click.Path(path_type=Path),
