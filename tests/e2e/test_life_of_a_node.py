@@ -65,6 +65,10 @@ def test_states_leave_after_128_blocks_and_headers_stay(tmp_path: Path) -> None:
             "code": 4003,
             "message": f"Client error: UnknownBlock: State already discarded for {old}",
         }
+        assert error_of(node, "cf_current_epoch", old) == {
+            "code": -32022,
+            "message": f"Unknown block: State already discarded for {old}",
+        }
         assert node.call("chain_getHeader", old)["number"] == "0x6"
         assert node.call("chain_getBlockHash", 6) == old
         never = "0x" + "11" * 32
