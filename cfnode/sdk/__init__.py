@@ -1,1 +1,57 @@
-"""The client library: swap SDK, node client, recovery. Imports `core` only."""
+"""The client library: swap SDK and recovery of failed transfers. Imports `core` only.
+
+    from cfnode.sdk import SwapSDK
+
+    with SwapSDK(network="mainnet", broker={"url": "https://…", "commissionBps": 15}) as sdk:
+        quotes = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
+
+`AsyncSwapSDK` has the same methods, to be awaited under trio or asyncio.
+"""
+
+from cfnode.sdk.client import AsyncSwapSDK, SwapSDK
+from cfnode.sdk.errors import (
+    BackendError,
+    BadAnswer,
+    BadStatus,
+    ChainError,
+    RpcCallError,
+    SdkError,
+    TimedOut,
+    TransportError,
+    Unreachable,
+    ValidationError,
+)
+from cfnode.sdk.models.channel import DepositAddress
+from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
+from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
+from cfnode.sdk.options import BrokerOptions, Features, Options
+
+__all__ = [
+    "AffiliateBroker",
+    "AsyncSwapSDK",
+    "BackendError",
+    "BadAnswer",
+    "BadStatus",
+    "BrokerOptions",
+    "CcmParams",
+    "ChainError",
+    "DcaParams",
+    "DepositAddress",
+    "Features",
+    "FillOrKillParams",
+    "Options",
+    "Quote",
+    "QuoteCcmParams",
+    "QuoteResponse",
+    "QuotesResponse",
+    "RpcCallError",
+    "SdkError",
+    "SwapSDK",
+    "SwapStatus",
+    "SwapStatusV1",
+    "TimedOut",
+    "TransportError",
+    "Unreachable",
+    "ValidationError",
+]

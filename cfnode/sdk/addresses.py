@@ -1,0 +1,115 @@
+"""Is this text an address of that chain, on the foreign network that belongs to a Chainflip network?
+
+The rules, checksums included, are those of the libraries that the JavaScript SDK uses, so that both accept
+the same texts: EIP-55 for mixed-case EVM addresses (and ICAP), base58check and bech32/bech32m of the network
+for Bitcoin, 32 bytes of base58 for Solana, SS58 or 0x hex for Polkadot and Assethub. For Tron they look at
+form and length only; the broker's node looks at the checksum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cfnode.sdk.networks import Network
+
+__all__ = ["checksum_address", "is_account", "is_address"]
+
+_EVM = re.compile(r"(?:0x)?([0-9a-fA-F]{40})\Z")
+_ICAP = re.compile(r"XE(\d{2})([0-9A-Za-z]{30,31})\Z")
+_HEX_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{64}\Z")
+_RESERVED_PREFIXES = (46, 47)
+_LONGEST = 256
+_BASE58 = frozenset("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
+
+
+def is_address(text: object, chain: str, network: Network) -> bool:
+    """Whether `text` is an address of `chain` on the foreign network behind `network`."""
+    if not isinstance(text, str) or not text or len(text) > _LONGEST:
+        return False
+    return _RULES[chain](text, network)
+
+
+def is_account(text: object) -> bool:
+    """Whether `text` is a State Chain account as people write it (`cF…`, SS58)."""
+    return isinstance(text, str) and text.startswith("cF") and _ss58_prefix(text) is not None
+
+
+def checksum_address(account: bytes) -> str:
+    """A 20-byte EVM account with the mixed-case checksum of EIP-55."""
+    from cfnode.core.hashing import keccak_256
+
+    digits = account.hex()
+    digest = keccak_256(digits.encode()).hex()
+    return "0x" + "".join(c.upper() if int(h, 16) > 7 else c for c, h in zip(digits, digest, strict=False))
+
+
+def _evm(text: str, network: Network) -> bool:
+    if found := _EVM.match(text):
+        digits = found[1]
+        if digits in (digits.lower(), digits.upper()):
+            return True
+        return checksum_address(bytes.fromhex(digits))[2:] == digits
+    return _icap(text)
+
+
+def _icap(text: str) -> bool:
+    """ICAP: an IBAN of the country XE whose account is the address in base 36."""
+    found = _ICAP.match(text)
+    if not found:
+        return False
+    digits = "".join(str(int(character, 36)) for character in (text[4:] + text[:4]).upper())
+    return int(digits) % 97 == 1 and int(found[2], 36) < 1 << 160
+
+
+def _bitcoin(text: str, network: Network) -> bool:
+    from cfnode.core.addresses import NETWORKS, AddressError, script_from_text
+
+    rules = NETWORKS[network.bitcoin]
+    if text[:1] not in ("1", "3", "m", "n", "2") and not text.startswith(rules.hrp + "1"):
+        return False  # refuses upper-case bech32 too, which Bitcoin itself allows
+    try:
+        _, payload = script_from_text(text, rules)
+    except AddressError:
+        return False
+    return isinstance(payload, bytes) or payload["version"] == 1
+
+
+def _solana(text: str, network: Network) -> bool:
+    import base58
+
+    return _BASE58.issuperset(text) and len(base58.b58decode(text)) == 32
+
+
+def _substrate(text: str, network: Network) -> bool:
+    prefix = _ss58_prefix(text)
+    return bool(_HEX_ACCOUNT.match(text)) or (prefix is not None and prefix not in _RESERVED_PREFIXES)
+
+
+def _ss58_prefix(text: str) -> int | None:
+    from cfnode.core.ss58 import Ss58Error, decode
+
+    try:
+        return decode(text)[0]
+    except Ss58Error:
+        return None
+
+
+def _tron(text: str, network: Network) -> bool:
+    import base58
+
+    return text[0] == "T" and _BASE58.issuperset(text) and len(base58.b58decode(text)) == 25
+
+
+_RULES: dict[str, Callable[[str, Network], bool]] = {
+    "Ethereum": _evm,
+    "Arbitrum": _evm,
+    "Bsc": _evm,
+    "Bitcoin": _bitcoin,
+    "Solana": _solana,
+    "Polkadot": _substrate,
+    "Assethub": _substrate,
+    "Tron": _tron,
+}

@@ -1,0 +1,160 @@
+"""How does a client name an asset, and where is its token contract?
+
+Chain and symbol together name an asset (`Arbitrum`, `USDC`); decimals and numbers are those of `core.assets`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.assets import ASSETS, Asset, asset_by_symbol
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.record import Record
+
+__all__ = ["BLOCK_SECONDS", "AssetRef", "asset_named", "contract_address", "display_name"]
+
+BLOCK_SECONDS: dict[str, float] = {
+    "Ethereum": 12,
+    "Bitcoin": 600,
+    "Arbitrum": 0.26,
+    "Solana": 0.8,
+    "Assethub": 3,
+    "Tron": 3,
+    "Bsc": 0.45,
+    "Polkadot": 6,
+}
+"""Nominal time between two blocks of each chain."""
+
+_NAMES = {
+    "Eth": "Ether",
+    "Flip": "FLIP",
+    "Usdc": "USDC",
+    "Usdt": "USDT",
+    "Wbtc": "WBTC",
+    "Cbbtc": "Coinbase Wrapped BTC",
+    "Btc": "Bitcoin",
+    "ArbUsdc": "Arbitrum USDC",
+    "ArbUsdt": "Arbitrum USDT",
+    "ArbEth": "Arbitrum Ether",
+    "Sol": "Solana",
+    "SolUsdc": "Solana USDC",
+    "SolUsdt": "Solana USDT",
+    "HubDot": "Assethub DOT",
+    "HubUsdc": "Assethub USDC",
+    "HubUsdt": "Assethub USDT",
+    "Trx": "Tron",
+    "TrxUsdt": "Tron USDT",
+    "Bnb": "BNB",
+    "BscUsdt": "Binance Bridged USDT",
+    "Dot": "Polkadot",
+}
+
+_NETWORKS = ("backspin", "sisyphos", "perseverance", "mainnet")
+_CONTRACTS = {
+    "Flip": (
+        "0x10C6E9530F1C1AF873a391030a1D9E8ed0630D26",
+        "0xcD079EAB6B5443b545788Fd210C8800FEADd87fa",
+        "0xdC27c60956cB065D19F08bb69a707E37b36d8086",
+        "0x826180541412D574cf1336d22c0C0a287822678A",
+    ),
+    "Usdc": (
+        "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0",
+        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+        "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+    ),
+    "Usdt": (
+        "0x0DCd1Bf9A1b36cE34237eEaFef220932846BCD82",
+        "0x27CEA6Eb8a21Aae05Eb29C91c5CA10592892F584",
+        "0x27CEA6Eb8a21Aae05Eb29C91c5CA10592892F584",
+        "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+    ),
+    "Wbtc": (
+        "0x67d269191c92Caf3cD7723F116c85e6E9bf55933",
+        "0xaaf48bd21155efeff9ca3699659c96bc86539b49",
+        "0xaaf48bd21155efeff9ca3699659c96bc86539b49",
+        "0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599",
+    ),
+    "Cbbtc": (
+        "0xE6E340D132b5f46d1e472DebcD681B2aBc16e57E",
+        "0xcbB7C0006F23900c38EB856149F799620fcb8A4a",
+        "0xcbB7C0006F23900c38EB856149F799620fcb8A4a",
+        "0xcbB7C0000aB88B473b1f5aFd9ef808440eed33Bf",
+    ),
+    "ArbUsdc": (
+        "0xCf7Ed3AccA5a467e9e704C703E8D87F634fB0Fc9",
+        "0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d",
+        "0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d",
+        "0xaf88d065e77c8cC2239327C5EDb3A432268e5831",
+    ),
+    "ArbUsdt": (
+        "0x9A676e781A523b5d0C0e43731313A708CB607508",
+        "0x3dd1A7A99CFa2554Da8b3483e6eD739120Fc35cB",
+        "0x3dd1A7A99CFa2554Da8b3483e6eD739120Fc35cB",
+        "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
+    ),
+    "SolUsdc": (
+        "24PNhTaNtomHhoy3fTRaMhAFCRj4uHqhZEEoWrKDbR5p",
+        "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU",
+        "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU",
+        "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+    ),
+    "SolUsdt": (
+        "8D5DryH5hA6s7Wf5AHXX19pNBwaTmMmvj4UgQGW2S8dF",
+        "FvuqJYh8YeEmarW5qkSrYeEgzaTKktgL3vhgBy2Csy4o",
+        "FvuqJYh8YeEmarW5qkSrYeEgzaTKktgL3vhgBy2Csy4o",
+        "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB",
+    ),
+    "TrxUsdt": (
+        "TWLpd9LSUJgdVcqxrg2MYnXq7Spkx5r9oz",
+        "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+        "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf",
+        "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+    ),
+    "BscUsdt": (
+        "0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9",
+        "0x337610d27c682E347C9cD60BD4b3b107C9d34dDd",
+        "0x337610d27c682E347C9cD60BD4b3b107C9d34dDd",
+        "0x55d398326f99059fF775485246999027B3197955",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class AssetRef(Record):
+    """An asset as the documents write it: `{"chain": "Ethereum", "asset": "ETH"}`."""
+
+    chain: str
+    asset: str
+
+    def known(self, field: str) -> Asset:
+        """Its facts; ValidationError for a pair that does not exist."""
+        return asset_named(self.chain, self.asset, field)
+
+    def wire(self) -> dict[str, str]:
+        """As the node takes it."""
+        return {"asset": self.asset, "chain": self.chain}
+
+
+def asset_named(chain: Any, symbol: Any, field: str) -> Asset:
+    """The asset of a chain and a symbol; ValidationError for a pair that does not exist."""
+    try:
+        return asset_by_symbol(chain, symbol)
+    except (KeyError, TypeError):
+        text = f'{{"chain":"{chain}","asset":"{symbol}"}}'
+        raise ValidationError(field, f"invalid asset and chain combination: {text}") from None
+
+
+def display_name(asset: Asset) -> str:
+    """The name for people: `Arbitrum USDC`."""
+    return _NAMES[asset.name]
+
+
+def contract_address(asset: Asset, tokens: str) -> str | None:
+    """The token contract on a network, None for a chain's own coin and for assets without contracts."""
+    addresses = _CONTRACTS.get(asset.name)
+    return addresses[_NETWORKS.index(tokens)] if addresses else None
+
+
+assert set(_NAMES) == set(ASSETS), "every asset of the core has a name"

@@ -1,0 +1,209 @@
+"""Open a deposit channel: at the caller's own broker, or at the network's swap service.
+
+This is the one exchange of the SDK that moves something, and that must not be made twice: each channel costs
+its broker a fee, and a user who is shown one of two addresses may watch the wrong one. It is sent once; an
+error says whether it may have been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.assets import Asset
+from cfnode.sdk.assets import BLOCK_SECONDS
+from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
+from cfnode.sdk.exchange import Steps, backend, rpc, shown
+from cfnode.sdk.models.channel import DepositAddress
+from cfnode.sdk.models.quote import Quote
+from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.options import Session
+from cfnode.sdk.record import read_amount
+
+__all__ = ["Asked", "ChannelOrder", "open_channel"]
+
+METHOD = "broker_request_swap_deposit_address"
+LIFETIME_MS = 24 * 3600 * 1000
+"""How long a channel lives, by each chain's nominal block time."""
+_ESTIMATE_TIMEOUT = 5.0
+_SHORT_HEIGHTS = ("Polkadot", "Assethub")  # their block numbers are u32, all others u64
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the caller said, for the echo in the answer."""
+
+    dest_address: str
+    src_address: str | None
+    fill_or_kill_params: FillOrKillParams | None
+    affiliate_brokers: tuple[AffiliateBroker, ...]
+    ccm_params: CcmParams | None
+    dca_params: DcaParams | None
+
+
+@dataclass(frozen=True)
+class ChannelOrder:
+    """A checked request. `ccm` and `refund` are in wire form; `quote` is for the swap service."""
+
+    source: Asset
+    destination: Asset
+    amount: int
+    asked: Asked
+    commission_bps: int
+    boost_fee_bps: int | None
+    ccm: Mapping[str, Any] | None
+    refund: Mapping[str, Any]
+    backend_refund: Mapping[str, Any]
+    quote: Quote | None = None
+
+    def params(self) -> list[Any]:
+        """The nine positional parameters of the broker method."""
+        affiliates, dca = self.asked.affiliate_brokers, self.asked.dca_params
+        return [
+            {"asset": self.source.symbol, "chain": self.source.chain},
+            {"asset": self.destination.symbol, "chain": self.destination.chain},
+            self.asked.dest_address,
+            self.commission_bps,
+            self.ccm,
+            self.boost_fee_bps,
+            [{"account": each.account, "bps": each.commission_bps} for each in affiliates] or None,
+            self.refund,
+            dca and {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks},
+        ]
+
+    def body(self) -> dict[str, Any]:
+        """The request to the swap service."""
+        asked = self.asked
+        members = {
+            "srcAsset": self.source.symbol,
+            "srcChain": self.source.chain,
+            "destAsset": self.destination.symbol,
+            "destChain": self.destination.chain,
+            "srcAddress": asked.src_address,
+            "destAddress": asked.dest_address,
+            "dcaParams": asked.dca_params and asked.dca_params.to_json(),
+            "fillOrKillParams": self.backend_refund,
+            "maxBoostFeeBps": self.boost_fee_bps,
+            "ccmParams": asked.ccm_params and asked.ccm_params.to_json(),
+            "amount": str(self.amount),
+            "quote": self.quote and self.quote.to_json(),
+            "takeCommission": False,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What the broker or the service says of the new channel; `expires_at` None where it gives no time."""
+
+    identity: str
+    address: str
+    expiry_block: int
+    opening_fee: int
+    commission_bps: int
+    boost_fee_bps: int
+    expires_at: int | None = None
+
+
+def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]:
+    """Open the channel, once, and say when it will expire."""
+    own_broker = session.options.broker is not None
+    opened = yield from (_by_broker(session, order) if own_broker else _by_backend(session, order))
+    expires_at = opened.expires_at
+    if expires_at is None:
+        expires_at = yield from _estimated_expiry(session, order.source.chain, opened.expiry_block)
+    return DepositAddress(
+        src_chain=order.source.chain,
+        src_asset=order.source.symbol,
+        dest_chain=order.destination.chain,
+        dest_asset=order.destination.symbol,
+        amount=order.amount,
+        deposit_channel_id=opened.identity,
+        deposit_address=opened.address,
+        broker_commission_bps=opened.commission_bps,
+        max_boost_fee_bps=opened.boost_fee_bps,
+        deposit_channel_expiry_block=opened.expiry_block,
+        estimated_deposit_channel_expiry_time=expires_at,
+        channel_opening_fee=opened.opening_fee,
+        **vars(order.asked),
+    )
+
+
+def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
+    assert session.options.broker is not None
+    url, timeout = session.options.broker.url, session.options.channel_timeout
+    answer = yield from rpc(session, url, METHOD, order.params(), opens_channel=True, timeout=timeout)
+    with _telling(url):
+        chain = order.source.chain
+        return Opened(
+            f"{int(answer['issued_block'])}-{chain}-{int(answer['channel_id'])}",
+            _address(answer["address"], chain),
+            read_amount(answer["source_chain_expiry_block"], "source_chain_expiry_block"),
+            read_amount(answer["channel_opening_fee"], "channel_opening_fee"),
+            order.commission_bps,
+            order.boost_fee_bps or 0,
+        )
+
+
+def _by_backend(session: Session, order: ChannelOrder) -> Steps[Opened]:
+    path = "/api/openSwapDepositChannel"
+    answer = yield from backend(session, "POST", path, body=order.body(), expected=201, opens_channel=True)
+    with _telling(session.backend_url):
+        time = answer.get("estimatedExpiryTime")
+        return Opened(
+            str(answer["id"]),
+            _address(answer["depositAddress"], order.source.chain),
+            read_amount(answer["srcChainExpiryBlock"], "srcChainExpiryBlock"),
+            read_amount(answer["channelOpeningFee"], "channelOpeningFee"),
+            int(answer.get("brokerCommissionBps") or 0),
+            int(answer.get("maxBoostFeeBps") or 0),
+            None if time is None else int(time),
+        )
+
+
+class _telling:  # noqa: N801  # reads like a statement
+    """Turns an answer that lacks something into the error that says a channel was opened nevertheless."""
+
+    def __init__(self, url: str) -> None:
+        self.url = shown(url)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, KeyError | TypeError | ValueError | AttributeError | ValidationError):
+            text = f"unexpected answer of {self.url}: {error!r:.200}; a deposit channel was probably opened"
+            raise BadAnswer(text, url=self.url, sent=True, retryable=False) from None
+
+
+def _address(address: Any, chain: str) -> str:
+    """Polkadot and Assethub accounts come as hex; wallets want SS58 (prefix 0)."""
+    if not isinstance(address, str) or not address:
+        raise TypeError("no deposit address")
+    if chain in _SHORT_HEIGHTS and address.startswith("0x"):
+        from cfnode.core.ss58 import encode
+
+        return encode(bytes.fromhex(address[2:]), 0)
+    return address
+
+
+def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
+    """Milliseconds since 1970, by the height of the source chain as the State Chain knows it.
+
+    The channel is open by now, so nothing here may fail: without a height the nominal lifetime is counted
+    from now.
+    """
+    from cfnode.core.hashing import twox_128
+
+    key = "0x" + (twox_128(f"{chain}ChainTracking".encode()) + twox_128(b"CurrentChainState")).hex()
+    timeout = min(_ESTIMATE_TIMEOUT, session.options.timeout)
+    try:
+        state = yield from rpc(session, session.rpc_url, "state_getStorage", [key], timeout=timeout)
+        width = 4 if chain in _SHORT_HEIGHTS else 8
+        height = int.from_bytes(bytes.fromhex(state[2:])[:width], "little")
+    except (SdkError, ValueError, TypeError):
+        height = 0
+    if not 0 < height <= expiry_block:
+        return session.now_ms() + LIFETIME_MS
+    return session.now_ms() + round((expiry_block - height) * BLOCK_SECONDS[chain] * 1000)

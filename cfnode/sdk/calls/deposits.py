@@ -1,0 +1,178 @@
+"""Request a deposit address: check everything that can be checked here, then have the channel opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfnode.core.assets import Asset
+from cfnode.sdk.assets import asset_named
+from cfnode.sdk.calls import Call
+from cfnode.sdk.calls.channels import Asked, ChannelOrder, open_channel
+from cfnode.sdk.calls.terms import (
+    check_addresses,
+    check_affiliates,
+    check_dca,
+    checked_ccm,
+    refund_terms,
+    whole_number,
+)
+from cfnode.sdk.environment import check_amount, environment
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.exchange import Steps
+from cfnode.sdk.models.channel import DepositAddress
+from cfnode.sdk.models.quote import Quote
+from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.options import Session
+from cfnode.sdk.record import Amount
+
+__all__ = ["RequestDepositAddress", "RequestDepositAddressV2"]
+
+MESSAGE_LIMIT_V1 = 10_000
+MESSAGE_LIMIT_V2 = 15_000
+"""Bytes; a message must be shorter."""
+
+
+@dataclass(frozen=True)
+class RequestDepositAddressV2(Call[DepositAddress]):
+    """A deposit address for a quote (a quote of `get_quote_v2`, or its `boost_quote`)."""
+
+    quote: Quote
+    dest_address: str
+    fill_or_kill_params: FillOrKillParams | None = None
+    src_address: str | None = None
+    broker_commission_bps: int | None = None
+    affiliate_brokers: Sequence[AffiliateBroker] = ()
+    ccm_params: CcmParams | None = None
+
+    def steps(self, session: Session) -> Steps[DepositAddress]:
+        limits = yield from environment(session)
+        source, destination = self._assets()
+        check_amount(source, self.quote.deposit_amount, limits, "quote.depositAmount")
+        return (yield from open_channel(session, self._order(session, source, destination)))
+
+    def _assets(self) -> tuple[Asset, Asset]:
+        return self.quote.src_asset.known("quote.srcAsset"), self.quote.dest_asset.known("quote.destAsset")
+
+    def _order(self, session: Session, source: Asset, destination: Asset) -> ChannelOrder:
+        quote = self.quote
+        dca = self._checked_dca()
+        self._check_kind()
+        terms = refund_terms(
+            self.fill_or_kill_params, source, destination, session, quote=quote, dca=dca is not None
+        )
+        _check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
+        ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT_V2)
+        check_addresses(source, terms.refund_address, destination, self.dest_address, session)
+        boost = quote.max_boost_fee_bps
+        return ChannelOrder(
+            source,
+            destination,
+            quote.deposit_amount,
+            _asked(self, dca),
+            _commission(session, self.broker_commission_bps),
+            None if boost is None else whole_number(int(boost), "quote.maxBoostFeeBps"),
+            ccm,
+            terms.wire(),
+            terms.backend(),
+            quote,
+        )
+
+    def _checked_dca(self) -> DcaParams | None:
+        quote = self.quote
+        if quote.type == "REGULAR":
+            return None
+        if quote.type != "DCA":
+            raise ValidationError("quote.type", "Invalid quote type")
+        if quote.dca_params is None:
+            raise ValidationError("quote.dcaParams", "Failed to find DCA parameters from quote")
+        check_dca(quote.dca_params)
+        return quote.dca_params
+
+    def _check_kind(self) -> None:
+        quote = self.quote
+        if quote.is_vault_swap:
+            raise ValidationError("quote", "Cannot open a deposit channel for a vault swap quote")
+        if quote.is_on_chain:
+            raise ValidationError("quote", "Cannot open a deposit channel for an on-chain quote")
+        if self.ccm_params and not quote.ccm_params:
+            raise ValidationError("ccmParams", "Cannot open CCM channel for quote without CCM params")
+        if quote.ccm_params and not self.ccm_params:
+            raise ValidationError("ccmParams", "Cannot open regular channel for quote with CCM params")
+
+
+@dataclass(frozen=True)
+class RequestDepositAddress(Call[DepositAddress]):
+    """A deposit address without a quote, the older form. `amount` is base units of the source asset."""
+
+    src_chain: str
+    src_asset: str
+    dest_chain: str
+    dest_asset: str
+    dest_address: str
+    amount: Amount
+    fill_or_kill_params: FillOrKillParams | None = None
+    dca_params: DcaParams | None = None
+    max_boost_fee_bps: int | None = None
+    src_address: str | None = None
+    broker_commission_bps: int | None = None
+    affiliate_brokers: Sequence[AffiliateBroker] = ()
+    ccm_params: CcmParams | None = None
+
+    def steps(self, session: Session) -> Steps[DepositAddress]:
+        limits = yield from environment(session)
+        source = asset_named(self.src_chain, self.src_asset, "srcAsset")
+        check_amount(source, self.amount, limits, "amount")
+        return (yield from open_channel(session, self._order(session, source)))
+
+    def _order(self, session: Session, source: Asset) -> ChannelOrder:
+        destination = asset_named(self.dest_chain, self.dest_asset, "destAsset")
+        dca = self.dca_params
+        terms = refund_terms(
+            self.fill_or_kill_params, source, destination, session, quote=None, dca=dca is not None
+        )
+        if dca is not None:
+            check_dca(dca)
+        _check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
+        ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT_V1)
+        check_addresses(source, terms.refund_address, destination, self.dest_address, session)
+        boost = self.max_boost_fee_bps
+        return ChannelOrder(
+            source,
+            destination,
+            self.amount,
+            _asked(self, dca),
+            _commission(session, self.broker_commission_bps),
+            None if boost is None else whole_number(boost, "maxBoostFeeBps"),
+            ccm,
+            terms.wire(),
+            terms.backend(),
+        )
+
+
+def _asked(request: RequestDepositAddress | RequestDepositAddressV2, dca: DcaParams | None) -> Asked:
+    return Asked(
+        request.dest_address,
+        request.src_address,
+        request.fill_or_kill_params,
+        tuple(request.affiliate_brokers),
+        request.ccm_params,
+        dca,
+    )
+
+
+def _commission(session: Session, requested: int | None) -> int:
+    return whole_number(session.commission_bps(requested), "brokerCommissionBps")
+
+
+def _check_broker_options(
+    session: Session, commission: int | None, affiliates: Sequence[AffiliateBroker]
+) -> None:
+    """Who opens channels through the swap service cannot take a commission."""
+    if session.options.broker is None:
+        only = "supported only when initializing the SDK with a brokerUrl"
+        if commission:
+            raise ValidationError("brokerCommissionBps", f"Broker commission is {only}")
+        if affiliates:
+            raise ValidationError("affiliateBrokers", f"Affiliate brokers are {only}")
+    check_affiliates(affiliates)

@@ -1,0 +1,164 @@
+"""Ask the node which chains and assets there are, and within which limits they are swapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.assets import CHAINS, Asset, asset_by_symbol
+from cfnode.sdk.assets import contract_address, display_name
+from cfnode.sdk.calls import Call
+from cfnode.sdk.environment import Environment, environment
+from cfnode.sdk.errors import BadAnswer, ValidationError
+from cfnode.sdk.exchange import Steps, rpc, shown
+from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
+from cfnode.sdk.options import Session
+from cfnode.sdk.record import read_amount
+
+__all__ = [
+    "GetAssets",
+    "GetBoostLiquidity",
+    "GetChainList",
+    "GetChannelOpeningFees",
+    "GetRequiredBlockConfirmations",
+    "GetSwapLimits",
+]
+
+
+@dataclass(frozen=True)
+class GetChainList(Call[tuple[ChainInfo, ...]]):
+    """The chains of the supported assets, in order of first appearance, without `source_chain`."""
+
+    source_chain: str | None = None
+
+    def steps(self, session: Session) -> Steps[tuple[ChainInfo, ...]]:
+        if self.source_chain is not None and self.source_chain not in CHAINS:
+            raise ValidationError("sourceChain", f'unsupported source chain "{self.source_chain}"')
+        assets = yield from _supported(session)
+        limits = yield from environment(session)
+        chains = dict.fromkeys(asset.chain for asset in assets if asset.chain != self.source_chain)
+        return tuple(_chain_info(chain, limits, session) for chain in chains)
+
+
+@dataclass(frozen=True)
+class GetAssets(Call[tuple[AssetInfo, ...]]):
+    """The supported assets, of one chain or of all."""
+
+    chain: str | None = None
+
+    def steps(self, session: Session) -> Steps[tuple[AssetInfo, ...]]:
+        if self.chain is not None and self.chain not in CHAINS:
+            raise ValidationError("chain", f'unsupported chain "{self.chain}"')
+        assets = yield from _supported(session)
+        limits = yield from environment(session)
+        wanted = (asset for asset in assets if self.chain in (None, asset.chain))
+        return tuple(_asset_info(asset, limits, session) for asset in wanted)
+
+
+@dataclass(frozen=True)
+class GetSwapLimits(Call[SwapLimits]):
+    """The smallest and largest amount of a swap, for each supported asset."""
+
+    def steps(self, session: Session) -> Steps[SwapLimits]:
+        assets = yield from _supported(session)
+        limits = yield from environment(session)
+        minimum: dict[str, dict[str, int]] = {}
+        maximum: dict[str, dict[str, int | None]] = {}
+        for asset in assets:
+            minimum.setdefault(asset.chain, {})[asset.symbol] = limits.minimum_deposit(asset)
+            maximum.setdefault(asset.chain, {})[asset.symbol] = limits.maximum_swap(asset)
+        return SwapLimits(minimum, maximum)
+
+
+@dataclass(frozen=True)
+class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
+    """Blocks after which a deposit counts, by chain; None where it counts at once."""
+
+    def steps(self, session: Session) -> Steps[dict[str, int | None]]:
+        limits = yield from environment(session)
+        return limits.confirmations()
+
+
+@dataclass(frozen=True)
+class GetChannelOpeningFees(Call[dict[str, int]]):
+    """What opening a channel costs a broker, in FLIP base units, by source chain."""
+
+    def steps(self, session: Session) -> Steps[dict[str, int]]:
+        limits = yield from environment(session)
+        return limits.opening_fees()
+
+
+@dataclass(frozen=True)
+class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
+    """What the boost pools have to lend; with an asset, highest tier first."""
+
+    fee_tier_bps: int | None = None
+    chain: str | None = None
+    asset: str | None = None
+
+    def steps(self, session: Session) -> Steps[tuple[BoostLiquidity, ...]]:
+        rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])
+        pools = [_boost(row, session) for row in _list(rows, session, "cf_boost_pools_depth")]
+        wanted = [pool for pool in pools if self._wants(pool)]
+        return tuple(sorted(wanted, key=lambda pool: -pool.fee_tier_bps) if self.asset else wanted)
+
+    def _wants(self, pool: BoostLiquidity) -> bool:
+        asked = ((self.fee_tier_bps, pool.fee_tier_bps), (self.chain, pool.chain), (self.asset, pool.asset))
+        return all(wish in (None, value) for wish, value in asked)
+
+
+def _supported(session: Session) -> Steps[list[Asset]]:
+    rows = yield from rpc(session, session.rpc_url, "cf_supported_assets", [])
+    found = (_known(row) for row in _list(rows, session, "cf_supported_assets"))
+    return [asset for asset in found if asset is not None]
+
+
+def _known(row: Any) -> Asset | None:
+    """The asset of a row; None for one that this version does not know."""
+    try:
+        return asset_by_symbol(row["chain"], row["asset"])
+    except (KeyError, TypeError):
+        return None
+
+
+def _list(value: Any, session: Session, method: str) -> list[Any]:
+    if not isinstance(value, list):
+        url = shown(session.rpc_url)
+        raise BadAnswer(f"{method} gave no list", url=url, sent=True, retryable=False)
+    return value
+
+
+def _chain_info(chain: str, limits: Environment, session: Session) -> ChainInfo:
+    return ChainInfo(
+        chain,
+        chain,
+        session.network.is_mainnet,
+        session.network.evm_chain_ids.get(chain),
+        limits.confirmations().get(chain),
+        limits.retry_duration_blocks(chain),
+    )
+
+
+def _asset_info(asset: Asset, limits: Environment, session: Session) -> AssetInfo:
+    return AssetInfo(
+        chainflip_id=asset.name,
+        asset=asset.symbol,
+        chain=asset.chain,
+        decimals=asset.decimals,
+        name=display_name(asset),
+        symbol=asset.symbol,
+        is_mainnet=session.network.is_mainnet,
+        minimum_swap_amount=limits.minimum_deposit(asset),
+        minimum_egress_amount=limits.dust_limit(asset),
+        maximum_swap_amount=limits.maximum_swap(asset),
+        contract_address=contract_address(asset, session.network.tokens),
+    )
+
+
+def _boost(row: Any, session: Session) -> BoostLiquidity:
+    try:
+        amount = read_amount(row["available_amount"], "available_amount")
+        return BoostLiquidity(int(row["tier"]), amount, str(row["asset"]), str(row["chain"]))
+    except (KeyError, TypeError, ValueError) as error:
+        text = f"unexpected cf_boost_pools_depth: {error}"
+        raise BadAnswer(text, url=shown(session.rpc_url), sent=True, retryable=False) from None

@@ -1,0 +1,94 @@
+"""Ask the swap service what a swap would cost (`GET /quote`, `GET /v2/quote`).
+
+Nothing is checked here beyond the pair of assets: the service knows today's limits and says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.sdk.assets import asset_named
+from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import BadAnswer
+from cfnode.sdk.exchange import Steps, backend, read_answer, shown
+from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
+from cfnode.sdk.models.request import AffiliateBroker
+from cfnode.sdk.options import Session
+from cfnode.sdk.record import Amount
+
+__all__ = ["GetQuote", "GetQuoteV2"]
+
+
+@dataclass(frozen=True)
+class _QuoteRequest:
+    src_chain: str
+    src_asset: str
+    dest_chain: str
+    dest_asset: str
+    amount: Amount
+    broker_commission_bps: int | None = None
+    affiliate_brokers: Sequence[AffiliateBroker] = ()
+    ccm_params: QuoteCcmParams | None = None
+    is_vault_swap: bool = False
+
+    def check(self) -> None:
+        """ValidationError for a pair of chain and asset that does not exist."""
+        asset_named(self.src_chain, self.src_asset, "srcAsset")
+        asset_named(self.dest_chain, self.dest_asset, "destAsset")
+
+    def query(self, session: Session, dca: bool) -> Iterator[tuple[str, str]]:
+        """The query string, in the order of the JavaScript SDK."""
+        yield from (
+            ("amount", str(self.amount)),
+            ("srcChain", self.src_chain),
+            ("srcAsset", self.src_asset),
+            ("destChain", self.dest_chain),
+            ("destAsset", self.dest_asset),
+            ("isVaultSwap", _flag(self.is_vault_swap)),
+        )
+        commission = session.commission_bps(self.broker_commission_bps)
+        if commission := commission + sum(each.commission_bps for each in self.affiliate_brokers):
+            yield "brokerCommissionBps", str(commission)
+        if self.ccm_params:
+            yield "ccmGasBudget", str(self.ccm_params.gas_budget)
+            yield "ccmMessageLengthBytes", str(self.ccm_params.message_length_bytes)
+        yield "dcaEnabled", _flag(dca)
+
+    def echo(self, session: Session) -> dict[str, Any]:
+        """The part of the answer that repeats the question."""
+        pair = ("src_chain", "src_asset", "dest_chain", "dest_asset")
+        names = (*pair, "amount", "affiliate_brokers", "ccm_params", "is_vault_swap")
+        echoed = {name: getattr(self, name) for name in names}
+        return echoed | {"broker_commission_bps": session.commission_bps(self.broker_commission_bps)}
+
+
+@dataclass(frozen=True)
+class GetQuote(_QuoteRequest, Call[QuoteResponse]):
+    """One quote, without chunks."""
+
+    def steps(self, session: Session) -> Steps[QuoteResponse]:
+        self.check()
+        document = yield from backend(session, "GET", "/quote", query=tuple(self.query(session, dca=False)))
+        quote = read_answer(Quote, document, session.backend_url)
+        return QuoteResponse(**self.echo(session), quote=quote)
+
+
+@dataclass(frozen=True)
+class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
+    """All quotes, also for a swap in chunks where that feature is on."""
+
+    def steps(self, session: Session) -> Steps[QuotesResponse]:
+        self.check()
+        dca = session.options.enabled_features.dca
+        documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
+        if not isinstance(documents, list):
+            url = shown(session.backend_url)
+            raise BadAnswer("a quote answer that is no list", url=url, sent=True, retryable=False)
+        quotes = tuple(read_answer(Quote, document, session.backend_url) for document in documents)
+        return QuotesResponse(**self.echo(session), dca_enabled=dca, quotes=quotes)
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"

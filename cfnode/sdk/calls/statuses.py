@@ -1,0 +1,64 @@
+"""Ask the swap service how far a swap is (`GET /swaps/…`, `GET /v2/swaps/…`).
+
+A swap is named by its deposit channel (`6739624-Ethereum-2562`, the chain in any case), by its swap id, or by
+a transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from cfnode.core.assets import CHAINS
+from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.exchange import Steps, backend, read_answer
+from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
+from cfnode.sdk.options import Session
+from cfnode.sdk.record import Record
+
+__all__ = ["GetStatus", "GetStatusV2", "swap_reference"]
+
+_CHANNEL = re.compile(r"(\d+)-([A-Za-z]+)-(\d+)\Z")
+_LONGEST = 200
+S = TypeVar("S", bound=Record)
+
+
+def swap_reference(reference: str | int) -> str:
+    """The name of a swap as the service takes it; ValidationError for what cannot be one."""
+    text = str(reference).strip()
+    if not text or len(text) > _LONGEST or isinstance(reference, bool):
+        raise ValidationError("id", "a swap is named by its depositChannelId, its swap id or a transaction")
+    if not (found := _CHANNEL.match(text)):
+        return text
+    chain = next((name for name in CHAINS if name.lower() == found[2].lower()), None)
+    if chain is None:
+        raise ValidationError("id", f"Invalid chain: {found[2]}")
+    return f"{found[1]}-{chain}-{found[3]}"
+
+
+@dataclass(frozen=True)
+class GetStatusV2(Call[SwapStatus]):
+    """The status of a swap."""
+
+    id: str | int
+
+    def steps(self, session: Session) -> Steps[SwapStatus]:
+        return _status(session, "/v2/swaps/", self.id, SwapStatus)
+
+
+@dataclass(frozen=True)
+class GetStatus(Call[SwapStatusV1]):
+    """The older, flat status of a swap."""
+
+    id: str | int
+
+    def steps(self, session: Session) -> Steps[SwapStatusV1]:
+        return _status(session, "/swaps/", self.id, SwapStatusV1)
+
+
+def _status(session: Session, path: str, reference: str | int, record: type[S]) -> Steps[S]:
+    document = yield from backend(session, "GET", path + quote(swap_reference(reference), safe=""))
+    return read_answer(record, document, session.backend_url)

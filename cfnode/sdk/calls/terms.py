@@ -1,0 +1,230 @@
+"""Are the conditions of a swap in order, and how does a broker take them?
+
+The checks, their order and their texts are those of the JavaScript SDK; the bounds on messages are the ones
+its documents state. Fields are named as in JSON.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.assets import Asset
+from cfnode.sdk.addresses import is_account, is_address
+from cfnode.sdk.errors import Issue, ValidationError
+from cfnode.sdk.models.quote import Quote
+from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.options import Session
+from cfnode.sdk.price import minimum_price, price_to_x128, read_number
+
+__all__ = [
+    "RefundTerms",
+    "check_addresses",
+    "check_affiliates",
+    "check_dca",
+    "checked_ccm",
+    "refund_terms",
+    "whole_number",
+]
+
+MAX_ADDITIONAL_DATA = 3000
+_MIN_CHUNK_INTERVAL = 2
+_BLOCKS_PER_MINUTE = 10
+_FOK = "fillOrKillParams"
+_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
+_BUDGET = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9]+)\Z")
+_MAX_BUDGET = 2**128 - 1
+_U16, _U32 = 2**16 - 1, 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RefundTerms:
+    """When to refund, in the chain's terms: price as X128, duration in blocks, slippage in basis points."""
+
+    refund_address: str
+    min_price_x128: int
+    retry_duration: int
+    max_oracle_price_slippage: int | None = None
+    refund_ccm_metadata: Any = None
+
+    def wire(self) -> dict[str, Any]:
+        """As `broker_request_swap_deposit_address` takes it."""
+        return {
+            "retry_duration": self.retry_duration,
+            "refund_address": self.refund_address,
+            "min_price": hex(self.min_price_x128),
+            "max_oracle_price_slippage": self.max_oracle_price_slippage,
+            "refund_ccm_metadata": self.refund_ccm_metadata,
+        }
+
+    def backend(self) -> dict[str, Any]:
+        """As the swap service takes it."""
+        return {
+            "retryDurationBlocks": self.retry_duration,
+            "minPriceX128": str(self.min_price_x128),
+            "maxOraclePriceSlippage": self.max_oracle_price_slippage,
+            "refundCcmMetadata": self.refund_ccm_metadata,
+            "refundAddress": self.refund_address,
+        }
+
+
+def refund_terms(
+    given: FillOrKillParams | None,
+    source: Asset,
+    destination: Asset,
+    session: Session,
+    *,
+    quote: Quote | None,
+    dca: bool,
+) -> RefundTerms:
+    """The terms that the caller gave; without any, those that never refund for a price."""
+    if given is None:
+        return _any_price(source, session, dca)
+    price = _lowest_price(given, destination, quote)
+    return RefundTerms(
+        given.refund_address,
+        price_to_x128(price, source, destination),
+        _retry_blocks(given),
+        _oracle_slippage(given, quote),
+        given.refund_ccm_metadata,
+    )
+
+
+def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
+    if dca:
+        raise ValidationError(_FOK, "dcaParams requires fillOrKillParams")
+    address = session.options.default_refund_addresses.get(source.chain)
+    if address is None:
+        raise ValidationError(
+            _FOK,
+            "fillOrKillParams is missing, and today's brokers need a refund address: give fillOrKillParams, "
+            f"or name an address on {source.chain} in the option default_refund_addresses",
+        )
+    return RefundTerms(address, 0, 0)
+
+
+def _lowest_price(given: FillOrKillParams, destination: Asset, quote: Quote | None) -> Any:
+    if given.min_price is not None and given.slippage_tolerance_percent is not None:
+        raise ValidationError(_FOK, "Cannot have both minPrice and slippageTolerancePercent")
+    if given.min_price is not None:
+        return given.min_price
+    if given.slippage_tolerance_percent is None or quote is None:
+        if quote is None:
+            raise ValidationError(f"{_FOK}.minPrice", "fillOrKillParams.minPrice: Required")
+        raise ValidationError(_FOK, "Either minPrice or slippageTolerancePercent must be provided")
+    return minimum_price(quote.estimated_price, given.slippage_tolerance_percent, destination)
+
+
+def _retry_blocks(given: FillOrKillParams) -> int:
+    minutes = given.retry_duration_minutes
+    if given.retry_duration_blocks is None and minutes is not None:
+        number = read_number(minutes, f"{_FOK}.retryDurationMinutes", "Invalid retry duration")
+        return max(math.ceil(number * _BLOCKS_PER_MINUTE), 0)
+    return whole_number(given.retry_duration_blocks, f"{_FOK}.retryDurationBlocks", _U32)
+
+
+def _oracle_slippage(given: FillOrKillParams, quote: Quote | None) -> int | None:
+    wish = given.live_price_slippage_tolerance_percent
+    offered = quote.recommended_live_price_slippage_tolerance_percent if quote else None
+    if wish is False or (wish is None and not offered):
+        return None
+    where = f"{_FOK}.livePriceSlippageTolerancePercent"
+    if offered is None:
+        raise ValidationError(where, "Live price protection is not available for this asset pair")
+    percent = read_number(offered if wish is None else wish, where, "Invalid live price slippage tolerance")
+    if not 0 <= percent <= 100:
+        raise ValidationError(where, "Live price slippage tolerance must be between 0 and 100 inclusive")
+    if (percent * 100) % 1:
+        raise ValidationError(where, "must be in basis points")
+    return int(percent * 100)
+
+
+def whole_number(value: Any, field: str, largest: int = _U16) -> int:
+    """A count that fits the chain's type."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= largest:
+        text = (
+            "Required" if value is None else f"expected a whole number from 0 to {largest}, not {value!r:.40}"
+        )
+        raise ValidationError(field, f"{field}: {text}")
+    return value
+
+
+def check_dca(dca: DcaParams) -> None:
+    """At least one chunk, and an interval that the chain allows."""
+    chunks = whole_number(dca.number_of_chunks, "dcaParams.numberOfChunks", _U32)
+    interval = whole_number(dca.chunk_interval_blocks, "dcaParams.chunkIntervalBlocks", _U32)
+    if chunks < 1:
+        raise ValidationError("dcaParams.numberOfChunks", "a swap has at least one chunk")
+    if interval < _MIN_CHUNK_INTERVAL:
+        raise ValidationError(
+            "dcaParams.chunkIntervalBlocks", f"chunks are at least {_MIN_CHUNK_INTERVAL} blocks apart"
+        )
+
+
+def check_affiliates(affiliates: Sequence[AffiliateBroker]) -> None:
+    """Accounts as the chain writes them, commissions in basis points."""
+    issues = [
+        Issue(f"affiliateBrokers[{index}].account", f"{each.account} is not a valid Chainflip address")
+        for index, each in enumerate(affiliates)
+        if not is_account(each.account)
+    ]
+    if issues:
+        raise ValidationError.of(issues)
+    for index, each in enumerate(affiliates):
+        whole_number(each.commission_bps, f"affiliateBrokers[{index}].commissionBps")
+
+
+def check_addresses(source: Asset, refund: str, destination: Asset, dest: str, session: Session) -> None:
+    """Both addresses on their chains; both are named if both are wrong."""
+    pairs = (("destAddress", dest, destination.chain), (f"{_FOK}.refundAddress", refund, source.chain))
+    issues = [
+        Issue(field, f'Address "{address}" is not a valid "{chain}" address for "{session.network.name}"')
+        for field, address, chain in pairs
+        if not is_address(address, chain, session.network)
+    ]
+    if issues:
+        raise ValidationError.of(issues)
+
+
+def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | None:
+    """The wire form of a message shorter than `message_limit` bytes, if there is one."""
+    if ccm is None:
+        return None
+    message = _bytes(ccm.message, "ccmParams.message", message_limit)
+    additional = _bytes(
+        "0x" if ccm.ccm_additional_data is None else ccm.ccm_additional_data,
+        "ccmParams.ccmAdditionalData",
+        MAX_ADDITIONAL_DATA + 1,
+    )
+    return {
+        "message": message,
+        "gas_budget": hex(_gas_budget(ccm.gas_budget)),
+        "ccm_additional_data": additional,
+        "cf_parameters": additional,  # its name with older brokers
+    }
+
+
+def _bytes(text: Any, field: str, limit: int) -> str:
+    if not isinstance(text, str) or not _HEX.match(text):
+        raise ValidationError(field, f"{field}: expected bytes as 0x and pairs of hex digits")
+    if len(text) // 2 - 1 >= limit:
+        raise ValidationError(field, f"String must be less than {limit} bytes")
+    return text
+
+
+def _gas_budget(budget: Any) -> int:
+    if isinstance(budget, int) and not isinstance(budget, bool):
+        number = budget
+    elif isinstance(budget, str) and len(budget) <= 80 and _BUDGET.match(budget):
+        number = int(budget, 16 if budget.startswith("0x") else 10)
+    else:
+        number = -1
+    if not 0 <= number <= _MAX_BUDGET:
+        raise ValidationError(
+            "ccmParams.gasBudget",
+            "ccmParams.gasBudget: expected a number, decimal or 0x hex, that fits 128 bits",
+        )
+    return number

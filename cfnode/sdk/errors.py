@@ -1,0 +1,179 @@
+"""What can go wrong in the SDK, and what may a program do about it?
+
+One tree. Each class has a `code` that never changes, so a program can branch on it without reading a text:
+
+    SdkError
+      ValidationError    VALIDATION    the request is wrong: `field` names where; nothing was sent
+      TransportError                   no usable answer came; `retryable` and `sent` say what that means
+        Unreachable      UNREACHABLE   no connection
+        TimedOut         TIMEOUT       the time was up
+        BadStatus        HTTP_STATUS   another HTTP status than success
+        BadAnswer        BAD_ANSWER    not what was asked for: HTML, broken JSON, a missing member
+      RpcCallError       RPC           a JSON-RPC error object: `rpc_code`, `message`, `data`
+        ChainError       CHAIN         the State Chain refused: `pallet`, `error`, `text`
+      BackendError       BACKEND       the swap service refused, with a message of its own
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+__all__ = [
+    "BackendError",
+    "BadAnswer",
+    "BadStatus",
+    "ChainError",
+    "Issue",
+    "RpcCallError",
+    "SdkError",
+    "TimedOut",
+    "TransportError",
+    "Unreachable",
+    "ValidationError",
+    "rpc_error",
+]
+
+
+class SdkError(Exception):
+    """Any error of the SDK."""
+
+    code: ClassVar[str] = "SDK"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong with a request: where, and what."""
+
+    field: str
+    message: str
+
+
+class ValidationError(SdkError, ValueError):
+    """The request cannot be sent as it is. `field` is the first one at fault, `issues` has them all.
+
+    Fields are named as in JSON (`fillOrKillParams.minPrice`).
+    """
+
+    code = "VALIDATION"
+
+    def __init__(self, field: str, message: str, issues: Sequence[Issue] = ()) -> None:
+        super().__init__(message)
+        self.field = field
+        self.issues = tuple(issues) or (Issue(field, message),)
+
+    @classmethod
+    def of(cls, issues: Sequence[Issue]) -> ValidationError:
+        """One error for several issues."""
+        return cls(issues[0].field, "; ".join(issue.message for issue in issues), issues)
+
+
+class TransportError(SdkError):
+    """No usable answer came.
+
+    `sent` is False only if it is certain that the other side never saw the request. `retryable` says whether
+    asking again is harmless and may help; it is never True for a deposit channel that may have been opened.
+    """
+
+    code = "TRANSPORT"
+
+    def __init__(self, message: str, *, url: str, sent: bool, retryable: bool) -> None:
+        super().__init__(message)
+        self.url = url
+        self.sent = sent
+        self.retryable = retryable
+
+
+class Unreachable(TransportError):
+    """No connection to the other side, or it broke."""
+
+    code = "UNREACHABLE"
+
+
+class TimedOut(TransportError):
+    """The time was up before the answer was complete."""
+
+    code = "TIMEOUT"
+
+
+class BadStatus(TransportError):
+    """The other side answered with an HTTP status that is no success."""
+
+    code = "HTTP_STATUS"
+
+    def __init__(self, message: str, *, url: str, status: int, sent: bool, retryable: bool) -> None:
+        super().__init__(message, url=url, sent=sent, retryable=retryable)
+        self.status = status
+
+
+class BadAnswer(TransportError):
+    """The answer is not what was asked for."""
+
+    code = "BAD_ANSWER"
+
+
+class BackendError(SdkError):
+    """The swap service refused the request and said why; `status` is its HTTP status."""
+
+    code = "BACKEND"
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RpcCallError(SdkError):
+    """The node or broker answered with a JSON-RPC error object: `rpc_code`, `rpc_message`, `data`."""
+
+    code = "RPC"
+
+    def __init__(self, rpc_code: int, message: str, data: Any = None) -> None:
+        super().__init__(f"RPC error [{rpc_code}]: {message}")
+        self.rpc_code = rpc_code
+        self.rpc_message = message
+        self.data = data
+
+
+class ChainError(RpcCallError):
+    """The State Chain refused the call. `pallet` is "" where the error belongs to none or none is named."""
+
+    code = "CHAIN"
+
+    def __init__(self, rpc_code: int, message: str, data: Any, pallet: str, error: str, text: str) -> None:
+        super().__init__(rpc_code, message, data)
+        self.pallet = pallet
+        self.error = error
+        self.text = text
+
+
+_STRING = r'"((?:[^"\\]|\\.)*)"'
+_MODULE = re.compile(rf"^KnownModuleError \{{ pallet: {_STRING}, name: {_STRING}, error: {_STRING} \}}$")
+_STAND_ALONE = re.compile(r"^Module error .(\w+). from pallet .(\w+).: .(.*).$", re.DOTALL)
+_DISPATCH = re.compile(r"^DispatchError(?:: |\()(.+?)\)?$", re.DOTALL)
+_INVALID = re.compile(r"^(?:Invalid|InvalidTransaction|Unknown|UnknownTransaction)\((\w+)\)$")
+
+
+def rpc_error(code: int, message: str, data: Any) -> RpcCallError:
+    """The error of a JSON-RPC error object; a ChainError where its text names a dispatch error.
+
+    The texts are those of the official node (`KnownModuleError { … }`, `DispatchError(BadOrigin)`,
+    `Invalid(Payment)`) and of the stand-alone broker (`Module error ‘…‘ from pallet ‘…‘: ‘…‘`).
+    """
+    if found := _MODULE.match(message):
+        pallet, name, text = (_unescape(part) for part in found.groups())
+        return ChainError(code, message, data, pallet, name, text)
+    if found := _STAND_ALONE.match(message):
+        return ChainError(code, message, data, found[2], found[1], found[3])
+    if found := _DISPATCH.match(message) or _INVALID.match(message):
+        return ChainError(code, message, data, "", found[1], message)
+    return RpcCallError(code, message, data)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)

@@ -1,0 +1,205 @@
+"""Which bytes go to a node or to the swap service, and what do the answers mean? No input or output here.
+
+A call is a generator: it yields `HttpCall`s, is sent an `HttpAnswer` for each (or has a TransportError
+thrown into it) and returns its result. The blocking and the async client drive the same generators.
+
+Nothing is ever sent twice. What may be asked again is for the caller to decide, by `retryable`; an exchange
+that opens a deposit channel (`opens_channel`) is retryable only if it certainly never left this machine.
+
+JSON-RPC follows @chainflip/rpc: always an array, answers matched by id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, ValidationError, rpc_error
+from cfnode.sdk.options import Session
+from cfnode.sdk.record import R
+
+__all__ = ["HttpAnswer", "HttpCall", "Steps", "backend", "read_answer", "rpc", "rpc_batch", "shown", "told"]
+
+SDK_VERSION = "1.11.2"
+"""The version of the JavaScript SDK whose wire forms these are; the swap service asks for one."""
+
+_IDS = count(1)
+_MESSAGE_LIMIT = 500
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """One HTTP exchange to make; `timeout` in seconds, for all of it."""
+
+    method: str
+    url: str
+    timeout: float
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    opens_channel: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What came back."""
+
+    status: int
+    body: bytes
+
+
+Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
+
+
+def shown(url: str) -> str:
+    """An address fit for an error text: a password, a key in the path or the query stays out."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
+    except ValueError:
+        return "an address that is no URL"
+
+
+def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: Any) -> Steps[Any]:
+    """The result of one JSON-RPC call."""
+    (result,) = yield from rpc_batch(session, url, [(method, params)], **more)
+    return result
+
+
+def rpc_batch(
+    session: Session,
+    url: str,
+    calls: Sequence[tuple[str, Sequence[Any]]],
+    *,
+    opens_channel: bool = False,
+    timeout: float | None = None,
+) -> Steps[list[Any]]:
+    """The results of several calls made in one exchange; the first error among them is raised."""
+    identities = [str(next(_IDS)) for _ in calls]
+    requests = [
+        {"jsonrpc": "2.0", "id": identity, "method": method, "params": list(params)}
+        for identity, (method, params) in zip(identities, calls, strict=True)
+    ]
+    call = HttpCall(
+        "POST",
+        _http(url),
+        timeout or session.options.timeout,
+        headers=(("content-type", "application/json"),),
+        body=json.dumps(requests, separators=(",", ":")).encode(),
+        opens_channel=opens_channel,
+    )
+    answer = yield call
+    return [_result(call, _replies(call, answer), identity) for identity in identities]
+
+
+def _http(url: str) -> str:
+    return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1)
+
+
+def _replies(call: HttpCall, answer: HttpAnswer) -> dict[str, Mapping[str, Any]]:
+    if not 200 <= answer.status < 300:
+        raise _bad_status(call, answer, f"HTTP error: {answer.status}")
+    document = _json(call, answer)
+    if isinstance(document, dict) and "id" in document:
+        document = [document]
+    if not isinstance(document, list):
+        raise _bad_answer(call, "Invalid JSON response")
+    return {str(item.get("id")): item for item in document if isinstance(item, dict)}
+
+
+def _result(call: HttpCall, replies: dict[str, Mapping[str, Any]], identity: str) -> Any:
+    # A server that could not read the request answers under the id null.
+    reply = replies.get(identity) or replies.get("None")
+    if reply is None or not ("result" in reply or isinstance(reply.get("error"), dict)):
+        raise _bad_answer(call, "Could not find the result for the request")
+    if isinstance(error := reply.get("error"), dict):
+        code, message = error.get("code"), str(error.get("message"))
+        raise rpc_error(code if isinstance(code, int) else 0, message, error.get("data"))
+    if identity not in replies:
+        raise _bad_answer(call, "Could not find the result for the request")
+    return reply["result"]
+
+
+def backend(
+    session: Session,
+    method: str,
+    path: str,
+    *,
+    query: Sequence[tuple[str, str]] = (),
+    body: Any = None,
+    expected: int = 200,
+    opens_channel: bool = False,
+) -> Steps[Any]:
+    """The JSON that the swap service answers; BackendError with its message where it refuses."""
+    headers = [("x-chainflip-sdk-version", SDK_VERSION), ("accept", "application/json")]
+    if body is not None:
+        headers.append(("content-type", "application/json"))
+    call = HttpCall(
+        method,
+        session.backend_url + path,
+        session.options.channel_timeout if opens_channel else session.options.timeout,
+        tuple(query),
+        tuple(headers),
+        None if body is None else json.dumps(body, separators=(",", ":")).encode(),
+        opens_channel,
+    )
+    answer = yield call
+    if answer.status != expected:
+        raise _refusal(call, answer)
+    return _json(call, answer)
+
+
+def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
+    """Its own message where it gives one; the status otherwise."""
+    try:
+        message = json.loads(answer.body)["message"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        message = None
+    if isinstance(message, str) and answer.status < 500:
+        return BackendError(message[:_MESSAGE_LIMIT], status=answer.status)
+    detail = f": {message[:_MESSAGE_LIMIT]}" if isinstance(message, str) else ""
+    return _bad_status(call, answer, f"Request failed with status code {answer.status}{detail}")
+
+
+def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
+    retryable = answer.status in (429, 500, 502, 503, 504) and not call.opens_channel
+    return BadStatus(
+        told(call, message), url=shown(call.url), status=answer.status, sent=True, retryable=retryable
+    )
+
+
+def _json(call: HttpCall, answer: HttpAnswer) -> Any:
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError):
+        raise _bad_answer(call, "Invalid JSON response") from None
+
+
+def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
+    return BadAnswer(told(call, message), url=shown(call.url), sent=True, retryable=False)
+
+
+def told(call: HttpCall, message: str) -> str:
+    """A transport error's text; says so where a deposit channel may have been opened unseen."""
+    if call.opens_channel:
+        opened = "a deposit channel may have been opened; it was not asked for again"
+        return f"{message} ({shown(call.url)}); {opened}"
+    return f"{message} ({shown(call.url)})"
+
+
+def read_answer(record: type[R], document: Any, source: str) -> R:
+    """A record of an answer; BadAnswer, not ValidationError, where a member is missing or of another type."""
+    try:
+        return record.from_json(document)
+    except ValidationError as error:
+        raise BadAnswer(
+            f"unexpected answer of {shown(source)}: {error.message}",
+            url=shown(source),
+            sent=True,
+            retryable=False,
+        ) from None

@@ -1,0 +1,57 @@
+"""What can be swapped, on which chains, within which limits?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cfnode.sdk.record import NULLABLE, Amount, Record
+
+__all__ = ["AssetInfo", "BoostLiquidity", "ChainInfo", "SwapLimits"]
+
+
+@dataclass(frozen=True)
+class ChainInfo(Record):
+    """A chain. `required_block_confirmations` is None where deposits count at once."""
+
+    chain: str
+    name: str
+    is_mainnet: bool
+    evm_chain_id: int | None = None
+    required_block_confirmations: int | None = None
+    max_retry_duration_blocks: int | None = None
+
+
+@dataclass(frozen=True)
+class AssetInfo(Record):
+    """An asset and its limits in base units; `maximum_swap_amount` None means unlimited."""
+
+    chainflip_id: str
+    asset: str
+    chain: str
+    decimals: int
+    name: str
+    symbol: str
+    is_mainnet: bool
+    minimum_swap_amount: Amount
+    minimum_egress_amount: Amount
+    maximum_swap_amount: Amount | None = field(default=None, metadata=NULLABLE)
+    contract_address: str | None = None
+
+
+@dataclass(frozen=True)
+class SwapLimits(Record):
+    """Base units by chain and symbol; a maximum of None means unlimited."""
+
+    minimum_swap_amounts: Mapping[str, Mapping[str, int]]
+    maximum_swap_amounts: Mapping[str, Mapping[str, int | None]]
+
+
+@dataclass(frozen=True)
+class BoostLiquidity(Record):
+    """What a boost pool has to lend, at its fee tier."""
+
+    fee_tier_bps: int
+    available_amount: Amount
+    asset: str
+    chain: str

@@ -1,0 +1,58 @@
+"""What does a caller get for a deposit-address request? The address, what was asked, and until when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.record import Amount, Record
+
+__all__ = ["DepositAddress"]
+
+
+@dataclass(frozen=True)
+class DepositAddress(Record):
+    """An open deposit channel.
+
+    `deposit_channel_id` is `<State Chain block>-<source chain>-<index>`. `deposit_channel_expiry_block`
+    counts the source chain's blocks; `estimated_deposit_channel_expiry_time` is milliseconds since 1970, the
+    service's estimate or our own. `channel_opening_fee` is FLIP base units that the broker paid.
+    """
+
+    src_chain: str
+    src_asset: str
+    dest_chain: str
+    dest_asset: str
+    dest_address: str
+    amount: Amount
+    deposit_channel_id: str
+    deposit_address: str
+    broker_commission_bps: int
+    max_boost_fee_bps: int
+    deposit_channel_expiry_block: int
+    estimated_deposit_channel_expiry_time: int
+    channel_opening_fee: int
+    affiliate_brokers: tuple[AffiliateBroker, ...] = ()
+    src_address: str | None = None
+    fill_or_kill_params: FillOrKillParams | None = None
+    dca_params: DcaParams | None = None
+    ccm_params: CcmParams | None = None
+
+    @property
+    def deposit_channel_broker_commission_bps(self) -> int:
+        """The commission under its name in the status of a swap."""
+        return self.broker_commission_bps
+
+    @property
+    def deposit_channel_affiliate_brokers(self) -> tuple[AffiliateBroker, ...]:
+        """The affiliates under their name in the status of a swap."""
+        return self.affiliate_brokers
+
+    def to_json(self) -> dict[str, Any]:
+        """The documents' members, the two doubled names included."""
+        document = super().to_json()
+        return document | {
+            "depositChannelBrokerCommissionBps": document["brokerCommissionBps"],
+            "depositChannelAffiliateBrokers": document["affiliateBrokers"],
+        }

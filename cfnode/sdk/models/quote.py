@@ -1,0 +1,140 @@
+"""What does a swap cost, and how long does it take? Quotes as the swap service gives them.
+
+Amounts are base units of the asset named beside them, durations seconds, fees in basis points where the name
+says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cfnode.sdk.assets import AssetRef
+from cfnode.sdk.models.request import AffiliateBroker, DcaParams
+from cfnode.sdk.record import Amount, OpenRecord, Record
+
+__all__ = [
+    "Durations",
+    "Fee",
+    "PoolFee",
+    "PoolInfo",
+    "Quote",
+    "QuoteCcmParams",
+    "QuoteResponse",
+    "QuotesResponse",
+]
+
+
+@dataclass(frozen=True)
+class Fee(OpenRecord):
+    """A fee that the quote already contains: BOOST, INGRESS, NETWORK, BROKER, EGRESS, LIQUIDITY or REFUND."""
+
+    type: str
+    chain: str
+    asset: str
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class PoolFee(OpenRecord):
+    """What a pool takes."""
+
+    chain: str
+    asset: str
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class PoolInfo(OpenRecord):
+    """A pool on the way."""
+
+    base_asset: AssetRef
+    quote_asset: AssetRef
+    fee: PoolFee
+
+
+@dataclass(frozen=True)
+class Durations(OpenRecord):
+    """Seconds of each part of the way."""
+
+    deposit: float
+    swap: float
+    egress: float
+
+
+@dataclass(frozen=True)
+class QuoteCcmParams(Record):
+    """What a quote has to know of a cross-chain message: gas and length."""
+
+    gas_budget: str
+    message_length_bytes: int
+
+
+@dataclass(frozen=True)
+class Quote(OpenRecord):
+    """One way to swap. `type` is REGULAR or DCA; `boost_quote` the same way with a boosted deposit.
+
+    A boost quote carries `estimated_boost_fee_bps` and `max_boost_fee_bps`; handing it (instead of the quote
+    around it) to a deposit-address request asks for the boost.
+    """
+
+    type: str
+    src_asset: AssetRef
+    dest_asset: AssetRef
+    deposit_amount: Amount
+    egress_amount: Amount
+    estimated_price: Decimal
+    intermediate_amount: Amount | None = None
+    is_vault_swap: bool | None = None
+    is_on_chain: bool | None = None
+    included_fees: tuple[Fee, ...] = ()
+    pool_info: tuple[PoolInfo, ...] = ()
+    low_liquidity_warning: bool | None = None
+    estimated_durations_seconds: Durations | None = None
+    estimated_duration_seconds: float | None = None
+    recommended_slippage_tolerance_percent: float | None = None
+    recommended_live_price_slippage_tolerance_percent: float | None = None
+    recommended_retry_duration_minutes: float | None = None
+    dca_params: DcaParams | None = None
+    ccm_params: QuoteCcmParams | None = None
+    estimated_boost_fee_bps: float | None = None
+    max_boost_fee_bps: float | None = None
+    boost_quote: Quote | None = None
+
+
+@dataclass(frozen=True)
+class _Asked(Record):
+    src_chain: str
+    src_asset: str
+    dest_chain: str
+    dest_asset: str
+    amount: Amount
+    broker_commission_bps: int
+    affiliate_brokers: tuple[AffiliateBroker, ...] = ()
+    ccm_params: QuoteCcmParams | None = None
+    is_vault_swap: bool = False
+
+
+@dataclass(frozen=True)
+class QuoteResponse(_Asked):
+    """The answer of `get_quote`: what was asked, and one quote."""
+
+    quote: Quote | None = None
+
+
+@dataclass(frozen=True)
+class QuotesResponse(_Asked):
+    """The answer of `get_quote_v2`: what was asked, and the quotes, REGULAR before DCA."""
+
+    dca_enabled: bool = False
+    quotes: tuple[Quote, ...] = ()
+
+    @property
+    def regular(self) -> Quote | None:
+        """The quote for one swap at once."""
+        return next((quote for quote in self.quotes if quote.type == "REGULAR"), None)
+
+    @property
+    def dca(self) -> Quote | None:
+        """The quote for a swap in chunks, if there is one."""
+        return next((quote for quote in self.quotes if quote.type == "DCA"), None)

@@ -1,0 +1,225 @@
+"""How far is a swap? The status as the swap service gives it, in both versions.
+
+Times are milliseconds since 1970; a block index is `<State Chain block>-<event index>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from cfnode.sdk.models.quote import Durations, Fee
+from cfnode.sdk.models.request import DcaParams
+from cfnode.sdk.record import NULLABLE, Amount, OpenRecord
+
+__all__ = [
+    "FINAL_STATES",
+    "Boost",
+    "BrokerShare",
+    "Chunk",
+    "DcaProgress",
+    "Deposit",
+    "DepositChannel",
+    "Egress",
+    "Failure",
+    "StatusFillOrKill",
+    "SwapProgress",
+    "SwapStatus",
+    "SwapStatusV1",
+]
+
+FINAL_STATES = ("COMPLETED", "FAILED")
+"""The states of `SwapStatus` after which nothing changes any more."""
+
+
+@dataclass(frozen=True)
+class BrokerShare(OpenRecord):
+    """A broker and its commission."""
+
+    account: str
+    commission_bps: int
+
+
+@dataclass(frozen=True)
+class DepositChannel(OpenRecord):
+    """The channel that the deposit goes to."""
+
+    id: str
+    created_at: int
+    deposit_address: str
+    src_chain_expiry_block: Amount
+    estimated_expiry_time: int
+    is_expired: bool
+    opened_through_backend: bool
+    expected_deposit_amount: Amount | None = None
+    dca_params: DcaParams | None = None
+
+
+@dataclass(frozen=True)
+class Failure(OpenRecord):
+    """Why something failed: `mode` (DEPOSIT_IGNORED, SENDING_FAILED, …) and `reason` (name and message)."""
+
+    failed_at: int
+    failed_block_index: str
+    mode: str
+    reason: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Deposit(OpenRecord):
+    """What was sent to the channel."""
+
+    amount: Amount
+    tx_ref: str | None = None
+    tx_confirmations: int | None = None
+    witnessed_at: int | None = None
+    witnessed_block_index: str | None = None
+    failure: Failure | None = None
+    failed_at: int | None = None
+    failed_block_index: str | None = None
+
+
+@dataclass(frozen=True)
+class Chunk(OpenRecord):
+    """One swap in the pools."""
+
+    input_amount: Amount
+    scheduled_at: int
+    scheduled_block_index: str
+    retry_count: int
+    intermediate_amount: Amount | None = None
+    output_amount: Amount | None = None
+    executed_at: int | None = None
+    executed_block_index: str | None = None
+    latest_swap_rescheduled_at: int | None = None
+    latest_swap_rescheduled_block_index: str | None = None
+    latest_swap_rescheduled_reason: str | None = None
+    aborted_at: int | None = None
+    aborted_block_index: str | None = None
+    aborted_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class DcaProgress(OpenRecord):
+    """How many chunks are done."""
+
+    executed_chunks: int
+    remaining_chunks: int
+    last_executed_chunk: Chunk | None = field(default=None, metadata=NULLABLE)
+    current_chunk: Chunk | None = field(default=None, metadata=NULLABLE)
+
+
+@dataclass(frozen=True)
+class SwapProgress(OpenRecord):
+    """What has been swapped: in one go (`regular`) or in chunks (`dca`)."""
+
+    original_input_amount: Amount
+    remaining_input_amount: Amount
+    swapped_input_amount: Amount
+    swapped_intermediate_amount: Amount
+    swapped_output_amount: Amount
+    regular: Chunk | None = None
+    dca: DcaProgress | None = None
+    live_price_execution_delta_percentage: float | None = None
+
+
+@dataclass(frozen=True)
+class Egress(OpenRecord):
+    """What is sent out: the swapped amount, a refund, or the fallback of a failed transfer."""
+
+    amount: Amount
+    scheduled_at: int
+    scheduled_block_index: str
+    tx_ref: str | None = None
+    witnessed_at: int | None = None
+    witnessed_block_index: str | None = None
+    failure: Failure | None = None
+    failed_at: int | None = None
+    failed_block_index: str | None = None
+    transaction_payload: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Boost(OpenRecord):
+    """What became of the wish to boost the deposit."""
+
+    max_boost_fee_bps: int
+    effective_boost_fee_bps: int | None = None
+    boosted_at: int | None = None
+    boosted_block_index: str | None = None
+    skipped_at: int | None = None
+    skipped_block_index: str | None = None
+
+
+@dataclass(frozen=True)
+class StatusFillOrKill(OpenRecord):
+    """The conditions of the swap, as the chain holds them."""
+
+    refund_address: str
+    min_price: Decimal
+    retry_duration_blocks: int
+
+
+@dataclass(frozen=True)
+class SwapStatus(OpenRecord):
+    """`state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
+
+    A refunded swap ends COMPLETED with `refund_egress`.
+    """
+
+    state: str
+    swap_id: str | None = None
+    src_asset: str | None = None
+    src_chain: str | None = None
+    dest_asset: str | None = None
+    dest_chain: str | None = None
+    dest_address: str | None = None
+    src_chain_required_block_confirmations: int | None = None
+    estimated_durations_seconds: Durations | None = None
+    estimated_duration_seconds: float | None = None
+    brokers: tuple[BrokerShare, ...] | None = None
+    fees: tuple[Fee, ...] | None = None
+    deposit_channel: DepositChannel | None = None
+    deposit: Deposit | None = None
+    swap: SwapProgress | None = None
+    swap_egress: Egress | None = None
+    refund_egress: Egress | None = None
+    fallback_egress: Egress | None = None
+    fill_or_kill_params: StatusFillOrKill | None = None
+    dca_params: DcaParams | None = None
+    boost: Boost | None = None
+    ccm_params: Mapping[str, Any] | None = None
+    last_statechain_update_at: int | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state in FINAL_STATES
+
+
+@dataclass(frozen=True)
+class SwapStatusV1(OpenRecord):
+    """The older, flat status. `state` is AWAITING_DEPOSIT … COMPLETE, BROADCAST_ABORTED or FAILED.
+
+    Members that only some states have stay in `extra` under their JSON names.
+    """
+
+    state: str
+    swap_id: str | None = None
+    src_asset: str | None = None
+    src_chain: str | None = None
+    dest_asset: str | None = None
+    dest_chain: str | None = None
+    dest_address: str | None = None
+    deposit_address: str | None = None
+    deposit_amount: Amount | None = None
+    expected_deposit_amount: Amount | None = None
+    intermediate_amount: Amount | None = None
+    egress_amount: Amount | None = None
+    deposit_channel_broker_commission_bps: int | None = None
+    deposit_channel_expiry_block: Amount | None = None
+    estimated_deposit_channel_expiry_time: int | None = None
+    is_deposit_channel_expired: bool | None = None
+    fees_paid: tuple[Fee, ...] | None = None

@@ -1,0 +1,75 @@
+"""What is the lowest price that a swap accepts, as the State Chain writes it?
+
+The chain holds prices as fixed-point numbers with 128 fractional bits, in base units of the destination asset
+for each base unit of the source asset. The steps and their rounding (half up) are those of the JavaScript
+SDK, so that the same input gives the same bytes:
+
+    factor       = (100 − tolerance) / 100                            to 20 decimals
+    minimum      = estimated price × factor                           to the destination asset's decimals
+    minimum X128 = minimum × 2^128 × 10^(destination − source decimals)  to a whole number
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+
+from cfnode.core.assets import Asset
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.record import Number, number_text
+
+__all__ = ["minimum_price", "price_from_x128", "price_to_x128", "read_number"]
+
+_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
+_DIVISION_DIGITS = 20
+_MAX_ADJUSTED = 80  # the largest X128 price, 2^256, has 78 digits
+_TWO_128 = Decimal(2**128)
+_MAX_X128 = 2**256 - 1
+
+
+def read_number(value: object, field: str, message: str) -> Decimal:
+    """A finite number from whatever the caller wrote it as; ValidationError with `message` otherwise."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+            raise InvalidOperation
+        number = Decimal(str(value).strip()) if str(value).isascii() else Decimal("NaN")
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or len(number.as_tuple().digits) > 2 * _MAX_ADJUSTED:
+        raise ValidationError(field, message)
+    if number and abs(number.adjusted()) > 2 * _MAX_ADJUSTED:
+        raise ValidationError(field, message)
+    return number
+
+
+def minimum_price(estimated: Number, tolerance_percent: Number, destination: Asset) -> str:
+    """The lowest acceptable price as decimal text; both checks have the JavaScript SDK's messages."""
+    where = "fillOrKillParams.slippageTolerancePercent"
+    tolerance = read_number(tolerance_percent, where, "Invalid slippage tolerance")
+    if not 0 <= tolerance <= 100:
+        raise ValidationError(where, "Slippage tolerance must be between 0 and 100 inclusive")
+    price = read_number(estimated, "quote.estimatedPrice", "Invalid estimated price")
+    factor = _rounded(_EXACT.divide(_EXACT.subtract(Decimal(100), tolerance), Decimal(100)), _DIVISION_DIGITS)
+    return number_text(_rounded(_EXACT.multiply(price, factor), destination.decimals))
+
+
+def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
+    """The chain's form of a price; ValidationError for what is no price or does not fit."""
+    field = "fillOrKillParams.minPrice"
+    number = read_number(price, field, f"minPrice must be a decimal number, not {price!r:.80}")
+    scaled = _EXACT.multiply(number, _TWO_128).scaleb(destination.decimals - source.decimals, _EXACT)
+    if number.is_signed() and number:
+        raise ValidationError(field, "minPrice must not be negative")
+    if (number and number.adjusted() > _MAX_ADJUSTED) or (result := int(_rounded(scaled, 0))) > _MAX_X128:
+        raise ValidationError(field, "minPrice is larger than the State Chain can hold (256 bits)")
+    return result
+
+
+def price_from_x128(x128: int, source: Asset, destination: Asset) -> str:
+    """A price for people from the chain's form, as decimal text without trailing zeros."""
+    ratio = _rounded(_EXACT.divide(Decimal(x128), _TWO_128), _DIVISION_DIGITS)
+    text = number_text(ratio.scaleb(source.decimals - destination.decimals, _EXACT))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _rounded(number: Decimal, decimals: int) -> Decimal:
+    return number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, _EXACT)

@@ -1,0 +1,104 @@
+"""A server on this machine that behaves as a test wants: well, badly, or not at all."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Handler = Callable[["Request"], bytes | None]
+"""Gives the bytes to send back; None closes the connection without a word."""
+
+
+class Request:
+    """What arrived: `line` is the request line, `body` everything after the headers."""
+
+    def __init__(self, line: str, body: bytes, connection: socket.socket, release: threading.Event) -> None:
+        self.line = line
+        self.body = body
+        self.connection = connection
+        self.release = release
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.body)
+        return found
+
+    def results(self, answers: dict[str, Any]) -> bytes:
+        """The JSON-RPC answer to everything that was asked."""
+        replies = [
+            {"jsonrpc": "2.0", "id": call["id"], "result": answers[call["method"]]} for call in self.calls
+        ]
+        return page(200, json.dumps(replies).encode())
+
+
+def page(status: int, body: bytes, kind: str = "application/json") -> bytes:
+    """A whole HTTP answer."""
+    head = f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Loopback:
+    """The server; `requests` has all that arrived, in order."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.requests: list[Request] = []
+        self.release = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.threads = [threading.Thread(target=self._accept, daemon=True)]
+        self.threads[0].start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as stream:
+            while line := stream.readline():
+                length = 0
+                while (header := stream.readline()) not in (b"\r\n", b""):
+                    name, _, value = header.partition(b":")
+                    if name.lower() == b"content-length":
+                        length = int(value)
+                request = Request(line.decode().strip(), stream.read(length), connection, self.release)
+                self.requests.append(request)
+                answer = self.handler(request)
+                if answer is None:
+                    return
+                try:
+                    connection.sendall(answer)
+                except OSError:
+                    return
+
+    def close(self) -> None:
+        self.release.set()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for thread in self.threads:
+            thread.join(timeout=10)
+
+
+@contextmanager
+def serving(handler: Handler) -> Iterator[Loopback]:
+    server = Loopback(handler)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def unused_url() -> str:
+    """An address on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"

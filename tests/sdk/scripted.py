@@ -1,0 +1,79 @@
+"""Calls driven without a network: a script answers each exchange, and remembers what was asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from cfnode.sdk.calls import Call
+from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.options import Options, Session
+from tests.conftest import shared
+
+T = TypeVar("T")
+NOW_MS = 1_740_415_452_000
+NODE = "http://node.test"
+
+Answers = Callable[[str, list[Any]], Any]
+"""The result for a method and its parameters."""
+
+
+def session(**options: Any) -> Session:
+    """A session whose clock stands still and whose randomness is known."""
+    chosen = Options().replaced(
+        {"network": "perseverance", "rpc_url": NODE, "broker": {"url": NODE}, **options}
+    )
+    return Session(
+        chosen, now_ms=lambda: NOW_MS, monotonic=lambda: 0.0, random_bytes=lambda n: bytes(range(n))
+    )
+
+
+def environment_answer() -> dict[str, Any]:
+    """A `cf_environment` without minima, so that any amount passes."""
+    document: dict[str, Any] = json.loads(shared("rpc-examples", "cf_environment.json").read_text())
+    minima = document["ingress_egress"]["minimum_deposit_amounts"]
+    for chain in minima.values():
+        chain.update(dict.fromkeys(chain, 0))
+    maxima = document["swapping"]["maximum_swap_amounts"]
+    for chain in maxima.values():
+        chain.update(dict.fromkeys(chain, None))
+    return document
+
+
+class Script:
+    """Answers JSON-RPC by `results`, any other path by `pages`."""
+
+    def __init__(self, results: dict[str, Any] | None = None, pages: dict[str, Any] | None = None) -> None:
+        self.results = {"cf_environment": environment_answer()} | (results or {})
+        self.pages = pages or {}
+        self.calls: list[HttpCall] = []
+        self.requests: list[dict[str, Any]] = []
+
+    def run(self, call: Call[T], on: Session) -> T:
+        """The result of a call."""
+        steps = call.steps(on)
+        try:
+            wanted = next(steps)
+            while True:
+                wanted = steps.send(self.answer(wanted))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def answer(self, call: HttpCall) -> HttpAnswer:
+        self.calls.append(call)
+        path = "/" + call.url.split("/", 3)[3] if call.url.count("/") > 2 else "/"
+        if path in self.pages:
+            status, body = self.pages[path]
+            return HttpAnswer(status, body if isinstance(body, bytes) else json.dumps(body).encode())
+        assert call.body is not None, call
+        requests = json.loads(call.body)
+        self.requests.extend(requests)
+        return HttpAnswer(200, json.dumps([self._reply(request) for request in requests]).encode())
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        base = {"jsonrpc": "2.0", "id": request["id"]}
+        if request["method"] not in self.results:
+            return base | {"error": {"code": -32601, "message": "Method not found"}}
+        return base | {"result": self.results[request["method"]]}

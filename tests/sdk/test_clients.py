@@ -1,0 +1,286 @@
+"""Both clients over real sockets: answers, and every way in which a service can be down, slow or strange."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+
+from cfnode.sdk import (
+    AsyncSwapSDK,
+    BadAnswer,
+    BadStatus,
+    ChainError,
+    RpcCallError,
+    SdkError,
+    SwapSDK,
+    TimedOut,
+    TransportError,
+    Unreachable,
+    ValidationError,
+)
+from cfnode.sdk.calls.deposits import RequestDepositAddress
+from cfnode.sdk.calls.infos import GetChannelOpeningFees
+from cfnode.sdk.calls.statuses import GetStatusV2
+from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
+from tests.sdk.scripted import environment_answer
+from tests.sdk.test_deposit_checks import OPENED, request_v1
+
+METHOD = "broker_request_swap_deposit_address"
+
+
+def blocking(call: Any, options: dict[str, Any]) -> Any:
+    with SwapSDK(options) as sdk:
+        return sdk.call(call)
+
+
+async def _awaited(call: Any, options: dict[str, Any]) -> Any:
+    async with AsyncSwapSDK(options) as sdk:
+        return await sdk.call(call)
+
+
+def under_trio(call: Any, options: dict[str, Any]) -> Any:
+    return trio.run(_awaited, call, options)
+
+
+def under_asyncio(call: Any, options: dict[str, Any]) -> Any:
+    return asyncio.run(_awaited(call, options))
+
+
+Client = Callable[[Any, dict[str, Any]], Any]
+all_clients = pytest.mark.parametrize("client", [blocking, under_trio, under_asyncio])
+
+
+def options(server: Loopback | str, **more: Any) -> dict[str, Any]:
+    url = server if isinstance(server, str) else server.url
+    base = {"network": "perseverance", "rpcUrl": url, "backendUrl": url, "broker": {"url": url}}
+    return base | {"timeout": 5.0, "channelTimeout": 5.0} | more
+
+
+def node(request: Request) -> bytes:
+    return request.results({"cf_environment": environment_answer(), METHOD: OPENED, "state_getStorage": None})
+
+
+def opening(then: Handler) -> Handler:
+    """A node that answers everything but the request for a channel, which `then` treats."""
+
+    def handle(request: Request) -> bytes | None:
+        return then(request) if METHOD.encode() in request.body else node(request)
+
+    return handle
+
+
+def channels_asked(server: Loopback) -> int:
+    return sum(METHOD.encode() in request.body for request in server.requests)
+
+
+@all_clients
+def test_a_deposit_address_over_http(client: Client) -> None:
+    with serving(node) as server:
+        result = client(request_v1(), options(server))
+    assert (result.deposit_channel_id, result.channel_opening_fee) == ("5-Ethereum-6", 8)
+    assert [call["method"] for request in server.requests for call in request.calls] == [
+        "cf_environment",
+        METHOD,
+        "state_getStorage",
+    ]
+
+
+@all_clients
+def test_a_node_that_is_down(client: Client) -> None:
+    with pytest.raises(Unreachable) as caught:
+        client(request_v1(), options(unused_url()))
+    assert (caught.value.sent, caught.value.retryable, caught.value.code) == (False, True, "UNREACHABLE")
+
+
+@all_clients
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (None, Unreachable),
+        (page(200, b"<html>down for maintenance</html>", "text/html"), BadAnswer),
+        (page(502, b"<html>bad gateway</html>", "text/html"), BadStatus),
+        (page(307, b""), BadStatus),
+        (page(200, b"{}"), BadAnswer),
+        (page(200, b"[]"), BadAnswer),
+        (page(200, b"[" * 200_000), BadAnswer),
+        (page(200, b'[{"id":"x","result":1}]'), BadAnswer),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n[", Unreachable),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", Unreachable),
+    ],
+)
+def test_a_channel_is_asked_for_once_whatever_comes_back(
+    client: Client, answer: bytes | None, kind: type[TransportError]
+) -> None:
+    def then(request: Request) -> bytes | None:
+        if answer is not None:
+            request.connection.sendall(answer)
+        return None
+
+    with serving(opening(then)) as server, pytest.raises(TransportError) as caught:
+        client(request_v1(), options(server))
+    assert type(caught.value) is kind
+    assert (caught.value.sent, caught.value.retryable) == (True, False)
+    assert "may have been opened" in str(caught.value)
+    assert channels_asked(server) == 1
+
+
+@all_clients
+def test_a_broker_that_never_answers(client: Client) -> None:
+    def then(request: Request) -> None:
+        request.release.wait(30)
+
+    with serving(opening(then)) as server, pytest.raises(TimedOut) as caught:
+        client(request_v1(), options(server, channelTimeout=0.3))
+    assert (caught.value.sent, caught.value.retryable, caught.value.code) == (True, False, "TIMEOUT")
+    assert channels_asked(server) == 1
+
+
+@all_clients
+def test_an_answer_that_never_ends(client: Client) -> None:
+    def drip(request: Request) -> None:
+        head = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n"
+        try:
+            request.connection.sendall(head)
+            while not request.release.wait(0.05):
+                request.connection.sendall(b" ")
+        except OSError:
+            return
+
+    with serving(drip) as server, pytest.raises(TimedOut) as caught:
+        client(GetStatusV2("1"), options(server, timeout=0.4))
+    assert caught.value.retryable
+
+
+@all_clients
+def test_an_answer_that_lacks_the_address(client: Client) -> None:
+    def then(request: Request) -> bytes:
+        return request.results({METHOD: {key: value for key, value in OPENED.items() if key != "address"}})
+
+    with serving(opening(then)) as server, pytest.raises(BadAnswer, match="probably opened") as caught:
+        client(request_v1(), options(server))
+    assert not caught.value.retryable
+    assert channels_asked(server) == 1
+
+
+def failing(code: int, message: str) -> Handler:
+    def handle(request: Request) -> bytes:
+        replies = [
+            {"jsonrpc": "2.0", "id": call["id"], "error": {"code": code, "message": message, "data": "why"}}
+            for call in request.calls
+        ]
+        return page(200, json.dumps(replies).encode())
+
+    return handle
+
+
+@all_clients
+def test_an_rpc_error_keeps_code_message_and_data(client: Client) -> None:
+    with serving(opening(failing(-32602, "Invalid params"))) as server, pytest.raises(RpcCallError) as caught:
+        client(request_v1(), options(server))
+    error = caught.value
+    assert (error.rpc_code, error.rpc_message, error.data) == (-32602, "Invalid params", "why")
+    assert (str(error), error.code) == ("RPC error [-32602]: Invalid params", "RPC")
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            'KnownModuleError { pallet: "Swapping", name: "BrokerFeeTooHigh", error: "Too \\"high\\"." }',
+            ("Swapping", "BrokerFeeTooHigh", 'Too "high".'),
+        ),
+        (
+            "Module error ‘InvalidEgressAddress‘ from pallet ‘Swapping‘: ‘The address is wrong.‘",
+            ("Swapping", "InvalidEgressAddress", "The address is wrong."),
+        ),
+        ("DispatchError(BadOrigin)", ("", "BadOrigin", "DispatchError(BadOrigin)")),
+        ("DispatchError: PoolDoesNotExist", ("", "PoolDoesNotExist", "DispatchError: PoolDoesNotExist")),
+        ("Invalid(Payment)", ("", "Payment", "Invalid(Payment)")),
+    ],
+)
+def test_a_refusal_of_the_chain_names_pallet_and_error(message: str, expected: tuple[str, str, str]) -> None:
+    with serving(opening(failing(-32024, message))) as server, pytest.raises(ChainError) as caught:
+        blocking(request_v1(), options(server))
+    assert (caught.value.pallet, caught.value.error, caught.value.text) == expected
+    assert caught.value.code == "CHAIN"
+
+
+@all_clients
+def test_an_expiry_time_that_cannot_be_looked_up_is_estimated(client: Client) -> None:
+    def handle(request: Request) -> bytes | None:
+        return None if b"state_getStorage" in request.body else node(request)
+
+    with serving(handle) as server:
+        result = client(request_v1(), options(server))
+    assert result.estimated_deposit_channel_expiry_time > 1_700_000_000_000
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "no url", "http://[", "http://\x00"])
+def test_an_address_that_is_no_url(url: str) -> None:
+    with pytest.raises((ValidationError, TransportError)):
+        blocking(GetChannelOpeningFees(), options(url))
+
+
+def test_a_password_in_an_address_is_not_repeated() -> None:
+    url = unused_url().replace("http://", "http://user:geheim@") + "/key-geheim?token=geheim"
+    with pytest.raises(SdkError) as caught:
+        blocking(GetChannelOpeningFees(), options(url))
+    assert "geheim" not in str(caught.value)
+    with SwapSDK(options(url)) as sdk:
+        assert "geheim" not in repr(sdk.session.options)
+
+
+def test_a_swap_is_watched_until_it_is_final() -> None:
+    states = iter(["WAITING", "WAITING", "SWAPPING", "COMPLETED"])
+
+    def handle(request: Request) -> bytes:
+        return page(200, json.dumps({"state": next(states)}).encode())
+
+    with serving(handle) as server, SwapSDK(options(server)) as sdk:
+        assert [each.state for each in sdk.watch_status("7", seconds=0)] == [
+            "WAITING",
+            "SWAPPING",
+            "COMPLETED",
+        ]
+
+
+async def test_a_swap_is_watched_under_trio() -> None:
+    states = iter(["SENDING", "FAILED"])
+
+    def handle(request: Request) -> bytes:
+        return page(200, json.dumps({"state": next(states)}).encode())
+
+    with serving(handle) as server:
+        async with AsyncSwapSDK(options(server)) as sdk:
+            found = [each.state async for each in sdk.watch_status("7", seconds=0)]
+    assert found == ["SENDING", "FAILED"]
+
+
+def test_options_by_name_and_as_json_are_the_same() -> None:
+    named = SwapSDK(network="mainnet", broker={"url": "http://b", "commissionBps": 3}, timeout=1)
+    read = SwapSDK({"network": "mainnet", "broker": {"url": "http://b", "commissionBps": 3}, "timeout": 1})
+    assert named.session.options == read.session.options
+    assert named.session.rpc_url == "https://rpc.mainnet.chainflip.io"
+    with pytest.raises(TypeError, match="brokr"):
+        SwapSDK(brokr={})
+    with pytest.raises(ValidationError, match="no network 'moon'"):
+        SwapSDK(network="moon")
+
+
+def test_a_request_made_by_name_is_the_one_made_from_json() -> None:
+    request = request_v1()
+    again = RequestDepositAddress(
+        src_chain="Ethereum",
+        src_asset="ETH",
+        dest_chain="Bitcoin",
+        dest_asset="BTC",
+        dest_address=request.dest_address,
+        amount=1000,
+        fill_or_kill_params=request.fill_or_kill_params,
+    )
+    assert again == request

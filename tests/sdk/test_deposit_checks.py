@@ -1,0 +1,277 @@
+"""What is wrong with a request is said before anything is sent, in the words of the JavaScript SDK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
+from cfnode.sdk.errors import ValidationError
+from tests.sdk.scripted import Script, session
+
+EVM = "0xa56A6be23b6Cf39D9448FF6e897C29c41c8fbDFF"
+BTC = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"
+METHOD = "broker_request_swap_deposit_address"
+OPENED = {
+    "address": EVM,
+    "issued_block": 5,
+    "channel_id": 6,
+    "source_chain_expiry_block": 7,
+    "channel_opening_fee": "0x8",
+}
+FOK = {"refundAddress": EVM, "retryDurationBlocks": 10, "minPrice": "1"}
+QUOTE = {
+    "type": "REGULAR",
+    "srcAsset": {"chain": "Ethereum", "asset": "ETH"},
+    "destAsset": {"chain": "Bitcoin", "asset": "BTC"},
+    "depositAmount": "1000",
+    "egressAmount": "10",
+    "estimatedPrice": "0.04",
+}
+CCM_QUOTE = QUOTE | {
+    "destAsset": {"chain": "Arbitrum", "asset": "ETH"},
+    "ccmParams": {"gasBudget": "1", "messageLengthBytes": 1},
+}
+AFFILIATE = {"account": "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n", "commissionBps": 5}
+V1 = {
+    "srcChain": "Ethereum",
+    "srcAsset": "ETH",
+    "destChain": "Bitcoin",
+    "destAsset": "BTC",
+    "destAddress": BTC,
+    "amount": "1000",
+    "fillOrKillParams": FOK,
+}
+
+
+def request_v2(**changes: Any) -> RequestDepositAddressV2:
+    given = {"quote": QUOTE, "destAddress": BTC, "fillOrKillParams": FOK} | changes
+    return RequestDepositAddressV2.from_json(
+        {key: value for key, value in given.items() if value is not None}
+    )
+
+
+def request_v1(**changes: Any) -> RequestDepositAddress:
+    given = V1 | changes
+    return RequestDepositAddress.from_json({key: value for key, value in given.items() if value is not None})
+
+
+def limits(minimum: Any, maximum: Any) -> dict[str, Any]:
+    return {
+        "cf_environment": {
+            "ingress_egress": {"minimum_deposit_amounts": {"Ethereum": {"ETH": minimum}}},
+            "swapping": {"maximum_swap_amounts": {"Ethereum": {"ETH": maximum}}},
+        }
+    }
+
+
+def refused(request: Any, script: Script | None = None, **options: Any) -> ValidationError:
+    script = script or Script({METHOD: OPENED})
+    with pytest.raises(ValidationError) as caught:
+        script.run(request, session(**options))
+    assert not [each for each in script.requests if each["method"] == METHOD]
+    assert not [call for call in script.calls if call.opens_channel]
+    assert caught.value.code == "VALIDATION"
+    return caught.value
+
+
+def sent(request: Any, **options: Any) -> list[Any]:
+    script = Script({METHOD: OPENED})
+    script.run(request, session(**options))
+    (found,) = (each for each in script.requests if each["method"] == METHOD)
+    params: list[Any] = found["params"]
+    return params
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        (
+            {"quote": QUOTE | {"srcAsset": {"chain": "Ethereum", "asset": "BTC"}}},
+            "quote.srcAsset",
+            'invalid asset and chain combination: {"chain":"Ethereum","asset":"BTC"}',
+        ),
+        ({"quote": QUOTE | {"type": "OTHER"}}, "quote.type", "Invalid quote type"),
+        ({"quote": QUOTE | {"type": "DCA"}}, "quote.dcaParams", "Failed to find DCA parameters from quote"),
+        (
+            {"quote": QUOTE | {"isVaultSwap": True}},
+            "quote",
+            "Cannot open a deposit channel for a vault swap quote",
+        ),
+        (
+            {"quote": QUOTE | {"isOnChain": True}},
+            "quote",
+            "Cannot open a deposit channel for an on-chain quote",
+        ),
+        (
+            {"ccmParams": {"message": "0x00", "gasBudget": "1"}},
+            "ccmParams",
+            "Cannot open CCM channel for quote without CCM params",
+        ),
+        ({"quote": CCM_QUOTE}, "ccmParams", "Cannot open regular channel for quote with CCM params"),
+        (
+            {"fillOrKillParams": FOK | {"slippageTolerancePercent": 1}},
+            "fillOrKillParams",
+            "Cannot have both minPrice and slippageTolerancePercent",
+        ),
+        (
+            {"fillOrKillParams": {"refundAddress": EVM, "retryDurationBlocks": 10}},
+            "fillOrKillParams",
+            "Either minPrice or slippageTolerancePercent must be provided",
+        ),
+        (
+            {"fillOrKillParams": FOK | {"minPrice": None, "slippageTolerancePercent": 100.5}},
+            "fillOrKillParams.slippageTolerancePercent",
+            "Slippage tolerance must be between 0 and 100 inclusive",
+        ),
+        (
+            {"fillOrKillParams": FOK | {"minPrice": None, "slippageTolerancePercent": "much"}},
+            "fillOrKillParams.slippageTolerancePercent",
+            "Invalid slippage tolerance",
+        ),
+        (
+            {"fillOrKillParams": FOK | {"livePriceSlippageTolerancePercent": 1}},
+            "fillOrKillParams.livePriceSlippageTolerancePercent",
+            "Live price protection is not available for this asset pair",
+        ),
+        (
+            {"destAddress": EVM},
+            "destAddress",
+            f'Address "{EVM}" is not a valid "Bitcoin" address for "perseverance"',
+        ),
+        (
+            {"affiliateBrokers": [AFFILIATE | {"account": "0x00"}]},
+            "affiliateBrokers[0].account",
+            "0x00 is not a valid Chainflip address",
+        ),
+    ],
+)
+def test_a_wrong_v2_request(changes: dict[str, Any], field: str, message: str) -> None:
+    error = refused(request_v2(**changes))
+    assert (error.field, str(error)) == (field, message)
+
+
+def test_both_addresses_are_named_when_both_are_wrong() -> None:
+    error = refused(request_v2(destAddress="x", fillOrKillParams=FOK | {"refundAddress": "y"}))
+    assert [issue.field for issue in error.issues] == ["destAddress", "fillOrKillParams.refundAddress"]
+    assert 'Address "x"' in str(error) and 'Address "y"' in str(error)
+
+
+@pytest.mark.parametrize("make", [request_v1, request_v2])
+def test_amounts_outside_the_chains_limits(make: Any) -> None:
+    low = refused(make(), Script(limits("0x3e9", None)))
+    assert str(low) == "expected amount is below minimum swap amount (1001)"
+    high = refused(make(), Script(limits(0, 999)))
+    assert str(high) == "expected amount is above maximum swap amount (999)"
+
+
+def test_without_a_maximum_the_bound_is_that_of_the_type() -> None:
+    error = refused(request_v1(amount=2**128), Script(limits(0, None)))
+    assert str(error) == f"expected amount is above maximum swap amount ({2**128 - 1})"
+
+
+@pytest.mark.parametrize("make", [request_v1, request_v2])
+def test_only_an_own_broker_takes_a_commission(make: Any) -> None:
+    error = refused(make(brokerCommissionBps=1), broker=None)
+    assert str(error) == "Broker commission is supported only when initializing the SDK with a brokerUrl"
+    error = refused(make(affiliateBrokers=[AFFILIATE]), broker=None)
+    assert str(error) == "Affiliate brokers are supported only when initializing the SDK with a brokerUrl"
+
+
+@pytest.mark.parametrize("make", [request_v1, request_v2])
+def test_the_options_commission_counts_unless_the_request_has_its_own(make: Any) -> None:
+    broker = {"url": "http://node.test", "commissionBps": 7}
+    assert sent(make(), broker=broker)[3] == 7
+    assert sent(make(brokerCommissionBps=0), broker=broker)[3] == 0
+
+
+@pytest.mark.parametrize("make", [request_v1, request_v2])
+def test_without_conditions_the_swap_takes_any_price(make: Any) -> None:
+    error = refused(make(fillOrKillParams=None))
+    assert error.field == "fillOrKillParams"
+    assert "default_refund_addresses" in str(error)
+    refund = sent(make(fillOrKillParams=None), default_refund_addresses={"Ethereum": EVM})[7]
+    assert (refund["min_price"], refund["retry_duration"], refund["refund_address"]) == ("0x0", 0, EVM)
+
+
+def test_chunks_need_conditions() -> None:
+    dca = {"numberOfChunks": 2, "chunkIntervalBlocks": 2}
+    for request in (
+        request_v1(fillOrKillParams=None, dcaParams=dca),
+        request_v2(quote=QUOTE | {"type": "DCA", "dcaParams": dca}, fillOrKillParams=None),
+    ):
+        error = refused(request, default_refund_addresses={"Ethereum": EVM})
+        assert str(error) == "dcaParams requires fillOrKillParams"
+
+
+@pytest.mark.parametrize("name", ["chunkInterval", "chunkIntervalBlocks"])
+def test_the_interval_of_chunks_has_two_names_and_a_minimum(name: str) -> None:
+    assert sent(request_v1(dcaParams={"numberOfChunks": 3, name: 2}))[8] == {
+        "number_of_chunks": 3,
+        "chunk_interval": 2,
+    }
+    error = refused(request_v1(dcaParams={"numberOfChunks": 3, name: 1}))
+    assert error.field == "dcaParams.chunkIntervalBlocks"
+
+
+@pytest.mark.parametrize(
+    ("make", "quote", "limit"), [(request_v1, None, 10_000), (request_v2, CCM_QUOTE, 15_000)]
+)
+def test_a_message_is_shorter_than_its_bound(make: Any, quote: Any, limit: int) -> None:
+    where = {"quote": quote} if quote else {"destChain": "Arbitrum", "destAsset": "ETH"}
+    where |= {"destAddress": EVM}
+    longest = {"message": "0x" + "ab" * (limit - 1), "gasBudget": 5}
+    assert sent(make(ccmParams=longest, **where))[4]["message"] == longest["message"]
+    error = refused(make(ccmParams=longest | {"message": "0x" + "ab" * limit}, **where))
+    assert (error.field, str(error)) == ("ccmParams.message", f"String must be less than {limit} bytes")
+
+
+@pytest.mark.parametrize(
+    ("budget", "wire"), [("125000", "0x1e848"), ("0x1e848", "0x1e848"), (125000, "0x1e848")]
+)
+def test_a_gas_budget_is_a_number_or_a_text_and_echoed(budget: Any, wire: str) -> None:
+    request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
+    script = Script({METHOD: OPENED})
+    result = script.run(request, session())
+    assert script.requests[1]["params"][4]["gas_budget"] == wire
+    assert result.to_json()["ccmParams"]["gasBudget"] == budget
+
+
+@pytest.mark.parametrize("budget", ["", "12x", -1, True, "0x", 2**128])
+def test_a_gas_budget_that_is_none(budget: Any) -> None:
+    request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
+    assert refused(request).field == "ccmParams.gasBudget"
+
+
+@pytest.mark.parametrize("message", ["abcd", "0xabc", "0xgg", "0x00\n"])
+def test_a_message_that_is_no_hex(message: str) -> None:
+    request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": message, "gasBudget": 1})
+    assert refused(request).field == "ccmParams.message"
+
+
+def test_minutes_of_retry_are_blocks_of_six_seconds() -> None:
+    fok = {"refundAddress": EVM, "minPrice": "1", "retryDurationMinutes": 1.25}
+    assert sent(request_v2(fillOrKillParams=fok))[7]["retry_duration"] == 13
+
+
+@pytest.mark.parametrize("member", ["srcChain", "destAddress", "amount"])
+def test_a_missing_member_is_named(member: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        request_v1(**{member: None})
+    assert caught.value.field == member
+
+
+@pytest.mark.parametrize("amount", ["1.5", "x", None, -1, True])
+def test_an_amount_is_whole_base_units(amount: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Script(limits(0, None)).run(RequestDepositAddress(**_named(amount=amount)), session())
+    assert caught.value.field == "amount"
+
+
+def _named(**changes: Any) -> Any:
+    names = dict(
+        zip(V1, ("src_chain", "src_asset", "dest_chain", "dest_asset", "dest_address"), strict=False)
+    )
+    given = {names.get(key, key): value for key, value in V1.items() if key in names}
+    return given | {"amount": 1000, "fill_or_kill_params": FOK} | changes

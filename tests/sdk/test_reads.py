@@ -1,0 +1,290 @@
+"""Quotes, statuses, limits and vault swaps: what is asked, and what is made of the answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cfnode.sdk.calls.infos import (
+    GetAssets,
+    GetBoostLiquidity,
+    GetChainList,
+    GetChannelOpeningFees,
+    GetRequiredBlockConfirmations,
+    GetSwapLimits,
+)
+from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2
+from cfnode.sdk.calls.statuses import GetStatus, GetStatusV2, swap_reference
+from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
+from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, ValidationError
+from cfnode.sdk.models.quote import Quote
+from cfnode.sdk.models.status import SwapStatus
+from tests.conftest import shared
+from tests.sdk.scripted import Script, session
+
+QUOTES = ("regular", "dca", "boost", "dca-boost", "ccm")
+
+
+def sample(name: str) -> Any:
+    return json.loads(shared("sdk-examples", name).read_text())
+
+
+@pytest.mark.parametrize("kind", QUOTES)
+def test_a_quote_is_read_and_written_whole(kind: str) -> None:
+    document = sample(f"quote-{kind}.json")
+    quote = Quote.from_json(document)
+    assert quote.to_json() == document
+    assert not quote.extra
+
+
+def test_members_of_a_newer_service_are_kept() -> None:
+    document = sample("quote-regular.json") | {"newMember": {"a": [1, "2"]}}
+    assert Quote.from_json(document).to_json() == document
+
+
+def test_each_state_of_a_swap_is_read_and_written_whole() -> None:
+    states = sample("status-v2.json")["states"]
+    assert len(states) >= 10
+    for name, document in states.items():
+        status = SwapStatus.from_json(document)
+        assert status.to_json() == document, name
+        assert status.is_final == name.startswith(("COMPLETED", "FAILED")), name
+
+
+@pytest.mark.parametrize("version", ["1.8.3", "1.11.2"])
+def test_a_v2_quote_is_asked_as_the_javascript_sdk_does(version: str) -> None:
+    case = sample("backend-http-by-version.json")[version]["getQuoteV2"]
+    result = case["result"]
+    script = Script(pages={"/v2/quote": (200, result["quotes"])})
+    names = ("srcChain", "srcAsset", "destChain", "destAsset", "amount", "ccmParams")
+    asked = {name: result[name] for name in (*names, "brokerCommissionBps", "affiliateBrokers")}
+    found = script.run(GetQuoteV2.from_json(asked), session(enabled_features={"dca": True}))
+    query = case["http"][0]["query"]
+    assert list(script.calls[0].query) == [pair for pair in query.items() if pair[0] != "isOnChain"]
+    document = found.to_json()
+    assert all(document[key] == value for key, value in result.items() if key != "isOnChain")
+    assert found.regular is not None and found.regular.type == "REGULAR"
+    assert found.dca is not None and found.dca.dca_params is not None
+
+
+def test_a_v1_quote_is_asked_as_the_javascript_sdk_does() -> None:
+    case = sample("backend-http-by-version.json")["1.8.3"]["getQuote"]
+    result = case["result"]
+    script = Script(pages={"/quote": (200, result["quote"])})
+    call = GetQuote("Ethereum", "ETH", "Bitcoin", "BTC", 1_500_000_000_000_000_000)
+    found = script.run(call, session(broker=None))
+    assert list(script.calls[0].query) == list(case["http"][0]["query"].items())
+    assert found.to_json().items() >= result.items()
+
+
+def test_a_status_is_asked_by_channel_swap_or_transaction() -> None:
+    assert swap_reference("6739624-ethereum-2562") == "6739624-Ethereum-2562"
+    assert swap_reference(332925) == "332925"
+    script = Script(pages={"/v2/swaps/6739624-Ethereum-2562": (200, {"state": "WAITING"})})
+    assert script.run(GetStatusV2("6739624-ETHEREUM-2562"), session()).state == "WAITING"
+    script = Script(pages={"/swaps/0xabc%2F..": (200, {"state": "COMPLETE", "swapId": "7"})})
+    assert script.run(GetStatus("0xabc/.."), session()).swap_id == "7"
+
+
+@pytest.mark.parametrize("reference", ["", " ", True, "1-Nowhere-2", "x" * 300])
+def test_a_swap_that_nobody_can_name(reference: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        swap_reference(reference)
+    assert caught.value.field == "id"
+
+
+def test_a_refusal_of_the_service_has_its_message() -> None:
+    script = Script(pages={"/v2/swaps/7": (404, {"message": "resource not found"})})
+    with pytest.raises(BackendError, match="resource not found") as caught:
+        script.run(GetStatusV2(7), session())
+    assert (caught.value.status, caught.value.code) == (404, "BACKEND")
+
+
+@pytest.mark.parametrize("page", [(502, b"<html>"), (404, b"<html>"), (503, {"message": "disabled"})])
+def test_a_service_that_is_down(page: Any) -> None:
+    with pytest.raises(BadStatus) as caught:
+        Script(pages={"/v2/swaps/7": page}).run(GetStatusV2(7), session())
+    assert caught.value.retryable == (page[0] >= 500)
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"", b"[]", b"{}", b'{"state": 5}', b"[" * 100_000, b"null", b'{"state"']
+)
+def test_a_service_that_answers_something_else(body: bytes) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        Script(pages={"/v2/swaps/7": (200, body)}).run(GetStatusV2(7), session())
+    assert caught.value.code == "BAD_ANSWER"
+
+
+SUPPORTED = [
+    {"chain": "Bitcoin", "asset": "BTC"},
+    {"chain": "Ethereum", "asset": "USDC"},
+    {"chain": "Moon", "asset": "CHEESE"},
+    {"chain": "Solana", "asset": "SOL"},
+    {"chain": "Ethereum", "asset": "ETH"},
+]
+INGRESS = {
+    "minimum_deposit_amounts": {"Ethereum": {"ETH": "0x10", "USDC": 20}, "Bitcoin": {"BTC": 7}},
+    "egress_dust_limits": {"Ethereum": {"ETH": 1, "USDC": "0x2"}},
+    "witness_safety_margins": {"Bitcoin": 2, "Ethereum": 1, "Solana": 0, "Polkadot": None},
+    "channel_opening_fees": {"Bitcoin": "0x0", "Ethereum": 5},
+}
+SWAPPING = {"maximum_swap_amounts": {"Bitcoin": {"BTC": "0x64"}}, "max_swap_retry_duration_blocks": 600}
+NODE = {
+    "cf_supported_assets": SUPPORTED,
+    "cf_environment": {"ingress_egress": INGRESS, "swapping": SWAPPING},
+}
+
+
+def test_chains_in_order_of_appearance() -> None:
+    chains = Script(NODE).run(GetChainList(), session())
+    assert [each.to_json() for each in chains] == [
+        {
+            "chain": "Bitcoin",
+            "name": "Bitcoin",
+            "isMainnet": False,
+            "requiredBlockConfirmations": 3,
+            "maxRetryDurationBlocks": 600,
+        },
+        {
+            "chain": "Ethereum",
+            "name": "Ethereum",
+            "isMainnet": False,
+            "evmChainId": 11155111,
+            "requiredBlockConfirmations": 2,
+            "maxRetryDurationBlocks": 600,
+        },
+        {"chain": "Solana", "name": "Solana", "isMainnet": False, "maxRetryDurationBlocks": 600},
+    ]
+    others = Script(NODE).run(GetChainList("Bitcoin"), session())
+    assert [each.chain for each in others] == ["Ethereum", "Solana"]
+    with pytest.raises(ValidationError, match='unsupported source chain "Moon"'):
+        Script(NODE).run(GetChainList("Moon"), session())
+
+
+def test_assets_have_names_contracts_and_limits() -> None:
+    (usdc, eth) = Script(NODE).run(GetAssets("Ethereum"), session())
+    assert usdc.to_json() == {
+        "chainflipId": "Usdc",
+        "asset": "USDC",
+        "chain": "Ethereum",
+        "contractAddress": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+        "decimals": 6,
+        "name": "USDC",
+        "symbol": "USDC",
+        "isMainnet": False,
+        "minimumSwapAmount": "20",
+        "maximumSwapAmount": None,
+        "minimumEgressAmount": "2",
+    }
+    assert (eth.name, eth.contract_address) == ("Ether", None)
+    with pytest.raises(ValidationError, match='unsupported chain "Moon"'):
+        Script(NODE).run(GetAssets("Moon"), session())
+
+
+def test_names_and_contracts_are_the_documented_ones() -> None:
+    from cfnode.core.assets import ASSETS
+    from cfnode.sdk.assets import BLOCK_SECONDS, contract_address, display_name
+    from cfnode.sdk.networks import NETWORKS
+
+    document = json.loads(shared("assets.json").read_text())
+    for name, facts in document["assets"].items():
+        asset = ASSETS[name]
+        assert display_name(asset) == facts["name"]
+        assert asset.decimals == facts["decimals"]
+        for network, address in (facts["contractAddress"] or {}).items():
+            assert contract_address(asset, network) == address
+    for chain, facts in document["chains"].items():
+        assert BLOCK_SECONDS[chain] == facts["blockTimeSeconds"]
+        for network, chain_id in (facts["evmChainId"] or {}).items():
+            assert NETWORKS[network].evm_chain_ids[chain] == chain_id
+
+
+def test_limits_fees_and_confirmations() -> None:
+    script, on = Script(NODE), session()
+    limits = script.run(GetSwapLimits(), on)
+    assert limits.minimum_swap_amounts["Ethereum"] == {"USDC": 20, "ETH": 16}
+    assert limits.maximum_swap_amounts == {
+        "Bitcoin": {"BTC": 100},
+        "Ethereum": {"USDC": None, "ETH": None},
+        "Solana": {"SOL": None},
+    }
+    assert script.run(GetChannelOpeningFees(), on) == {"Bitcoin": 0, "Ethereum": 5}
+    assert script.run(GetRequiredBlockConfirmations(), on) == {
+        "Bitcoin": 3,
+        "Ethereum": 2,
+        "Solana": None,
+        "Polkadot": None,
+    }
+    assert [each["method"] for each in script.requests].count("cf_environment") == 1
+
+
+def test_boost_pools_by_tier() -> None:
+    rows = [
+        {"chain": "Bitcoin", "asset": "BTC", "tier": 5, "available_amount": "0xa"},
+        {"chain": "Bitcoin", "asset": "BTC", "tier": 30, "available_amount": "0x14"},
+    ]
+    script = Script({"cf_boost_pools_depth": rows})
+    pools = script.run(GetBoostLiquidity(asset="BTC", chain="Bitcoin"), session())
+    assert [(pool.fee_tier_bps, pool.available_amount) for pool in pools] == [(30, 20), (5, 10)]
+    assert len(script.run(GetBoostLiquidity(fee_tier_bps=5), session())) == 1
+
+
+@pytest.mark.parametrize("answer", [{}, {"ingress_egress": {}}, [], None, "x"])
+def test_an_environment_that_is_none(answer: Any) -> None:
+    with pytest.raises(BadAnswer, match="cf_environment"):
+        Script({"cf_environment": answer}).run(GetChannelOpeningFees(), session())
+
+
+def test_an_environment_with_an_amount_that_is_none() -> None:
+    broken = {"ingress_egress": {"channel_opening_fees": {"Bitcoin": "much"}}, "swapping": {}}
+    with pytest.raises(BadAnswer, match="channel_opening_fees"):
+        Script({"cf_environment": broken}).run(GetChannelOpeningFees(), session())
+
+
+@pytest.mark.parametrize("chain", ["bitcoin", "ethereum", "arbitrum", "solana"])
+def test_vault_swap_data_of_each_chain(chain: str) -> None:
+    answer = json.loads(
+        shared("rpc-examples", f"broker_request_swap_parameter_encoding.{chain}.json").read_text()
+    )
+    source = {"bitcoin": "BTC", "solana": "SOL"}.get(chain, "ETH")
+    refund = {
+        "bitcoin": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
+        "solana": "3yKDHJgzS2GbZB9qruoadRYtq8597HZifnRju7fHpdRC",
+    }.get(chain, "0x" + "11" * 20)
+    quote = sample("quote-regular.json") | {
+        "isVaultSwap": True,
+        "srcAsset": {"chain": chain.capitalize(), "asset": source},
+        "destAsset": {"chain": "Ethereum", "asset": "USDC"},
+        "recommendedLivePriceSlippageTolerancePercent": None,
+    }
+    script = Script({"broker_request_swap_parameter_encoding": answer})
+    fok = {"refundAddress": refund, "retryDurationBlocks": 4, "minPrice": "0.5"}
+    call = EncodeVaultSwapData.from_json(
+        {"quote": quote, "destAddress": "0x" + "22" * 20, "fillOrKillParams": fok, "srcAddress": refund}
+    )
+    data = script.run(call, session())
+    assert data.chain == chain.capitalize()
+    extra = script.requests[0]["params"][4]
+    assert extra["chain"] == chain.capitalize()
+    if chain == "bitcoin":
+        # 1 BTC at 0.5 USDC is half a million base units of USDC.
+        assert extra["min_output_amount"] == hex(500_000)
+    else:
+        assert extra["input_amount"] == hex(100_000_000)
+    if chain == "solana":
+        assert extra["seed"] == "0x" + bytes(range(32)).hex()
+
+
+def test_a_vault_swap_needs_a_quote_for_one() -> None:
+    call = EncodeVaultSwapData.from_json(
+        {
+            "quote": sample("quote-regular.json"),
+            "destAddress": "0x" + "22" * 20,
+            "fillOrKillParams": {"refundAddress": "x", "minPrice": 1},
+        }
+    )
+    with pytest.raises(ValidationError, match="Cannot encode vault swap data for a deposit channel quote"):
+        Script().run(call, session())
