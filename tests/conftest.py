@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,14 @@ def shared(*parts: str) -> Path:
             f"reference vectors are not here: {'/'.join(parts)} (CFNODE_TEST_REFERENCE names their folder)"
         )
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runtimes that tests have compiled are not kept among the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CFNODE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

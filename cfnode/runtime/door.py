@@ -129,7 +129,7 @@ class ExecutorDied(DoorError):
 
 
 class Deadline(DoorError):
-    """The call took longer than it may; the executor process was ended and a new one takes its place."""
+    """The call took longer than it may and was ended, if need be with the executor process."""
 
     def __init__(self, function: str, seconds: float) -> None:
         super().__init__(f"{function} took longer than {seconds:g} s and was ended")

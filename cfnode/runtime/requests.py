@@ -11,6 +11,7 @@ from cfnode.runtime import frames
 from cfnode.runtime.door import (
     BlockRefused,
     BuiltBlock,
+    Deadline,
     DoorError,
     Missing,
     ProofRefused,
@@ -68,6 +69,7 @@ class Request:
 
 _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
     "RuntimeTrap": lambda failed: RuntimeTrap(failed.text),
+    "Deadline": lambda failed: Deadline(failed.text, float(failed.key)),
     "UnknownFunction": lambda failed: UnknownFunction(failed.text),
     "UnsupportedCode": lambda failed: UnsupportedCode(failed.text),
     "BlockRefused": lambda failed: BlockRefused(failed.text),

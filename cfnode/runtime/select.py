@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cfnode.runtime.door import Runtime, UnsupportedCode
+from cfnode.runtime.door import Runtime
 
 __all__ = ["DEVELOPMENT_MARK", "RuntimeFactory", "runtime_for"]
 
@@ -24,7 +24,7 @@ def runtime_for(code: bytes) -> Runtime:
         from cfnode.runtime.dev.runtime import development_runtime
 
         return development_runtime(code)
-    raise UnsupportedCode(
-        f"the state's code is WebAssembly ({len(code)} bytes), which this version of cfnode cannot run yet:"
-        " it runs development chains (`cfnode run --dev`)"
-    )
+    # Imported late: wasmtime is large, and neither the node itself nor a development chain needs it.
+    from cfnode.runtime.wasm.runtime import wasm_runtime
+
+    return wasm_runtime(code)

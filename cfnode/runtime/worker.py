@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
 from cfnode.runtime.door import (
     AtBlock,
     BlockRefused,
+    Deadline,
     OnProof,
     Runtime,
     RuntimeTrap,
@@ -58,7 +58,7 @@ class Worker:
 
     def __init__(self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send) -> None:
         self._reader = reader
-        self._runtime_for = lru_cache(_KEPT_RUNTIMES)(runtime_for)
+        self._runtime_for = _Kept(runtime_for)
         self._send = send
         self._assembly = frames.Assembly()
 
@@ -127,7 +127,23 @@ class Worker:
                 yield state, self._runtime_for(code)
 
 
+class _Kept:
+    """The runtimes of the last codes. Codes are compared, not hashed: they are large, and mostly the same."""
+
+    def __init__(self, runtime_for: RuntimeFactory) -> None:
+        self._runtime_for = runtime_for
+        self._kept: list[tuple[bytes, Runtime]] = []
+
+    def __call__(self, code: bytes) -> Runtime:
+        for known, runtime in self._kept:
+            if known == code:
+                return runtime
+        self._kept = [(code, self._runtime_for(code)), *self._kept][:_KEPT_RUNTIMES]
+        return self._kept[0][1]
+
+
 _ANSWERED = (
+    Deadline,
     RuntimeTrap,
     UnknownFunction,
     UnsupportedCode,
@@ -162,6 +178,8 @@ def _failed(request: int, error: Exception) -> frames.Failed:
             return frames.Failed(request, "MissingNode", str(error), error.key, error.child)
         case UnknownBlock() | StateDiscarded():
             return frames.Failed(request, type(error).__name__, str(error), error.block)
+        case Deadline():
+            return frames.Failed(request, "Deadline", error.function, repr(error.seconds).encode())
         case UnknownFunction():
             return frames.Failed(request, "UnknownFunction", error.function)
         case StoreError():

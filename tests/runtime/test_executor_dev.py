@@ -82,7 +82,7 @@ async def test_code_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)
     store.initialise(genesis, state)
     async with Executor.start(store) as executor:
-        with pytest.raises(UnsupportedCode, match="WebAssembly"):
+        with pytest.raises(UnsupportedCode, match="has no memory"):
             await executor.call(AtBlock(genesis.hash), "Core_version")
         with pytest.raises(DoorError, match="another development runtime"):
             await executor.call(OnProof(bytes(32), [], b"cfnode-dev:other" + bytes(32)), "Core_version")

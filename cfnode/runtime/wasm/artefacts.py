@@ -1,0 +1,147 @@
+"""Where does a module's machine code come from, without compiling it at each start?
+
+Compiling takes seconds and leaves memory behind, so it is done in a process that lives for nothing else. What
+it makes is kept in a file that this process maps in a millisecond. Such a file is machine code that will run
+as us: it is only ever taken from a directory of our own that nobody else can enter, and under a name that
+holds the hash of the code, wasmtime's version and its settings. A checksum at the end tells a damaged file
+from a whole one; against somebody who can write there, no checksum would help.
+
+Without such a directory every process compiles anew.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import resource
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import wasmtime
+import xxhash
+
+from cfnode.core.hashing import blake2_256
+from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.wasm.code import expand
+from cfnode.runtime.wasm.engine import engine, fingerprint
+
+__all__ = ["Artefacts", "compile_here", "directory"]
+
+COMPILE_S = 60
+"""Seconds of processor time that a module may take to compile; a runtime takes two."""
+
+_CHECKSUM = 16
+_OURS_ALONE = 0o700
+_START = (
+    "import json, sys; sys.path = json.loads(sys.argv[1]);"
+    " from cfnode.runtime.wasm.artefacts import compile_here; compile_here(sys.argv[2])"
+)
+
+
+def directory() -> Path:
+    """Where the user keeps compiled modules: CFNODE_CACHE, or as the XDG base directories say."""
+    named = os.environ.get("CFNODE_CACHE")
+    if named:
+        return Path(named) / "wasm"
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME", "/nonexistent") + "/.cache"
+    return Path(base) / "cfnode" / "wasm"
+
+
+class Artefacts:
+    """Compiled modules, from this directory or made now. `compiled` counts the latter."""
+
+    def __init__(self, where: Path) -> None:
+        self._where = where
+        self.compiled = 0
+
+    def load(self, code: bytes) -> wasmtime.Module:
+        """The compiled module of a `:code`; raises UnsupportedCode."""
+        name = f"{blake2_256(code).hex()}-{fingerprint()}.cwasm"
+        try:
+            _make_private(self._where)
+        except OSError:
+            with tempfile.TemporaryDirectory(prefix="cfnode-") as passing:
+                return self._load_from(Path(passing) / name, code)
+        return self._load_from(self._where / name, code)
+
+    def _load_from(self, path: Path, code: bytes) -> wasmtime.Module:
+        for attempt in (1, 2):
+            if not _is_whole(path):
+                self.compiled += 1
+                _compile(expand(code), path)
+            try:
+                return wasmtime.Module.deserialize_file(engine(), str(path))
+            except wasmtime.WasmtimeError as error:
+                path.unlink(missing_ok=True)
+                if attempt == 2:
+                    raise UnsupportedCode(f"wasmtime does not take its own machine code: {error}") from error
+        raise AssertionError  # the second attempt returns or raises
+
+
+def _make_private(where: Path) -> None:
+    """Have a directory of ours that nobody else can enter; raises OSError."""
+    where.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        where.mkdir(mode=_OURS_ALONE)
+    found = where.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise PermissionError(f"{where} is no directory of ours")
+    if stat.S_IMODE(found.st_mode) != _OURS_ALONE:
+        raise PermissionError(f"{where} can be entered by others: it wants the mode 0700")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether there is a file of ours with a checksum that fits."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(descriptor)
+        ours = found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode)
+        if not ours or found.st_size <= _CHECKSUM:
+            return False
+        with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as data, memoryview(data) as view:
+            return xxhash.xxh3_128_digest(view[:-_CHECKSUM]) == view[-_CHECKSUM:]
+    finally:
+        os.close(descriptor)
+
+
+# --- compiling
+
+
+def _compile(module: bytes, path: Path) -> None:
+    """Have a process of its own write the machine code to `path`; raises UnsupportedCode."""
+    number, passing = tempfile.mkstemp(dir=path.parent, prefix=".making-")
+    os.close(number)
+    search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", _START, search, passing],
+            input=module,
+            capture_output=True,
+            cwd="/",
+        )
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            reason = said[-1] if said else f"the compiler ended with code {done.returncode}"
+            raise UnsupportedCode(f"the state's code does not compile: {reason}")
+        Path(passing).replace(path)
+    finally:
+        Path(passing).unlink(missing_ok=True)
+
+
+def compile_here(path: str, read: Callable[[], bytes] = lambda: sys.stdin.buffer.read()) -> None:
+    """The process that compiles: the module from standard input, machine code and checksum to `path`."""
+    resource.setrlimit(resource.RLIMIT_CPU, (COMPILE_S, COMPILE_S))
+    try:
+        code = bytes(wasmtime.Module(engine(), read()).serialize())
+    except wasmtime.WasmtimeError as error:
+        sys.exit(" ".join(str(error).split()))
+    Path(path).write_bytes(code + xxhash.xxh3_128_digest(code))

@@ -1,0 +1,62 @@
+"""How is wasmtime set up for a runtime, and what ends a call that does not end by itself?
+
+The settings are Substrate's where they decide what a program computes: NaN in one form, a stack of 1 MiB, no
+vector instructions, no threads. A clock thread counts *epochs*; a call that is still in WebAssembly when its
+epochs are used up traps. A wait inside a host function is not seen by that: it is bounded by the node, which
+ends the process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
+
+import wasmtime
+
+__all__ = ["TICK_S", "WASMTIME", "engine", "fingerprint"]
+
+WASMTIME = version("wasmtime")
+
+TICK_S = 0.5
+"""Seconds of an epoch."""
+
+_STACK = 1 << 20
+
+_SETTINGS: dict[str, bool | int | str] = {
+    "strategy": "cranelift",
+    "cranelift_opt_level": "speed",
+    "cranelift_nan_canonicalization": True,
+    "max_wasm_stack": _STACK,
+    "epoch_interruption": True,
+    "wasm_relaxed_simd": False,
+    "wasm_simd": False,
+    "wasm_threads": False,
+    "wasm_memory64": False,
+    "wasm_component_model": False,
+    "wasm_multi_memory": True,  # the shim's; a runtime of ours has one memory, or is refused
+}
+
+
+def fingerprint() -> str:
+    """What compiled code depends on besides the module: 16 hex digits."""
+    return blake2b(f"{WASMTIME} {sorted(_SETTINGS.items())}".encode(), digest_size=8).hexdigest()
+
+
+@cache
+def engine() -> wasmtime.Engine:
+    """The process's engine, whose epochs are counted from now on."""
+    config = wasmtime.Config()
+    for name, value in _SETTINGS.items():
+        setattr(config, name, value)
+    made = wasmtime.Engine(config)
+    threading.Thread(target=_count_epochs, args=(made,), daemon=True).start()
+    return made
+
+
+def _count_epochs(counted: wasmtime.Engine) -> None:
+    while True:
+        time.sleep(TICK_S)
+        counted.increment_epoch()

@@ -1,0 +1,186 @@
+"""Which signatures does a runtime let the host check, and which hashes does it have made?
+
+Only what can be computed from the arguments is offered: a runtime that runs in our process has no keys to
+sign with, so generating, listing and signing are left out.
+
+Polkadot spec, host API: Crypto and Hashing. ed25519 holds by ZIP-215; sr25519 in the context `substrate`.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import coincurve
+from Crypto.Hash import keccak
+
+from cfnode.core import hashing
+from cfnode.core.keys import verify
+from cfnode.runtime.wasm.host.signature import offered
+
+__all__ = ["Crypto", "Hashing"]
+
+_BAD_RS, _BAD_V, _BAD_SIGNATURE = b"\x01\x00", b"\x01\x01", b"\x01\x02"
+"""Err(EcdsaVerifyError)."""
+
+_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+"""Of the group of secp256k1: r and s are below it."""
+
+
+def _recover(signature: bytes, message: bytes, reduce: bool) -> coincurve.PublicKey | bytes:
+    """The key that signed this 32-byte message, or the error as SCALE.
+
+    `reduce`: version 1 took r and s modulo the order of the group instead of refusing them.
+    """
+    number = signature[64] - 27 if signature[64] > 26 else signature[64]  # Ethereum counts from 27
+    if number > 3:
+        return _BAD_V
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
+    if reduce:
+        r, s = r % _ORDER, s % _ORDER
+    elif r >= _ORDER or s >= _ORDER:
+        return _BAD_RS
+    plain = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes((number,))
+    try:
+        return coincurve.PublicKey.from_signature_and_message(plain, message, hasher=None)
+    except ValueError:
+        return _BAD_SIGNATURE
+
+
+def _whole(signature: bytes, message: bytes, reduce: bool) -> bytes:
+    """Result<[u8; 64], EcdsaVerifyError>."""
+    key = _recover(signature, message, reduce)
+    return key if isinstance(key, bytes) else b"\0" + key.format(compressed=False)[1:]
+
+
+def _compressed(signature: bytes, message: bytes, reduce: bool) -> bytes:
+    """Result<[u8; 33], EcdsaVerifyError>."""
+    key = _recover(signature, message, reduce)
+    return key if isinstance(key, bytes) else b"\0" + key.format()
+
+
+def _signed(signature: bytes, digest: bytes, public: bytes, reduce: bool) -> int:
+    """Whether this key signed; here, and only here, a recovery id of 27 and more is none."""
+    return int(signature[64] <= 3 and _compressed(signature, digest, reduce) == b"\0" + public)
+
+
+class Crypto:
+    """Crypto: checks of signatures."""
+
+    batch: bool | None = None
+    """Whether all signatures of the open batch hold; None if none is open."""
+
+    @offered("b64", "data", "b32", gives="u32")
+    def ext_crypto_ed25519_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        return int(verify("ed25519", public, message, signature))
+
+    @offered("b64", "data", "b32", gives="u32")
+    def ext_crypto_sr25519_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        """As version 2: signatures of the form before schnorrkel's audit (2019) are not accepted."""
+        return int(verify("sr25519", public, message, signature))
+
+    @offered("b64", "data", "b32", gives="u32")
+    def ext_crypto_sr25519_verify_version_2(self, signature: bytes, message: bytes, public: bytes) -> int:
+        return int(verify("sr25519", public, message, signature))
+
+    @offered("b65", "data", "b33", gives="u32")
+    def ext_crypto_ecdsa_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        return _signed(signature, hashing.blake2_256(message), public, reduce=True)
+
+    @offered("b65", "data", "b33", gives="u32")
+    def ext_crypto_ecdsa_verify_version_2(self, signature: bytes, message: bytes, public: bytes) -> int:
+        return _signed(signature, hashing.blake2_256(message), public, reduce=False)
+
+    @offered("b65", "b32", "b33", gives="u32")
+    def ext_crypto_ecdsa_verify_prehashed_version_1(
+        self, signature: bytes, digest: bytes, public: bytes
+    ) -> int:
+        return _signed(signature, digest, public, reduce=False)
+
+    @offered("b65", "b32", gives="data")
+    def ext_crypto_secp256k1_ecdsa_recover_version_1(self, signature: bytes, message: bytes) -> bytes:
+        return _whole(signature, message, reduce=True)
+
+    @offered("b65", "b32", gives="data")
+    def ext_crypto_secp256k1_ecdsa_recover_version_2(self, signature: bytes, message: bytes) -> bytes:
+        return _whole(signature, message, reduce=False)
+
+    @offered("b65", "b32", gives="data")
+    def ext_crypto_secp256k1_ecdsa_recover_compressed_version_1(
+        self, signature: bytes, message: bytes
+    ) -> bytes:
+        return _compressed(signature, message, reduce=True)
+
+    @offered("b65", "b32", gives="data")
+    def ext_crypto_secp256k1_ecdsa_recover_compressed_version_2(
+        self, signature: bytes, message: bytes
+    ) -> bytes:
+        return _compressed(signature, message, reduce=False)
+
+    # Batches are checked one by one: what they promise is an answer at the end, not speed.
+
+    @offered()
+    def ext_crypto_start_batch_verify_version_1(self) -> None:
+        self.batch = True
+
+    @offered(gives="u32")
+    def ext_crypto_finish_batch_verify_version_1(self) -> int:
+        held, self.batch = self.batch, None
+        return int(held is not False)
+
+    @offered("b64", "data", "b32", gives="u32")
+    def ext_crypto_ed25519_batch_verify_version_1(
+        self, signature: bytes, message: bytes, public: bytes
+    ) -> int:
+        return self._batched(self.ext_crypto_ed25519_verify_version_1(signature, message, public))
+
+    @offered("b64", "data", "b32", gives="u32")
+    def ext_crypto_sr25519_batch_verify_version_1(
+        self, signature: bytes, message: bytes, public: bytes
+    ) -> int:
+        return self._batched(self.ext_crypto_sr25519_verify_version_1(signature, message, public))
+
+    @offered("b65", "data", "b33", gives="u32")
+    def ext_crypto_ecdsa_batch_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        return self._batched(self.ext_crypto_ecdsa_verify_version_1(signature, message, public))
+
+    def _batched(self, holds: int) -> int:
+        if self.batch is None:
+            return holds
+        self.batch = self.batch and bool(holds)
+        return 1
+
+
+class Hashing:
+    """Hashing: `twox` is usually answered without leaving WebAssembly."""
+
+    @offered("data", gives="pointer")
+    def ext_hashing_keccak_256_version_1(self, data: bytes) -> bytes:
+        return hashing.keccak_256(data)
+
+    @offered("data", gives="pointer")
+    def ext_hashing_keccak_512_version_1(self, data: bytes) -> bytes:
+        return keccak.new(digest_bits=512, data=data).digest()
+
+    @offered("data", gives="pointer")
+    def ext_hashing_sha2_256_version_1(self, data: bytes) -> bytes:
+        return sha256(data).digest()
+
+    @offered("data", gives="pointer")
+    def ext_hashing_blake2_128_version_1(self, data: bytes) -> bytes:
+        return hashing.blake2_128(data)
+
+    @offered("data", gives="pointer")
+    def ext_hashing_blake2_256_version_1(self, data: bytes) -> bytes:
+        return hashing.blake2_256(data)
+
+    @offered("data", gives="pointer")
+    def ext_hashing_twox_64_version_1(self, data: bytes) -> bytes:
+        return hashing.twox_64(data)
+
+    @offered("data", gives="pointer")
+    def ext_hashing_twox_128_version_1(self, data: bytes) -> bytes:
+        return hashing.twox_128(data)
+
+    @offered("data", gives="pointer")
+    def ext_hashing_twox_256_version_1(self, data: bytes) -> bytes:
+        return hashing.twox_256(data)

@@ -1,0 +1,146 @@
+"""What else does a runtime ask of its host: roots of tries, its next version, words for a log.
+
+Polkadot spec, host API: Trie, Miscellaneous, Logging, Offchain Index; Substrate's panic handler, tracing and
+transaction index; Cumulus' proof size. What is meant for an archive or an off-chain worker is taken and
+dropped: this node keeps neither. What only makes sense with keys, a network or a clock of the runtime's own
+(`ext_offchain_…`, making keys and using them) is not offered at all, and traps by its name.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.trie import ordered_root, root
+from cfnode.runtime.wasm.host.signature import HostError, offered, state_version
+from cfnode.runtime.wasm.host.storage import option
+
+__all__ = ["Misc", "Tries"]
+
+_NO_RECORDER = (1 << 64) - 1
+"""The size of a storage proof that nobody records."""
+
+_ERROR_LEVEL = 1
+"""LogLevelFilter::Error: a panic's text comes this way; what is less than that, nobody here reads."""
+
+_KEPT_LINES = 8
+_KEPT_LENGTH = 1_000
+
+
+def _pairs(data: bytes) -> dict[bytes, bytes]:
+    """SCALE Vec<(Vec<u8>, Vec<u8>)>."""
+    try:
+        cursor = Cursor(data)
+        pairs = [(cursor.bytes(), cursor.bytes()) for _ in range(cursor.count(2))]
+        cursor.finish()
+    except ScaleError as error:
+        raise HostError(f"these are no pairs: {error}") from error
+    return dict(pairs)
+
+
+def _items(data: bytes) -> list[bytes]:
+    """SCALE Vec<Vec<u8>>."""
+    try:
+        cursor = Cursor(data)
+        items = [cursor.bytes() for _ in range(cursor.count())]
+        cursor.finish()
+    except ScaleError as error:
+        raise HostError(f"these are no items: {error}") from error
+    return items
+
+
+class Tries:
+    """Trie: roots over BLAKE2b-256."""
+
+    @offered("data", gives="pointer")
+    def ext_trie_blake2_256_root_version_1(self, pairs: bytes) -> bytes:
+        return root(_pairs(pairs), 0)
+
+    @offered("data", "u32", gives="pointer")
+    def ext_trie_blake2_256_root_version_2(self, pairs: bytes, version: int) -> bytes:
+        return root(_pairs(pairs), state_version(version))
+
+    @offered("data", gives="pointer")
+    def ext_trie_blake2_256_ordered_root_version_1(self, items: bytes) -> bytes:
+        return ordered_root(_items(items), 0)
+
+    @offered("data", "u32", gives="pointer")
+    def ext_trie_blake2_256_ordered_root_version_2(self, items: bytes, version: int) -> bytes:
+        return ordered_root(_items(items), state_version(version))
+
+
+class Misc:
+    """Everything small."""
+
+    version_of: Callable[[bytes], bytes | None]
+    """SCALE RuntimeVersion of some other code, or None if it has none."""
+
+    def __init__(self) -> None:
+        self.words: deque[str] = deque(maxlen=_KEPT_LINES)
+        """What the runtime said last: the reason of a trap."""
+        self.dropped = 0
+        """Entries meant for an off-chain index or a transaction index."""
+
+    def _say(self, text: bytes) -> None:
+        self.words.append(text[:_KEPT_LENGTH].decode(errors="replace"))
+
+    @offered("data", gives="data")
+    def ext_misc_runtime_version_version_1(self, code: bytes) -> bytes:
+        return option(self.version_of(code))
+
+    @offered("u64")
+    def ext_misc_print_num_version_1(self, number: int) -> None:
+        self._say(b"%d" % number)
+
+    @offered("data")
+    def ext_misc_print_utf8_version_1(self, text: bytes) -> None:
+        self._say(text)
+
+    @offered("data")
+    def ext_misc_print_hex_version_1(self, data: bytes) -> None:
+        self._say(b"0x" + data[:_KEPT_LENGTH].hex().encode())
+
+    @offered("u32", "data", "data")
+    def ext_logging_log_version_1(self, level: int, target: bytes, message: bytes) -> None:
+        self._say(message)
+
+    @offered(gives="u32")
+    def ext_logging_max_level_version_1(self) -> int:
+        return _ERROR_LEVEL
+
+    @offered("data")
+    def ext_panic_handler_abort_on_panic_version_1(self, message: bytes) -> None:
+        raise HostError(message[:_KEPT_LENGTH].decode(errors="replace"))
+
+    @offered("data", "data")
+    def ext_offchain_index_set_version_1(self, key: bytes, value: bytes) -> None:
+        self.dropped += 1
+
+    @offered("data")
+    def ext_offchain_index_clear_version_1(self, key: bytes) -> None:
+        self.dropped += 1
+
+    @offered("u32", "u32", "b32")
+    def ext_transaction_index_index_version_1(self, extrinsic: int, size: int, content: bytes) -> None:
+        self.dropped += 1
+
+    @offered("u32", "b32")
+    def ext_transaction_index_renew_version_1(self, extrinsic: int, content: bytes) -> None:
+        self.dropped += 1
+
+    @offered("data", gives="u32")
+    def ext_wasm_tracing_enabled_version_1(self, metadata: bytes) -> int:
+        return 0
+
+    @offered("data", gives="u64")
+    def ext_wasm_tracing_enter_span_version_1(self, span: bytes) -> int:
+        return 0
+
+    @offered("u64")
+    def ext_wasm_tracing_exit_version_1(self, span: int) -> None:
+        pass
+
+    @offered(gives="u64")
+    def ext_storage_proof_size_storage_proof_size_version_1(self) -> int:
+        return _NO_RECORDER

@@ -1,0 +1,72 @@
+"""How does a host function's row of bytes and numbers become WebAssembly arguments?
+
+Polkadot's host functions pass numbers as they are, arrays of fixed size as a pointer (i32), and everything
+else as a span (i64: pointer in the low half, length in the high half). So the functions themselves are
+written over plain `bytes` and `int`, and say here how these travel. Names are the imports' own.
+
+Arguments: `data` is a span of bytes; `room` a span to be written to, of which the function is told the
+length; `b32`, `b33`, `b64`, `b65` a pointer to that many bytes; `u32` and `u64` numbers.
+Results: `data` a span of new memory; `pointer` a pointer to new memory, whose size both sides know; `u32`,
+`u64`; None. A function with a `room` gives what is to be written as well: `(written, result)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+__all__ = ["Argument", "HostError", "Result", "Signature", "host_functions", "offered", "state_version"]
+
+Argument = Literal["data", "room", "b32", "b33", "b64", "b65", "u32", "u64"]
+Result = Literal["data", "pointer", "u32", "u64"] | None
+ARRAY_SIZES: dict[Argument, int] = {"b32": 32, "b33": 33, "b64": 64, "b65": 65}
+_WIDE = ("data", "room", "u64")
+
+
+class HostError(Exception):
+    """A host function is used as it must not be; the runtime traps with this text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How arguments and result travel."""
+
+    arguments: tuple[Argument, ...]
+    result: Result
+
+    @property
+    def parameter_types(self) -> list[str]:
+        """The WebAssembly types of the parameters."""
+        return ["i64" if kind in _WIDE else "i32" for kind in self.arguments]
+
+    @property
+    def result_types(self) -> list[str]:
+        """The WebAssembly types of the results: one or none."""
+        return [] if self.result is None else ["i64" if self.result in _WIDE else "i32"]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def offered(*arguments: Argument, gives: Result = None) -> Callable[[Function], Function]:
+    """Mark a method as the host function of its name."""
+
+    def mark(function: Function) -> Function:
+        function.__dict__["signature"] = Signature(arguments, gives)
+        return function
+
+    return mark
+
+
+def host_functions(host: type) -> dict[str, Signature]:
+    """The host functions of a class, its bases' included, by name."""
+    found = ((name, getattr(getattr(host, name), "signature", None)) for name in dir(host))
+    return {name: signature for name, signature in found if isinstance(signature, Signature)}
+
+
+def state_version(number: int) -> int:
+    """A state version that exists: 0 or 1."""
+    if number not in (0, 1):
+        raise HostError(f"there is no state version {number}")
+    return number

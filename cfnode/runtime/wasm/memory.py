@@ -1,0 +1,99 @@
+"""How are bytes carried between Python and the memory of a runtime at work?
+
+Everything a runtime passes is checked against the size of its memory: a pointer that leads outside is an
+error of the call, never an access. The memory grows inside WebAssembly without telling anybody, so an access
+that seems to lie outside looks again before it is refused. Growing never moves it: the engine reserves the
+whole address range of a memory beforehand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import wasmtime
+
+from cfnode.runtime.wasm.host import HostError
+
+__all__ = ["GuestMemory"]
+
+_WRITABLE = 0x200  # PyBUF_WRITE
+_view_of = ctypes.pythonapi.PyMemoryView_FromMemory
+_view_of.restype = ctypes.py_object
+_view_of.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+
+_LOW = 0xFFFFFFFF
+
+
+class GuestMemory:
+    """The memory of one instance after the other. A *span* is pointer | length << 32."""
+
+    __slots__ = ("_allocate", "_memory", "_size", "_store", "_view")
+
+    def __init__(self) -> None:
+        self._view = memoryview(b"")
+        self._size = 0
+
+    def attach(self, store: wasmtime.Store, memory: wasmtime.Memory, allocate: Callable[[int], int]) -> None:
+        """Carry for an instance whose allocator is `allocate`: bytes to the pointer of free memory."""
+        self._store, self._memory, self._allocate = store, memory, allocate
+        self._look()
+
+    def detach(self) -> None:
+        """Let go of the memory; must come before its store is closed."""
+        self._view.release()
+        self._view, self._size = memoryview(b""), 0
+
+    def _look(self) -> None:
+        size = self._memory.data_len(self._store)
+        address = ctypes.addressof(self._memory.data_ptr(self._store).contents) if size else 0
+        self._view.release()
+        self._view = _view_of(address, size, _WRITABLE) if size else memoryview(b"")
+        self._size = size
+
+    def _outside(self, pointer: int, size: int) -> bool:
+        if pointer + size > self._size:
+            self._look()
+        return pointer + size > self._size
+
+    def array(self, pointer: int, size: int) -> bytes:
+        """The bytes at a pointer; raises HostError."""
+        end = pointer + size
+        if end > self._size and self._outside(pointer, size):
+            raise HostError(f"{size} bytes at {pointer:#x} lie outside of the runtime's memory")
+        return self._view[pointer:end].tobytes()
+
+    def span(self, span: int) -> bytes:
+        """The bytes of a span; raises HostError."""
+        pointer = span & _LOW
+        end = pointer + (span >> 32)
+        if end > self._size and self._outside(pointer, span >> 32):
+            raise HostError(f"{span >> 32} bytes at {pointer:#x} lie outside of the runtime's memory")
+        return self._view[pointer:end].tobytes()
+
+    def write(self, pointer: int, data: bytes) -> None:
+        """Put bytes at a pointer; raises HostError."""
+        end = pointer + len(data)
+        if end > self._size and self._outside(pointer, len(data)):
+            raise HostError(f"{len(data)} bytes for {pointer:#x} would lie outside of the runtime's memory")
+        self._view[pointer:end] = data
+
+    def place(self, data: bytes) -> int:
+        """Put bytes into new memory; its pointer."""
+        pointer = self._allocate(len(data))
+        self.write(pointer, data)
+        return pointer
+
+    def give(self, data: bytes) -> int:
+        """Put bytes into new memory; its span."""
+        return len(data) << 32 | self.place(data)
+
+    def grow_to(self, end: int) -> None:
+        """Have memory up to this address; raises HostError."""
+        if self._outside(end, 0):
+            pages = -(-(end - self._size) // (1 << 16))
+            try:
+                self._memory.grow(self._store, pages)
+            except wasmtime.WasmtimeError as error:
+                raise HostError(f"the runtime's memory cannot grow by {pages} pages: {error}") from error
+            self._look()

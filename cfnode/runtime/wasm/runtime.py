@@ -1,0 +1,142 @@
+"""How does WebAssembly answer at the door?
+
+One call: a fresh instance, the arguments in its memory, the entry point, its output; host functions work on
+the call's journal meanwhile. However it fails, it fails by an error that says what the runtime did: its own
+panic text where it has said one.
+
+Polkadot spec, "Runtime APIs" (calling convention) and "Host API".
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from importlib.resources import files
+from typing import NoReturn
+
+import wasmtime
+
+from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
+from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.runtime.journal import Journal
+from cfnode.runtime.wasm.artefacts import Artefacts, directory
+from cfnode.runtime.wasm.binding import Binding, best_binding
+from cfnode.runtime.wasm.code import embedded_version, expand
+from cfnode.runtime.wasm.engine import TICK_S
+from cfnode.runtime.wasm.host import Host, HostError
+from cfnode.runtime.wasm.instance import LoadedModule
+
+__all__ = ["WasmRuntime", "wasm_runtime"]
+
+CALL_S = 25.0
+"""Seconds that a call may run; the node's own patience is a little longer."""
+
+BLOCK_S = 55.0
+"""The same for a whole block."""
+
+HEAP_PAGES = 2048
+"""Pages of 64 KiB beyond its first ones that a runtime may have, where the state does not say."""
+
+MOST_HEAP_PAGES = 4096
+"""What a state may ask for: 256 MiB."""
+
+_HEAP_PAGES_KEY = b":heappages"
+_BLOCK = "Core_execute_block"
+
+
+def wasm_runtime(code: bytes) -> WasmRuntime:
+    """The runtime of this `:code`; raises UnsupportedCode."""
+    return WasmRuntime(code, Artefacts(directory()))
+
+
+class WasmRuntime:
+    """Code behind the door; implements `door.Runtime`. Loaded, or compiled, when it is first called."""
+
+    def __init__(
+        self,
+        code: bytes,
+        artefacts: Artefacts,
+        *,
+        binding: Binding | None = None,
+        call_s: float = CALL_S,
+        block_s: float = BLOCK_S,
+    ) -> None:
+        self._code, self._artefacts, self._binding = code, artefacts, binding
+        self._call_s, self._block_s = call_s, block_s
+
+    @cached_property
+    def loaded(self) -> LoadedModule:
+        """The module, compiled and bound."""
+        shim = bytes(wasmtime.wat2wasm((files(__package__) / "shim.wat").read_text()))
+        module = self._artefacts.load(self._code)
+        host = Host(self._version_of)
+        return LoadedModule(module, self._artefacts.load(shim), host, self._binding or best_binding())
+
+    @cached_property
+    def _version(self) -> bytes:
+        embedded = embedded_version(expand(self._code))
+        return (
+            self.call("Core_version", b"", Journal(ProofState(EMPTY_ROOT, [])))
+            if embedded is None
+            else embedded
+        )
+
+    def version(self) -> bytes:
+        """SCALE RuntimeVersion."""
+        return self._version
+
+    def call(self, function: str, args: bytes, journal: Journal) -> bytes:
+        """As `door.Runtime.call`. Raises Deadline too."""
+        loaded = self.loaded
+        if function not in loaded.functions:
+            raise UnknownFunction(function)
+        seconds = self._block_s if function == _BLOCK else self._call_s
+        ticks = max(1, round(seconds / TICK_S)) + 1  # the present epoch is already running
+        loaded.host.enter(journal)
+        try:
+            with loaded.instance(_heap_pages(journal), ticks) as instance:
+                return instance.call(function, args)
+        except wasmtime.Trap as trap:
+            if trap.trap_code is wasmtime.TrapCode.INTERRUPT:
+                raise Deadline(function, seconds) from None
+            self._trapped(function, _reason(trap))
+        except (wasmtime.WasmtimeError, HostError) as error:
+            self._trapped(function, str(error))
+        finally:
+            loaded.host.leave()
+
+    def _trapped(self, function: str, reason: str) -> NoReturn:
+        words = [line for line in self.loaded.host.words if line]
+        raise RuntimeTrap(f"{function}: {' / '.join(words) or reason}") from None
+
+    def _version_of(self, code: bytes) -> bytes | None:
+        """The version of code that this runtime is asked to put into the state."""
+        try:
+            return WasmRuntime(code, self._artefacts).version()
+        except (UnsupportedCode, RuntimeTrap, UnknownFunction, Deadline):
+            return None
+
+
+def _heap_pages(journal: Journal) -> int:
+    """How many pages the state grants; what a proof does not show, or what is no number, is the default."""
+    with suppress(MissingNode):
+        value = journal.get(_HEAP_PAGES_KEY)
+        if value is not None and len(value) == 8:
+            return min(int.from_bytes(value, "little"), MOST_HEAP_PAGES)
+    return HEAP_PAGES
+
+
+_SHIM_TRAPS = {
+    "out_of_memory": "it wants more memory than it may have",
+    "too_large": "it wants more than 32 MiB at once",
+    "not_allocated": "it frees memory that was never allocated, or was overwritten",
+}
+
+
+def _reason(trap: wasmtime.Trap) -> str:
+    """What the shim says by its functions' names, or wasmtime behind its list of frames."""
+    frames = trap.frames
+    if frames and frames[0].func_name in _SHIM_TRAPS:
+        return _SHIM_TRAPS[frames[0].func_name]
+    lines = [line.strip() for line in trap.message.splitlines() if line.strip()]
+    return lines[-1].removeprefix("1: ") if lines else "trap"

@@ -1,0 +1,111 @@
+"""Compiled modules on disk: kept, found again, never taken from where somebody else could have put them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import xxhash
+
+from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.journal import Journal
+from cfnode.runtime.wasm.artefacts import Artefacts, directory
+from cfnode.runtime.wasm.engine import fingerprint
+from cfnode.runtime.wasm.runtime import WasmRuntime
+from tests.runtime.memory_state import MemoryState
+from tests.runtime.wasm import counter
+
+
+def runs(artefacts: Artefacts) -> bool:
+    runtime = WasmRuntime(counter.module(), artefacts)
+    return runtime.call("Counter_echo", b"alive", Journal(MemoryState())) == b"alive"
+
+
+def put_instead(path: Path, data: bytes) -> None:
+    """A new file under the name: the old one is still mapped, and must not change."""
+    path.unlink()
+    path.write_bytes(data)
+
+
+def kept(where: Path) -> list[Path]:
+    return sorted(where.glob("*"))
+
+
+def test_a_module_is_compiled_once_and_mapped_from_then_on(tmp_path: Path) -> None:
+    first, second = Artefacts(tmp_path / "wasm"), Artefacts(tmp_path / "wasm")
+    assert runs(first)
+    assert first.compiled == 2  # the runtime and the shim
+    assert runs(second)
+    assert second.compiled == 0
+    assert (tmp_path / "wasm").stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in kept(tmp_path / "wasm"))
+    assert all(path.name.endswith(f"-{fingerprint()}.cwasm") for path in kept(tmp_path / "wasm"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign", "link"])
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path, damage: str) -> None:
+    where = tmp_path / "wasm"
+    assert runs(Artefacts(where))
+    for path in kept(where):
+        data = path.read_bytes()
+        match damage:
+            case "cut":
+                put_instead(path, data[:-100])
+            case "flipped":
+                middle = len(data) // 2
+                put_instead(path, data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
+            case "empty":
+                put_instead(path, b"")
+            case "foreign":
+                put_instead(path, b"#!/bin/sh\n" * 100)
+            case "link":
+                path.rename(tmp_path / path.name)
+                path.symlink_to(tmp_path / path.name)
+    again = Artefacts(where)
+    assert runs(again)
+    assert again.compiled == 2
+
+
+def test_machine_code_of_another_engine_is_compiled_anew(tmp_path: Path) -> None:
+    assert runs(Artefacts(tmp_path / "wasm"))
+    for path in kept(tmp_path / "wasm"):
+        data = b"\x7fELF" + bytes(1_000)
+        put_instead(path, data + xxhash.xxh3_128_digest(data))
+    again = Artefacts(tmp_path / "wasm")
+    assert runs(again)
+    assert again.compiled == 2
+
+
+@pytest.mark.parametrize("fault", ["open to others", "a link", "a file"])
+def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: str) -> None:
+    where = tmp_path / "wasm"
+    if fault == "a file":
+        where.write_text("in the way")
+    elif fault == "a link":
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        where.symlink_to(tmp_path / "elsewhere")
+    else:
+        where.mkdir(mode=0o755)
+    for _ in range(2):
+        artefacts = Artefacts(where)
+        assert runs(artefacts)
+        assert artefacts.compiled == 2
+    assert fault == "a file" or kept(where) == []
+
+
+def test_what_does_not_compile_is_told_with_the_compilers_words(tmp_path: Path) -> None:
+    broken = counter.module()[:40] + b"\xff" * 40
+    with pytest.raises(UnsupportedCode, match=r"does not compile: .*offset"):
+        Artefacts(tmp_path / "wasm").load(broken)
+    assert kept(tmp_path / "wasm") == []
+
+
+def test_the_directory_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFNODE_CACHE", "/somewhere")
+    assert directory() == Path("/somewhere/wasm")
+    monkeypatch.delenv("CFNODE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert directory() == Path("/xdg/cfnode/wasm")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert directory() == Path("/home/someone/.cache/cfnode/wasm")

@@ -1,0 +1,183 @@
+"""A WebAssembly runtime at the door: what a call gives, and how it can fail."""
+
+from __future__ import annotations
+
+import gc
+import random
+from pathlib import Path
+
+import pytest
+import wasmtime
+import xxhash
+
+from cfnode.core.trie import MissingNode, ProofState, build_proof
+from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.runtime.journal import Journal
+from cfnode.runtime.wasm.artefacts import Artefacts
+from cfnode.runtime.wasm.binding import Binding, PublicBinding
+from cfnode.runtime.wasm.host.storage import option
+from cfnode.runtime.wasm.raw import RawBinding
+from cfnode.runtime.wasm.runtime import WasmRuntime
+from tests.runtime.memory_state import MemoryState
+from tests.runtime.wasm import counter
+
+
+@pytest.fixture(params=[RawBinding, PublicBinding])
+def binding(request: pytest.FixtureRequest) -> Binding:
+    made: Binding = request.param()
+    return made
+
+
+@pytest.fixture(params=[False, True], ids=["imported memory", "exported memory"])
+def runtime(request: pytest.FixtureRequest, artefacts: Artefacts, binding: Binding) -> WasmRuntime:
+    return WasmRuntime(counter.module(own_memory=request.param), artefacts, binding=binding, call_s=1)
+
+
+def journal(pairs: dict[bytes, bytes] | None = None) -> Journal:
+    return Journal(MemoryState(pairs))
+
+
+def test_a_call_carries_arguments_in_and_output_out(runtime: WasmRuntime) -> None:
+    for size in (0, 1, 8, 9, 1000, 1 << 20):
+        data = random.Random(size).randbytes(size)
+        assert runtime.call("Counter_echo", data, journal()) == data
+
+
+def test_a_call_reads_and_writes_its_journal(runtime: WasmRuntime) -> None:
+    on = journal({b"counter": (40).to_bytes(4, "little"), b"z": b"last" * 100})
+    assert runtime.call("BlockBuilder_apply_extrinsic", counter.extrinsic(b"+", 2), on) == b"\0\0"
+    assert on.get(b"counter") == (42).to_bytes(4, "little")
+    assert runtime.call("Counter_get", b"", on) == (42).to_bytes(4, "little")
+    assert runtime.call("Counter_read", b"z", on) == b"\x01\x41\x06" + b"last" * 100
+    assert runtime.call("Counter_read", b"y", on) == b"\0"
+    assert runtime.call("Counter_next", b"counter\xff", on) == b"\x01\x04z"
+
+
+def test_every_call_gets_a_fresh_instance(runtime: WasmRuntime) -> None:
+    assert [runtime.call("Counter_calls", b"", journal())[0] for _ in range(3)] == [1, 1, 1]
+
+
+def test_twox_hashes_are_those_of_xxhash_at_every_length(runtime: WasmRuntime) -> None:
+    chance = random.Random(5)
+    for size in [*range(40), 63, 64, 65, 95, 96, 97, 1000, 100_003]:
+        data = chance.randbytes(size)
+        first, second = (xxhash.xxh64_intdigest(data, seed).to_bytes(8, "little") for seed in (0, 1))
+        assert runtime.call("Counter_twox64", data, journal()) == first
+        assert runtime.call("Counter_twox128", data, journal()) == first + second
+
+
+def test_the_version_is_read_from_the_sections_or_asked_for(artefacts: Artefacts) -> None:
+    assert WasmRuntime(counter.module(), Artefacts(Path("/nonexistent"))).version() == counter.VERSION
+    assert WasmRuntime(counter.module(sections=False), artefacts).version() == counter.VERSION
+
+
+def test_a_runtime_can_ask_for_the_version_of_other_code(runtime: WasmRuntime) -> None:
+    for sections in (True, False):
+        other = counter.module(sections=sections)
+        answer = runtime.call("Counter_version_of", other, journal())
+        assert answer == option(counter.VERSION)
+    assert runtime.call("Counter_version_of", b"no code", journal()) == b"\0"
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "reason"),
+    [
+        ("Counter_recurse", b"", "call stack exhausted"),
+        ("Counter_wild_output", b"", "outside of the runtime's memory"),
+        ("Counter_wild_key", b"", "outside of the runtime's memory"),
+        ("Counter_panic", b"panicked at 'no'", "^Counter_panic: panicked at 'no'$"),
+        ("Counter_timestamp", b"", "calls ext_offchain_timestamp_version_1, which this node does not offer"),
+        ("Counter_rollback", b"", "no open transaction to roll back"),
+        ("Counter_hoard", b"", "more memory than it may have|memory cannot grow"),
+        ("Counter_greed", b"", "more than 32 MiB at once|33554433 bytes are too many"),
+        ("Counter_free_nothing", b"", "never allocated|no memory was allocated"),
+        ("BlockBuilder_apply_extrinsic", counter.extrinsic(b"t"), "_extrinsic: panicked: told to$"),
+    ],
+)
+def test_what_a_runtime_does_wrong_is_a_trap_that_says_what(
+    runtime: WasmRuntime, function: str, args: bytes, reason: str
+) -> None:
+    with pytest.raises(RuntimeTrap, match=reason):
+        runtime.call(function, args, journal())
+    assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
+
+
+def test_a_runaway_is_ended_and_named(runtime: WasmRuntime) -> None:
+    with pytest.raises(Deadline, match="Counter_loop took longer than 1 s"):
+        runtime.call("Counter_loop", b"", journal())
+    assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
+
+
+def test_only_functions_of_the_runtime_can_be_called(runtime: WasmRuntime) -> None:
+    for name in ("Core_versions", "memory", "__heap_base", ""):
+        with pytest.raises(UnknownFunction):
+            runtime.call(name, b"", journal())
+
+
+def test_a_transaction_of_the_block_builder_is_not_the_runtimes_to_end(runtime: WasmRuntime) -> None:
+    on = journal()
+    on.begin()
+    with pytest.raises(RuntimeTrap, match="no open transaction"):
+        runtime.call("Counter_rollback", b"", on)
+    assert on.depth == 1
+
+
+def test_what_a_proof_does_not_show_comes_out_as_it_is(runtime: WasmRuntime) -> None:
+    state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
+    shown = ProofState(state.root, build_proof(state.node, state.get, [b"\x05\x05"]))
+    assert runtime.call("Counter_read", b"\x05\x05", Journal(shown)) == b"\x01\xa0" + b"v" * 40
+    with pytest.raises(MissingNode) as caught:
+        runtime.call("Counter_read", b"\x25\x25", Journal(shown))
+    assert caught.value.key == b"\x25\x25"
+
+
+def test_heap_pages_of_the_state_limit_the_memory(artefacts: Artefacts) -> None:
+    runtime = WasmRuntime(counter.module(), artefacts)
+    data = bytes(1 << 20)
+    assert runtime.call("Counter_echo", data, journal()) == data
+    small = journal({b":heappages": (4).to_bytes(8, "little")})
+    with pytest.raises(RuntimeTrap, match="more memory than it may have"):
+        runtime.call("Counter_echo", data, small)
+
+
+MISSHAPEN = {
+    "another signature": '(import "env" "ext_storage_set_version_1" (func (param i32 i64)))',
+    "which no host offers": '(import "wasi" "fd_write" (func))',
+    "no memory": "",
+    "where its heap begins": '(memory (export "memory") 1)',
+}
+
+
+@pytest.mark.parametrize("reason", MISSHAPEN)
+def test_a_module_that_no_host_can_run_is_unsupported_code(artefacts: Artefacts, reason: str) -> None:
+    memory = "" if "memory" in reason or "heap" in reason else '(import "env" "memory" (memory 1))'
+    text = (
+        f'(module {MISSHAPEN[reason]} {memory} (func (export "f") (param i32 i32) (result i64) i64.const 0))'
+    )
+    with pytest.raises(UnsupportedCode, match=reason):
+        WasmRuntime(bytes(wasmtime.wat2wasm(text)), artefacts).call("f", b"", journal())
+
+
+def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
+    runtime = WasmRuntime(counter.module(), artefacts)
+
+    def some_calls() -> None:
+        assert runtime.call("Counter_echo", bytes(100), journal()) == bytes(100)
+        for function in ("Counter_wild_key", "Counter_recurse"):
+            with pytest.raises(RuntimeTrap):
+                runtime.call(function, b"", journal())
+
+    for _ in range(200):
+        some_calls()
+    gc.collect()
+    before = resident()
+    for _ in range(1_000):
+        some_calls()
+    gc.collect()
+    assert resident() - before < 5 << 20
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
