@@ -20,6 +20,8 @@ Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
 
 PREALLOCATED = "CustomRuntimeApi_cf_get_preallocated_deposit_channels"
+CHANNEL_READY = "SwapDepositAddressReady"
+ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,27 @@ class Withdrawal:
     destination_address: Address
 
 
+@dataclass(frozen=True, slots=True)
+class Affiliate:
+    """An affiliate of the broker: its account, and the number under which vault swaps name it."""
+
+    account: bytes
+    short_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChannel:
+    """A channel whose deposits fund an account that does not exist yet; fields as in DepositChannel."""
+
+    address: Address
+    issued_block: int
+    channel_id: int
+    requested_for: bytes
+    deposit_chain_expiry_block: int
+    channel_opening_fee: int
+    refund_address: Address
+
+
 class BrokerClient:
     """The broker operations of one key."""
 
@@ -106,13 +129,34 @@ class BrokerClient:
         The answer comes with the block that holds it when the channel had been allocated before, else only
         with finality: until then another branch could give the address to somebody else.
         """
-        with await self._client.submit(request.call) as submission:
-            preallocated = await self._preallocated(ASSETS[request.source_asset].chain)
+        return _channel(await self._opened(request.call, request.source_asset, CHANNEL_READY))
+
+    async def request_account_creation_deposit_address(
+        self,
+        signature_data: Any,
+        transaction_metadata: dict[str, int],
+        asset: str,
+        boost_fee: int,
+        refund_address: Address,
+    ) -> AccountChannel:
+        """Open a channel for an account that its owner signed for; certain as a deposit channel is."""
+        fields = {
+            "signature_data": signature_data,
+            "transaction_metadata": transaction_metadata,
+            "asset": asset,
+            "boost_fee": boost_fee,
+            "refund_address": refund_address,
+        }
+        call = Call("Swapping", "request_account_creation_deposit_address", fields)
+        return _account_channel(await self._opened(call, asset, ACCOUNT_CHANNEL_READY))
+
+    async def _opened(self, call: Call, asset: str, event: str) -> Inclusion:
+        with await self._client.submit(call) as submission:
+            preallocated = await self._preallocated(ASSETS[asset].chain)
             inclusion = await submission.in_block()
-            channel = _channel(inclusion)
-            if channel.channel_id in preallocated:
-                return channel
-            return _channel(await submission.finalized())
+            if inclusion.event("Swapping", event).get("channel_id") in preallocated:
+                return inclusion
+            return await submission.finalized()
 
     async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
         """Send the fees earned in `asset` to an address on its chain.
@@ -120,15 +164,47 @@ class BrokerClient:
         There is no dry run (as in the official node): a withdrawal that fails is included and pays its fee.
         """
         fields = {"asset": asset, "destination_address": destination_address}
-        inclusion = await self._included(Call("Swapping", "withdraw", fields), dry_run=False)
-        event = inclusion.event("Swapping", "WithdrawalRequested")
-        return Withdrawal(
-            inclusion.tx_hash,
-            event["egress_id"],
-            event["egress_amount"],
-            event["egress_fee"],
-            event["destination_address"],
+        return _withdrawal(await self._included(Call("Swapping", "withdraw", fields), dry_run=False))
+
+    async def register_affiliate(self, withdrawal_address: bytes) -> bytes:
+        """Make an affiliate that is paid to an Ethereum address (20 bytes); returns its account."""
+        fields = {"withdrawal_address": withdrawal_address}
+        inclusion = await self._included(Call("Swapping", "register_affiliate", fields))
+        return bytes(inclusion.event("Swapping", "AffiliateRegistration")["affiliate_id"])
+
+    async def deregister_affiliate(self, affiliate: bytes) -> Affiliate:
+        """End an affiliate, whose fees must have been withdrawn."""
+        fields = {"affiliate_account_id": affiliate}
+        inclusion = await self._included(Call("Swapping", "deregister_affiliate", fields))
+        event = inclusion.event("Swapping", "AffiliateDeregistration")
+        return Affiliate(event["affiliate_account_id"], event["short_id"])
+
+    async def affiliate_withdrawal_request(self, affiliate: bytes) -> Withdrawal:
+        """Pay an affiliate what it has earned, to the address that it was registered with."""
+        fields = {"affiliate_account_id": affiliate}
+        return _withdrawal(await self._included(Call("Swapping", "affiliate_withdrawal_request", fields)))
+
+    async def set_vault_swap_minimum_broker_fee(self, basis_points: int) -> bytes:
+        """Set the least commission of vault swaps that name the broker; the transaction's hash."""
+        call = Call("Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points})
+        return (await self._included(call)).tx_hash
+
+    async def bind_fee_withdrawal_address(self, address: bytes) -> bytes:
+        """Bind withdrawals on Ethereum to one address, for ever; the hash, when that is final."""
+        call = Call("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
+        with await self._client.submit(call) as submission:
+            return (await submission.finalized()).tx_hash
+
+    async def mark_transaction_for_rejection(self, chain: str, tx_id: Any) -> None:
+        """Have a deposit to one of the broker's channels sent back; `tx_id` as the chain's pallet has it."""
+        await self._included(
+            Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id})
         )
+
+    async def mark_deposit_channel_for_rejection(self, chain: str, deposit_address: Any) -> None:
+        """Have all that arrives at a channel sent back (Solana, where deposits have no transaction)."""
+        fields = {"deposit_address": deposit_address}
+        await self._included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
 
     async def open_private_btc_channel(self) -> int:
         """Open the broker's own Bitcoin channel (a bond is taken); returns its id."""
@@ -154,8 +230,32 @@ class BrokerClient:
         return frozenset(method.decode(output))
 
 
+def _withdrawal(inclusion: Inclusion) -> Withdrawal:
+    event = inclusion.event("Swapping", "WithdrawalRequested")
+    return Withdrawal(
+        inclusion.tx_hash,
+        event["egress_id"],
+        event["egress_amount"],
+        event["egress_fee"],
+        event["destination_address"],
+    )
+
+
+def _account_channel(inclusion: Inclusion) -> AccountChannel:
+    event = inclusion.event("Swapping", ACCOUNT_CHANNEL_READY)
+    return AccountChannel(
+        event["deposit_address"],
+        inclusion.block.number,
+        event["channel_id"],
+        event["requested_for"],
+        event["deposit_chain_expiry_block"],
+        event["channel_opening_fee"],
+        event["refund_address"],
+    )
+
+
 def _channel(inclusion: Inclusion) -> DepositChannel:
-    event = inclusion.event("Swapping", "SwapDepositAddressReady")
+    event = inclusion.event("Swapping", CHANNEL_READY)
     try:
         return DepositChannel(
             inclusion.tx_hash,

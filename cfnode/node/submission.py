@@ -15,6 +15,7 @@ import trio
 
 from cfnode.core.extrinsic import Era, sign_extrinsic
 from cfnode.core.keys import Keypair
+from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
@@ -129,7 +130,7 @@ class SignedClient:
         birth = self._birth()
         return sign_extrinsic(
             runtime.metadata,
-            runtime.metadata.call_codec.encode(call.value),
+            _encoded(runtime, call),
             self._key,
             nonce=nonce,
             era=Era.mortal(LIFETIME_BLOCKS, birth.number),
@@ -194,6 +195,16 @@ class Submission:
     async def _inclusion(self, status: TxStatus) -> Inclusion:
         assert status.hash is not None and status.index is not None
         return await read_inclusion(self._chain, self.tx_hash, status.hash, status.index)
+
+
+def _encoded(runtime: RuntimeInfo, call: Call) -> bytes:
+    try:
+        return runtime.metadata.call_codec.encode(call.value)
+    except ScaleError as error:
+        version = runtime.version.spec_version
+        raise SubmissionError(
+            f"runtime {version} does not take this call of {call.pallet}.{call.name}: {error}"
+        ) from error
 
 
 def _worth_another_nonce(error: PoolError) -> bool:

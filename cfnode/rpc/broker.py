@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 
-def _broker(node: Node) -> BrokerClient:
+def broker_of(node: Node) -> BrokerClient:
+    """The node's broker."""
     assert node.broker is not None  # the rows are in the table only then
     return node.broker
 
 
 async def register_account(node: Node) -> str:
     """Make the node's account a broker; the transaction's hash."""
-    return to_hex(await _broker(node).register_account())
+    return to_hex(await broker_of(node).register_account())
 
 
 async def request_swap_deposit_address(
@@ -61,7 +62,7 @@ async def request_swap_deposit_address(
         affiliate_fees=affiliates or (),
         dca_parameters=dca,
     )
-    return channel_json(await _broker(node).request_swap_deposit_address(request))
+    return channel_json(await broker_of(node).request_swap_deposit_address(request))
 
 
 def channel_json(channel: DepositChannel) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def channel_json(channel: DepositChannel) -> dict[str, Any]:
 async def withdraw_fees(node: Node, asset: str, destination_address: str) -> dict[str, Any]:
     """Send the fees earned in an asset to an address on its chain."""
     address = address_on(ASSETS[asset].chain, destination_address)
-    return withdrawal_json(await _broker(node).withdraw_fees(asset, address))
+    return withdrawal_json(await broker_of(node).withdraw_fees(asset, address))
 
 
 def withdrawal_json(withdrawal: Withdrawal) -> dict[str, Any]:
@@ -95,12 +96,12 @@ def withdrawal_json(withdrawal: Withdrawal) -> dict[str, Any]:
 
 async def open_private_btc_channel(node: Node) -> int:
     """Open the broker's own Bitcoin channel for vault swaps; its id."""
-    return await _broker(node).open_private_btc_channel()
+    return await broker_of(node).open_private_btc_channel()
 
 
 async def close_private_btc_channel(node: Node) -> int:
     """Close the broker's own Bitcoin channel; its id."""
-    return await _broker(node).close_private_btc_channel()
+    return await broker_of(node).close_private_btc_channel()
 
 
 METHODS: Final = (

@@ -70,12 +70,13 @@ def _bounded_hex(limit: int) -> Callable[[Any], bytes]:
 
 _CCM: Final[dict[str, Member]] = {
     "message": (_bounded_hex(MAX_MESSAGE), False),
-    "gas_budget": (lambda value: _u128(read_number_or_hex(value)), False),
+    "gas_budget": (lambda value: read_u128(read_number_or_hex(value)), False),
     "ccm_additional_data": (_bounded_hex(MAX_ADDITIONAL_DATA), False),
 }
 
 
-def _u128(value: int) -> int:
+def read_u128(value: int) -> int:
+    """An amount that the chain can hold."""
     if value >> 128:
         raise ValueError("an amount has at most 128 bits")
     return value

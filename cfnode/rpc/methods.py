@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc import author, broker, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc import author, broker, broker_affairs, chain, childstate, dev, grandpa, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method, Subscription, Table
 
@@ -25,6 +25,7 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *CF,
     *MONITORING,
 )
+BROKER: Final[tuple[AnyMethod, ...]] = (*broker.METHODS, *broker_affairs.METHODS)
 
 
 def table_for(node: Node) -> Table:
@@ -34,7 +35,7 @@ def table_for(node: Node) -> Table:
 
 def _of(node: Node) -> Iterator[AnyMethod]:
     if node.broker is not None:
-        yield from broker.METHODS
+        yield from BROKER
     if node.dev is not None:
         yield from dev.METHODS
 

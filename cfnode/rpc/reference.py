@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.rpc import author, broker, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc import author, chain, childstate, dev, grandpa, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.methods import AnyMethod, with_list
+from cfnode.rpc.methods import BROKER, AnyMethod, with_list
 from cfnode.rpc.table import Access, Param, Subscription, Table
 
 SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
@@ -23,7 +23,7 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
     ("grandpa", "Finality.", grandpa.METHODS),
     ("cf", "What the State Chain's runtime says; each answer is that of block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
-    ("broker", "Only with exactly one broker key in the keystore; the node signs.", broker.METHODS),
+    ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),
     ("dev", "Only on a development chain that this node authors (`cfnode run --dev`).", dev.METHODS),
 )
 

@@ -27,6 +27,11 @@ HASH: Final = "0x" + "12" * 32
 TICKS: Final = {"start": -100, "end": 100}
 PAIR: Final = [ETH, USDC]
 
+EVM_ADDRESS: Final = "0x" + "11" * 20
+REFUND: Final = {"retry_duration": 1, "refund_address": "0x" + "22" * 20, "min_price": "0x1"}
+BITCOIN: Final = {"chain": "Bitcoin", "min_output_amount": 5, "retry_duration": 1}
+VAULT_SWAP: Final = {"chain": "Bitcoin", "nulldata_payload": "0x01", "deposit_address": "bcrt1q"}
+
 PARAMS: Final[dict[str, list[Any]]] = {
     "cf_generate_gov_key_call_hash": [[0, 1, 2]],
     "cf_max_swap_amount": [ETH],
@@ -54,6 +59,12 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "cf_failed_call_ethereum": [1],
     "cf_failed_call_arbitrum": [1],
     "cf_failed_call_tron": [1],
+    "cf_reward_distribution_estimate": [],
+    "cf_request_swap_parameter_encoding": [ACCOUNT, BTC, USDC, EVM_ADDRESS, 10, BITCOIN],
+    "cf_decode_vault_swap_parameter": [ACCOUNT, VAULT_SWAP],
+    "cf_encode_cf_parameters": [ACCOUNT, ETH, USDC, EVM_ADDRESS, 10, REFUND],
+    "cf_evm_calldata": [EVM_ADDRESS, {"API": "Delegation", "call": {"Undelegate": {"decrease": "Max"}}}],
+    "cf_encode_non_native_call": ["0x0000", 100, 0, {"Eth": "Eip712"}],
     "cf_monitoring_accounts_info": [[ACCOUNT]],
     **{
         f"cf_{chain}_electoral_data": [ACCOUNT]
@@ -77,7 +88,7 @@ class Sampler:
 
     def __init__(self, registry: Registry, cases: Mapping[str, str] | None = None) -> None:
         self.registry = registry
-        self.cases = {"Result": "Ok", "Option": "Some", **(cases or {})}
+        self.cases = {"Option": "Some", "MinimizedScaleValue": "Primitive", **(cases or {})}
 
     def value(self, type_id: int) -> Any:
         """One value, in the mapping of the codec."""

@@ -17,15 +17,28 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, ask
 from cfnode.rpc.blocks import AT, at_or_best
+from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.cf.present import Presenter
 from cfnode.rpc.cf.rules import RULES
-from cfnode.rpc.table import Access, Method, Param
+from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
     from cfnode.node.runtime_info import RuntimeInfo
 
-__all__ = ["CUSTOM", "Given", "custom", "method", "offered", "own", "query", "show", "value"]
+__all__ = [
+    "CUSTOM",
+    "Given",
+    "custom",
+    "method",
+    "offered",
+    "own",
+    "own_by_choice",
+    "query",
+    "same",
+    "show",
+    "value",
+]
 
 CUSTOM: Final = "CustomRuntimeApi"
 NETWORK: Final = f"{CUSTOM}_cf_network_environment"
@@ -131,5 +144,30 @@ def own(row: Method, name: str, *aliases: str) -> Method:
         assert node.broker is not None  # the rows are in the table only then
         return await row.handler(node, node.broker.account, *values, None)
 
+    return _renamed(row, name, aliases, handler, row.params[1:-1])
+
+
+def own_by_choice(row: Method, name: str, *aliases: str) -> Method:
+    """The broker's form of a row that takes one account or none: `Mine` or `All`."""
+
+    async def handler(node: Node, choice: str) -> Any:
+        assert node.broker is not None
+        return await row.handler(node, node.broker.account if choice == "Mine" else None, None)
+
+    return _renamed(row, name, aliases, handler, (Param("query", one_of("All", "Mine")),))
+
+
+def same(row: Method, name: str, *aliases: str) -> Method:
+    """The broker's form of a row that takes nothing but the block: it takes nothing."""
+
+    async def handler(node: Node) -> Any:
+        return await row.handler(node, None)
+
+    return _renamed(row, name, aliases, handler, ())
+
+
+def _renamed(
+    row: Method, name: str, aliases: tuple[str, ...], handler: Callable[..., Any], params: tuple[Param, ...]
+) -> Method:
     handler.__doc__ = row.doc
-    return Method(name, handler, aliases=aliases, params=row.params[1:-1], access=Access.BROKER)
+    return Method(name, handler, aliases=aliases, params=params)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.assets import CHAINS
-from cfnode.rpc.broker_params import ASSET, read_u256
+from cfnode.rpc.broker_params import ASSET, read_u128, read_u256
 from cfnode.rpc.convert import (
     ACCOUNT,
     U32,
@@ -36,6 +36,7 @@ __all__ = [
     "TICK_RANGE",
     "TO",
     "U256",
+    "members",
     "one_of",
 ]
 
@@ -83,14 +84,8 @@ _LIMIT_ORDER: Final = members(
     quote_asset=ASSET.read,
     side=_read_side,
     tick=_TICK,
-    sell_amount=lambda value: _u128(read_u256(value)),
+    sell_amount=lambda value: read_u128(read_u256(value)),
 )
-
-
-def _u128(value: int) -> int:
-    if value >> 128:
-        raise ValueError("an amount has at most 128 bits")
-    return value
 
 
 def _read_order(value: Any) -> tuple[str, Any]:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from cfnode.rpc.cf import accounts, chain, electoral, environment, monitoring, pools, views
+from cfnode.rpc.cf import (
+    accounts,
+    calls,
+    chain,
+    electoral,
+    environment,
+    monitoring,
+    pools,
+    vault_swaps,
+    views,
+)
 
 CF: Final = (
     *chain.METHODS,
@@ -12,6 +22,8 @@ CF: Final = (
     *pools.METHODS,
     *environment.METHODS,
     *views.METHODS,
+    *vault_swaps.METHODS,
+    *calls.METHODS,
     *electoral.METHODS,
 )
 MONITORING: Final = monitoring.METHODS
