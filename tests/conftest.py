@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
+"""Programs written by others, where `scripts/peers` puts them."""
 
 # A machine under load is no fault of the code: no example is timed.
 settings.register_profile("cfnode", deadline=None)
@@ -72,9 +74,8 @@ def berghain_spec() -> Path:
 
 @pytest.fixture(scope="session")
 def substrate_interface() -> Path:
-    """The Python that has substrate-interface, among the peers written by others (CFNODE_TEST_PEERS)."""
-    peers = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
-    path = peers / "substrate-interface" / "bin" / "python"
+    """The interpreter that has substrate-interface."""
+    path = PEERS / "substrate-interface" / "bin" / "python"
     if not path.exists():
-        pytest.skip("substrate-interface is not here: CFNODE_TEST_PEERS names the folder of the peers")
+        pytest.skip("substrate-interface is not here: scripts/peers installs it")
     return path

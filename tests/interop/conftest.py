@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.process import ROOT, NodeProcess, running_node
-
-PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
+from tests.conftest import PEERS
+from tests.process import NodeProcess, running_node
 
 
 @pytest.fixture(scope="session")
@@ -20,15 +18,6 @@ def node_modules() -> Path:
     path = PEERS / "node" / "node_modules"
     if shutil.which("node") is None or not (path / "@polkadot" / "api").exists():
         pytest.skip("the Node.js peers are not here: scripts/peers installs them (needs node and npm)")
-    return path
-
-
-@pytest.fixture(scope="session")
-def substrate_interface() -> Path:
-    """The interpreter that has substrate-interface."""
-    path = PEERS / "substrate-interface" / "bin" / "python"
-    if not path.exists():
-        pytest.skip("substrate-interface is not here: scripts/peers installs it")
     return path
 
 
