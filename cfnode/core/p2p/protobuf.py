@@ -1,0 +1,177 @@
+"""What do the few protobuf messages of the peer-to-peer protocols hold?
+
+Protocol Buffers, "Encoding": a message is a row of `varint(number << 3 | wire type) ‖ value`. Only the wire
+format is read here; each protocol says which fields it knows and skips the others, so that a newer peer is
+understood. `Frames` cuts a byte stream into messages that carry their length in front (unsigned LEB128).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cfnode.core.p2p.errors import RemoteError
+
+__all__ = ["Frames", "Message", "bytes_field", "decode_varint", "encode_varint", "framed", "uint_field"]
+
+MAX_FIELDS = 65_536
+"""Fields of one message. The widest real one is a block answer with a few thousand extrinsics a block."""
+MAX_VARINT_BYTES = 10
+"""A 64-bit number in groups of seven bits."""
+MAX_LENGTH_BYTES = 5
+"""The length in front of a message: below 2^32."""
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_FIXED = {FIXED64: 8, FIXED32: 4}
+
+
+def encode_varint(number: int) -> bytes:
+    """Unsigned LEB128 of a number in 0..2^64-1."""
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"{number} does not fit in an unsigned 64-bit varint")
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def decode_varint(data: bytes, offset: int = 0) -> tuple[int, int]:
+    """The number at `offset` and the offset behind it; raises RemoteError."""
+    number = 0
+    for count, byte in enumerate(data[offset : offset + MAX_VARINT_BYTES]):
+        number |= (byte & 0x7F) << 7 * count
+        if byte < 0x80:
+            if number >= 1 << 64:
+                raise RemoteError("protobuf: a varint does not fit in 64 bits")
+            return number, offset + count + 1
+    raise RemoteError("protobuf: a varint has no end")
+
+
+def uint_field(number: int, value: int) -> bytes:
+    """A varint field (also bool and enum)."""
+    return encode_varint(number << 3 | VARINT) + encode_varint(value)
+
+
+def bytes_field(number: int, value: bytes) -> bytes:
+    """A length-delimited field: bytes, string or an embedded message."""
+    return encode_varint(number << 3 | BYTES) + framed(value)
+
+
+def framed(data: bytes) -> bytes:
+    """The bytes with their length in front (LEB128)."""
+    return encode_varint(len(data)) + data
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The fields of one message, in the order in which they came: (number, value)."""
+
+    fields: tuple[tuple[int, int | bytes], ...]
+
+    @classmethod
+    def decode(cls, data: bytes, *, max_fields: int = MAX_FIELDS) -> Message:
+        """Read a whole message; raises RemoteError for a malformed one or one of more than `max_fields`."""
+        fields: list[tuple[int, int | bytes]] = []
+        for field in _fields(data):
+            if len(fields) == max_fields:
+                raise RemoteError(f"protobuf: more than {max_fields} fields in one message")
+            fields.append(field)
+        return cls(tuple(fields))
+
+    def uint(self, number: int, default: int = 0) -> int:
+        """The last varint of that number, as protobuf rules; `default` where there is none."""
+        found = [value for key, value in self.fields if key == number]
+        return self._varint(number, found[-1]) if found else default
+
+    def data(self, number: int) -> bytes | None:
+        """The last bytes field of that number, None where there is none."""
+        found = self.repeated(number)
+        return found[-1] if found else None
+
+    def repeated(self, number: int) -> list[bytes]:
+        """All bytes fields of that number, in order."""
+        found = [value for key, value in self.fields if key == number]
+        return [self._bytes(number, value) for value in found]
+
+    @staticmethod
+    def _varint(number: int, value: int | bytes) -> int:
+        if isinstance(value, bytes):
+            raise RemoteError(f"protobuf: field {number} holds bytes where a number belongs")
+        return value
+
+    @staticmethod
+    def _bytes(number: int, value: int | bytes) -> bytes:
+        if isinstance(value, int):
+            raise RemoteError(f"protobuf: field {number} holds a number where bytes belong")
+        return value
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    offset = 0
+    while offset < len(data):
+        key, offset = decode_varint(data, offset)
+        number, kind = key >> 3, key & 7
+        if number == 0:
+            raise RemoteError("protobuf: there is no field number 0")
+        if kind == VARINT:
+            value, offset = decode_varint(data, offset)
+            yield number, value
+            continue
+        if kind == BYTES:
+            length, offset = decode_varint(data, offset)
+        elif kind in _FIXED:
+            length = _FIXED[kind]
+        else:
+            raise RemoteError(f"protobuf: wire type {kind} of field {number} is not one that we read")
+        if length > len(data) - offset:
+            raise RemoteError(f"protobuf: field {number} ends {length - len(data) + offset} bytes too early")
+        yield number, data[offset : offset + length]
+        offset += length
+
+
+class Frames:
+    """Cuts what arrives into messages of at most `limit` bytes, each with its LEB128 length in front."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._length: int | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether a message has begun that has not ended."""
+        return bool(self._buffer) or self._length is not None
+
+    @property
+    def rest(self) -> bytes:
+        """What follows the last message taken: the next protocol's first bytes."""
+        return bytes(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Take what came."""
+        self._buffer += data
+
+    def next(self) -> bytes | None:
+        """The next whole message, None while it is not here; raises RemoteError."""
+        if self._length is None:
+            self._length = self._read_length()
+        if self._length is None or len(self._buffer) < self._length:
+            return None
+        message = bytes(memoryview(self._buffer)[: self._length])
+        del self._buffer[: self._length]
+        self._length = None
+        return message
+
+    def _read_length(self) -> int | None:
+        head = bytes(self._buffer[:MAX_LENGTH_BYTES])
+        if not any(byte < 0x80 for byte in head):
+            if len(head) == MAX_LENGTH_BYTES:
+                raise RemoteError(f"the length of a message takes more than {MAX_LENGTH_BYTES} bytes")
+            return None
+        length, used = decode_varint(head)
+        if length > self._limit:
+            raise RemoteError(f"a message of {length} bytes, {self._limit} are allowed here")
+        del self._buffer[:used]
+        return length
