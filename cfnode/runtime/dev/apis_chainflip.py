@@ -15,9 +15,13 @@ from .pallets.environment import Environment
 from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.ingress_egress.derivation import bitcoin_channel
+from .pallets.ingress_egress.fallback import failed_call
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.storage import SwappingStorage
+from .pallets.threshold_signer import EvmThresholdSigner
+from .pallets.validator import Validator
+from .pallets.vault import VAULTS
 from .types.assets import asset_map, known_assets
 
 __all__ = ["ChainflipApi"]
@@ -100,6 +104,31 @@ class ChainflipApi(RuntimeApi):
         """What opening a deposit channel costs, in FLIP."""
         fee: int = self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
         return fee
+
+    @method("([u8; 33], u32)")
+    def cf_eth_vault(self) -> tuple[bytes, int]:
+        """The aggregate key of the EVM chains, compressed, and the block of Ethereum since which it holds."""
+        key = self.other(EvmThresholdSigner).active_key()
+        prefix = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
+        epoch = self.other(Validator).CurrentEpoch.get()
+        return prefix + key["pub_key_x"], self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(
+            epoch
+        ) or 0
+
+    @method("Option<evm::Transaction>", broadcast_id="u32")
+    def cf_failed_call_ethereum(self, broadcast_id: int) -> dict[str, Any] | None:
+        """A transaction that anybody may send, for a transfer or a message that has failed."""
+        return failed_call(self.other(INGRESS_EGRESS["Ethereum"]), broadcast_id)
+
+    @method("Option<evm::Transaction>", broadcast_id="u32")
+    def cf_failed_call_arbitrum(self, broadcast_id: int) -> dict[str, Any] | None:
+        """The same on Arbitrum."""
+        return failed_call(self.other(INGRESS_EGRESS["Arbitrum"]), broadcast_id)
+
+    @method("Option<TronTransaction>", broadcast_id="u32")
+    def cf_failed_call_tron(self, broadcast_id: int) -> dict[str, Any] | None:
+        """The same on Tron."""
+        return failed_call(self.other(INGRESS_EGRESS["Tron"]), broadcast_id)
 
     def _private_channel(self, swapping: SwappingStorage, broker: bytes) -> Any:
         channel_id = swapping.BrokerPrivateBtcChannels.get(broker)

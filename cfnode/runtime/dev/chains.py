@@ -1,6 +1,6 @@
 """In what do the foreign chains differ, as far as the runtime is concerned?
 
-The chain pallets (tracking, vault, ingress-egress, later the broadcaster) exist once for each chain: same
+The chain pallets (tracking, vault, broadcaster, ingress-egress) exist once for each chain: same
 storage, calls, events and errors, other types and figures. A `ChainInstance` is all of that difference; the
 pallets are made from the seven of them.
 
@@ -104,19 +104,21 @@ SOLANA = ChainFamily(
 class ChainInstance:
     """One foreign chain: indices of its pallets, type expressions, and figures.
 
-    `block_time` is in milliseconds, `witness_period` and `safety_buffer` in blocks of the chain.
-    `tracked_data` is what genesis knows of the chain's fees, of type `tracked_type`.
+    `block_time` is in milliseconds; `witness_period`, `safety_buffer` and `broadcast_timeout` are in blocks
+    of the chain. `tracked_data` is what genesis knows of the chain's fees, of type `tracked_type`.
     """
 
     name: str
     family: ChainFamily
     tracking_index: int
     vault_index: int
+    broadcaster_index: int
     ingress_egress_index: int
     block_time: int
     witness_period: int
     safety_buffer: int | None
     safety_margin: int | None
+    broadcast_timeout: int
     tracked_type: str
     tracked_data: Mapping[str, Any] | tuple[()]
     tracked: bool = True
@@ -149,6 +151,12 @@ class ChainInstance:
             "DepositWitness": f"DepositWitness{self.name}",
             "DepositAction": f"DepositAction{self.name}",
             "DepositFailedDetails": f"DepositFailedDetails{self.name}",
+            "BroadcastAction": f"BroadcastAction<{self.family.account}>",
+            "ScheduledEgressDetails": f"ScheduledEgressDetails{self.name}<{self.name}>",
+            "Api": f"{self.name}Api",
+            "BroadcastData": f"BroadcastData{self.name}",
+            "Transaction": "TronTransaction" if self.name == "Tron" else "evm::Transaction",
+            "TransactionMetadata": f"{'Tron' if self.name == 'Tron' else 'Evm'}TransactionMetadata",
             "TransactionInId": self.family.transaction_in,
             "TransactionOutId": self.family.transaction_out,
             "TransactionRef": self.family.transaction_ref,
@@ -178,11 +186,13 @@ _INSTANCES = (
         EVM,
         tracking_index=18,
         vault_index=21,
+        broadcaster_index=27,
         ingress_egress_index=32,
         block_time=14_000,
         witness_period=1,
         safety_buffer=8,
         safety_margin=2,
+        broadcast_timeout=20,
         tracked_type="EthereumTrackedData",
         tracked_data={"base_fee": 2_000_000_000, "priority_fee": 100_000_000},
     ),
@@ -192,11 +202,13 @@ _INSTANCES = (
         SUBSTRATE,
         tracking_index=19,
         vault_index=22,
+        broadcaster_index=28,
         ingress_egress_index=33,
         block_time=6_000,
         witness_period=1,
         safety_buffer=None,
         safety_margin=None,
+        broadcast_timeout=40,
         tracked_type="PolkadotTrackedData",
         tracked_data=_SUBSTRATE_FEES,
         tracked=False,
@@ -206,11 +218,13 @@ _INSTANCES = (
         BITCOIN,
         tracking_index=20,
         vault_index=23,
+        broadcaster_index=29,
         ingress_egress_index=34,
         block_time=600_000,
         witness_period=1,
         safety_buffer=8,
         safety_margin=2,
+        broadcast_timeout=9,
         tracked_type="BitcoinTrackedData",
         tracked_data={"btc_fee_info": {"sats_per_kilobyte": 5_000}},
     ),
@@ -219,11 +233,13 @@ _INSTANCES = (
         EVM,
         tracking_index=37,
         vault_index=38,
+        broadcaster_index=39,
         ingress_egress_index=40,
         block_time=250,
         witness_period=24,
         safety_buffer=8,
         safety_margin=1,
+        broadcast_timeout=480,
         tracked_type="ArbitrumTrackedData",
         tracked_data={"base_fee": 20_000_000, "l1_base_fee_estimate": 1},
     ),
@@ -232,11 +248,13 @@ _INSTANCES = (
         SOLANA,
         tracking_index=46,
         vault_index=41,
+        broadcaster_index=43,
         ingress_egress_index=44,
         block_time=400,
         witness_period=15,
         safety_buffer=None,
         safety_margin=1,
+        broadcast_timeout=600,
         tracked_type="SolTrackedData",
         tracked_data={"priority_fee": 100_000},
     ),
@@ -245,11 +263,13 @@ _INSTANCES = (
         SUBSTRATE,
         tracking_index=48,
         vault_index=49,
+        broadcaster_index=50,
         ingress_egress_index=51,
         block_time=12_000,
         witness_period=3,
         safety_buffer=1,
         safety_margin=None,
+        broadcast_timeout=20,
         tracked_type="AssethubTrackedData",
         tracked_data=_SUBSTRATE_FEES,
     ),
@@ -258,11 +278,13 @@ _INSTANCES = (
         EVM,
         tracking_index=58,
         vault_index=59,
+        broadcaster_index=60,
         ingress_egress_index=61,
         block_time=3_000,
         witness_period=1,
         safety_buffer=25,
         safety_margin=19,
+        broadcast_timeout=40,
         tracked_type="TronTrackedData",
         tracked_data=(),
     ),

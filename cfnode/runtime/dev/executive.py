@@ -126,8 +126,7 @@ class Executive:
         """The inherents that this block needs, without their length prefixes."""
         made = []
         for pallet in self.runtime.pallets:
-            call = pallet.create_inherent(data)
-            if call is not None:
+            for call in pallet.create_inherents(data):
                 encoded = self.runtime.call_codec.encode((pallet.name, call))
                 made.append(bare_extrinsic(encoded)[len(encode_compact(len(encoded) + 1)) :])
         return made

@@ -25,6 +25,7 @@ from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
+from .pallets.broadcast.pallet import BROADCASTERS
 from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
@@ -63,6 +64,7 @@ PALLETS: tuple[type[Pallet], ...] = (
     EvmThresholdSigner,
     BitcoinThresholdSigner,
     SolanaThresholdSigner,
+    *BROADCASTERS.values(),
     Swapping,
     *INGRESS_EGRESS.values(),
     LiquidityPools,

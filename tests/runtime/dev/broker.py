@@ -9,6 +9,7 @@ from typing import Any
 from cfnode.core.addresses import EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
 from cfnode.core.keys import Keypair
+from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.frame import Composition
 from tests.runtime.dev.world import ALICE, World
 
@@ -72,8 +73,8 @@ def ccm(message: bytes = b"hello", data: bytes = b"") -> dict[str, Any]:
 class Broker:
     """An account on a chain of its own, registered as a broker."""
 
-    def __init__(self, pair: Keypair = ALICE) -> None:
-        self.world = World()
+    def __init__(self, pair: Keypair = ALICE, config: DevGenesis | None = None) -> None:
+        self.world = World(config)
         self.pair = pair
         assert self.swapping("register_as_broker") == "Ok"
 

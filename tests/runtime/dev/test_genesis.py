@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "20319414413e6d18aa206fd79ac5a0f8b12ceb0fe7bcfe592613b8100cec277f"
+DEV_GENESIS_HASH = "c61d04cfd2ff5024f595369c47957df00ac21a977ba969a02c36a18a5d90cd66"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

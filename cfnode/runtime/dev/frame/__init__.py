@@ -6,7 +6,7 @@ from .api import RuntimeApi, method, raw_method
 from .composition import Composition
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
-from .origin import GOVERNANCE, NONE, ROOT, WITNESS, Authority, Origin
+from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
 from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event
 from .storage import DoubleMap, Map, Value
 from .types import alias, enum, struct
@@ -16,6 +16,7 @@ __all__ = [
     "GOVERNANCE",
     "NONE",
     "ROOT",
+    "THRESHOLD_SIGNATURE",
     "WITNESS",
     "Authority",
     "Composition",

@@ -16,6 +16,7 @@ class Authority(Enum):
     GOVERNANCE = auto()
     WITNESS = auto()  # the authorities have seen it on another chain
     HISTORICAL_WITNESS = auto()
+    THRESHOLD_SIGNATURE = auto()  # the authorities have signed what was asked of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Origin:
         """The authorities' witnesses, of this epoch."""
         self._ensure(Authority.WITNESS, Authority.ROOT)
 
+    def ensure_threshold_signed(self) -> None:
+        """A signature of the authorities' aggregate key has come."""
+        self._ensure(Authority.THRESHOLD_SIGNATURE)
+
     def _ensure(self, *allowed: Authority) -> None:
         if self.authority not in allowed:
             raise bad_origin()
@@ -61,3 +66,4 @@ NONE = Origin(authority=Authority.NONE)
 ROOT = Origin(authority=Authority.ROOT)
 GOVERNANCE = Origin(authority=Authority.GOVERNANCE)
 WITNESS = Origin(authority=Authority.WITNESS)
+THRESHOLD_SIGNATURE = Origin(authority=Authority.THRESHOLD_SIGNATURE)

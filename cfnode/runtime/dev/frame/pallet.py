@@ -233,6 +233,11 @@ class Pallet:
         """A call of this pallet that the author must add, or None: `("set", {"now": …})`."""
         return None
 
+    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[Any]:
+        """All calls of this pallet that the author must add, in order."""
+        made = self.create_inherent(data)
+        return [] if made is None else [made]
+
     def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
         """Raise RuntimeTrap if another author's inherent call contradicts what this node knows."""
 

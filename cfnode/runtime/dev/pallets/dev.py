@@ -13,6 +13,7 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
+from cfnode.runtime.dev.chains import CHAIN_INSTANCES
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
 from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, call
 
@@ -38,7 +39,7 @@ class Dev(Sightings):
 
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
-        WrongChain = "The address is none of the asset's chain."
+        WrongChain = "The address is none of the asset's chain, or no contract could fail there."
         ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
         InvalidPool = "A pool has a price above zero, and USDC has none."
 
@@ -90,6 +91,25 @@ class Dev(Sightings):
         origin.ensure_none()
         self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
         self.other(LiquidityPools).refill(asset, price, depth)
+
+    @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
+    def fail_receiver(self, origin: Origin, address: Any, asset: str, fails: bool) -> None:
+        """From now on transfers of an asset to this address fail on their chain, or do not."""
+        origin.ensure_none()
+        account = self.account_at(address, asset)
+        chain = CHAIN_INSTANCES[ASSETS[asset].chain]
+        self.ensure(account is not None and chain.is_evm, self.Error.WrongChain)
+        key = (asset, (address[0], account))
+        if fails:
+            self.FailingReceivers.put(key, ())
+        else:
+            self.FailingReceivers.remove(key)
+
+    @call(7, Cost(), chain="ForeignChain")
+    def abort_next_broadcast(self, origin: Origin, chain: str) -> None:
+        """Nobody will be able to send the next transaction to this chain."""
+        origin.ensure_none()
+        self.AbortNext.put(chain, ())
 
     def _ensure_watched(self, address: Any, asset: str) -> None:
         account = self.account_at(address, asset)

@@ -178,6 +178,23 @@ class Environment(Pallet):
         address: bytes = self._of(chain, "VaultAddress").get()
         return address
 
+    def key_manager(self, chain: str) -> bytes:
+        """The key manager contract (20 bytes) on "Ethereum", "Arbitrum" or "Tron"."""
+        address: bytes = self._of(chain, "KeyManagerAddress").get()
+        return address
+
+    def chain_id(self, chain: str) -> int:
+        """The chain id of "Ethereum", "Arbitrum" or "Tron"."""
+        chain_id: int = self._of(chain, "ChainId").get()
+        return chain_id
+
+    def token_address(self, chain: str, asset: str) -> bytes:
+        """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
+        assets = self.stored()[chain + "SupportedAssets"]
+        assert isinstance(assets, StoredMap)
+        address: bytes = assets.get(asset) or b"\xee" * 20
+        return address
+
     def next_signature_nonce(self, chain: str) -> int:
         """The next replay protection nonce of "Ethereum", "Arbitrum" or "Tron"; this uses it up."""
         nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)

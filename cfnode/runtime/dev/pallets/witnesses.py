@@ -1,8 +1,9 @@
-"""What does the development chain see on the other chains?
+"""What does the development chain see on the other chains, and what happens there?
 
 On the main net the authorities vote on what they see there, and the elections deliver it at the end of a
 block, before swaps run and transfers are sent. Here a test says what was seen, and this pallet hands it over
-at the same point of the block.
+at the same point of the block. A transaction is on its chain one block after it was asked for,
+unless a test wants it to fail.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.core.addresses import NETWORKS, AddressError, EncodedAddress, chain_of_address, foreign_address
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, CHAINS, assets_of
 from cfnode.core.hashing import blake2_256
-from cfnode.runtime.dev.frame import Pallet, Value, struct
+from cfnode.runtime.dev.frame import Map, Pallet, Value, struct
 
+from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .ingress_egress.deposits import process_deposit
+from .ingress_egress.fallback import broadcast_aborted, broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .system import System
 
@@ -34,11 +37,23 @@ class Sightings(Pallet):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
     Seen = Value("Vec<Sighting>")
+    InFlight = Value("Vec<(ForeignChain, u32)>")
+    FailingReceivers = Map("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()", optional=True)
+    AbortNext = Map("Twox64Concat", "ForeignChain", "()", optional=True)
     SeenCounter = Value("u64")
 
     def on_finalize(self, number: int) -> None:
+        for chain, broadcast_id in self.InFlight.take():
+            self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
         for sighting in self.Seen.take():
             self._deliver(sighting)
+        self.InFlight.put(
+            [
+                (chain, broadcast_id)
+                for chain, kind in BROADCASTERS.items()
+                for broadcast_id in self.other(kind).on_their_way()
+            ]
+        )
 
     def see_deposit(
         self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None
@@ -63,6 +78,20 @@ class Sightings(Pallet):
             return None
         return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
 
+    def _land(self, pallet: IngressEgress, broadcast_id: int) -> None:
+        """A transaction, asked for in an earlier block, reaches its chain or does not."""
+        failing = _failing_transfers(self, pallet, broadcast_id)
+        message = pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast"
+        if self.AbortNext.contains(pallet.chain.name) or (message and failing):
+            self.AbortNext.remove(pallet.chain.name)
+            broadcast_aborted(pallet, broadcast_id)
+            return
+        broadcast_succeeded(pallet, broadcast_id)
+        for asset, amount, destination in failing:
+            # Tron's vault skips a coin transfer to a contract and says so to nobody.
+            if (pallet.chain.name, asset) != ("Tron", "Trx"):
+                transfer_failed(pallet, asset, amount, destination)
+
     def _deliver(self, sighting: dict[str, Any]) -> None:
         asset = sighting["asset"]
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
@@ -76,6 +105,28 @@ class Sightings(Pallet):
         }
         height = pallet.tracking.height()
         process_deposit(pallet, witness, max(height, channel["opened_at"]) if channel else height)
+
+
+def _failing_transfers(
+    sightings: Sightings, pallet: IngressEgress, broadcast_id: int
+) -> list[tuple[str, int, bytes]]:
+    """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
+    broadcaster = sightings.other(BROADCASTERS[pallet.chain.name])
+    if not isinstance(broadcaster, EvmBroadcaster):
+        return []
+    _, builder = broadcaster.PendingApiCalls.get(broadcast_id)
+    call = builder["call"]
+    assets = {
+        sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
+        for asset in assets_of(pallet.chain.name)
+        if asset.since == "2.2"
+    }
+    found = []
+    for each in call["transfer_params"] if "transfer_params" in call else [call["transfer_param"]]:
+        asset = assets[each["asset"]]
+        if sightings.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
+            found.append((asset, each["amount"], each["to"]))
+    return found
 
 
 def deposit_details(pallet: IngressEgress, channel: Any, sighting: dict[str, Any]) -> Any:

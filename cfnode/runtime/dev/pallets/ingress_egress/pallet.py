@@ -20,7 +20,9 @@ from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING, ChainTrack
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 
+from .batching import send_batches, send_messages
 from .derivation import derive
+from .fallback import review_failed_calls
 from .fees import egress_estimate, withhold
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
@@ -67,6 +69,7 @@ class IngressEgress(ChainPallet):
     MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
     EgressDustLimit = Map("Twox64Concat", "ChainAsset", "u128", default=1)
     DepositChannelLifetime = Value("Height")
+    FailedForeignChainCalls = Map("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
     DepositChannelRecycleBlocks = Value("Vec<(Height, Account)>")
     WitnessSafetyMargin = Value("Height", optional=True)
     ChannelOpeningFee = Value("u128")
@@ -74,6 +77,7 @@ class IngressEgress(ChainPallet):
     IngressDelayBlocks = Value("u32")
     PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
     ProcessedUpTo = Value("Height")
+    BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
     MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
     PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
 
@@ -91,6 +95,19 @@ class IngressEgress(ChainPallet):
             channel_id="Option<u64>",
             origin_type="DepositOriginType",
         )
+        CcmBroadcastRequested = event(2, broadcast_id="u32", egress_id="EgressId")
+        BatchBroadcastRequested = event(5, broadcast_id="u32", egress_ids="Vec<EgressId>")
+        TransferFallbackRequested = event(
+            7,
+            asset="ChainAsset",
+            amount="Amount",
+            destination_address="Account",
+            broadcast_id="u32",
+            egress_details="Option<ScheduledEgressDetails>",
+        )
+        CcmBroadcastFailed = event(8, broadcast_id="u32")
+        FailedForeignChainCallResigned = event(9, broadcast_id="u32", threshold_signature_id="u32")
+        FailedForeignChainCallExpired = event(10, broadcast_id="u32")
         DepositFetchesScheduled = event(4, channel_id="u64", asset="ChainAsset")
         DepositFailed = event(
             6, block_height="Height", reason="DepositFailedReason", details="DepositFailedDetails"
@@ -235,9 +252,13 @@ class IngressEgress(ChainPallet):
             self.DepositChannelPool.put(channel["channel_id"], channel | {"state": state})
 
     def on_finalize(self, number: int) -> None:
-        """Everything up to a safe distance below the chain's height has been witnessed."""
+        """Send what waits. Everything up to a safe distance below the chain's height has been witnessed."""
         if not self.chain.tracked:
             return
+        send_batches(self)
+        send_messages(self)
+        if self.chain.is_evm:
+            review_failed_calls(self)
         safe = self.tracking.height() - (self.chain.safety_buffer or 0)
         processed = self.chain.period_start(max(0, safe))
         if processed > self.ProcessedUpTo.get():

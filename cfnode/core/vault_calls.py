@@ -1,0 +1,154 @@
+"""What does a call of Chainflip's vault contract look like, and what of it is signed?
+
+Each function takes `SigData(sig, nonce, kTimesGAddress)` first; whoever sends the call, only the signature
+counts. Signed is a hash of the other arguments, bound to a nonce, a vault, a chain and a key manager. The
+encoding is Solidity's (contract ABI specification, "Formal specification of the encoding").
+(chainflip-eth-contracts: contracts/Vault.sol, contracts/KeyManager.sol.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfnode.core.hashing import keccak_256
+from cfnode.core.schnorr import Signature
+
+__all__ = [
+    "NATIVE",
+    "ReplayProtection",
+    "Transfer",
+    "VaultCall",
+    "all_batch",
+    "execute_x_swap_and_call",
+    "transfer_fallback",
+]
+
+NATIVE = b"\xee" * 20
+"""The token address that stands for the chain's own coin."""
+
+WORD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """`TransferParams`: token and recipient (20 bytes each), amount in the token's smallest unit."""
+
+    token: bytes
+    recipient: bytes
+    amount: int
+
+    @property
+    def words(self) -> bytes:
+        """Its three words."""
+        return _word(self.token) + _word(self.recipient) + _word(self.amount)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayProtection:
+    """What a signature is bound to; addresses are 20 bytes."""
+
+    nonce: int
+    chain_id: int
+    key_manager: bytes
+    vault: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Dynamic:
+    """An argument whose head is an offset: its encoding in the tail."""
+
+    data: bytes
+
+
+Argument = bytes | _Dynamic
+
+
+@dataclass(frozen=True, slots=True)
+class VaultCall:
+    """A function of the vault, by the text of its type, and its arguments without the signature."""
+
+    signature: str
+    arguments: Sequence[Argument]
+
+    @property
+    def selector(self) -> bytes:
+        """The first four bytes of the call's data."""
+        return keccak_256(self.signature.encode())[:4]
+
+    def message_hash(self, protection: ReplayProtection) -> bytes:
+        """What the aggregate key signs (32 bytes)."""
+        call = keccak_256(_encode([self.selector.ljust(WORD, b"\0"), *self.arguments]))
+        bound: tuple[int | bytes, ...] = (
+            protection.nonce,
+            protection.vault,
+            protection.chain_id,
+            protection.key_manager,
+        )
+        return keccak_256(call + b"".join(map(_word, bound)))
+
+    def data(self, nonce: int, signature: Signature) -> bytes:
+        """The call's data, signed."""
+        signed = _word(int.from_bytes(signature.s, "big")) + _word(nonce) + _word(signature.k_times_g_address)
+        return self.selector + _encode([signed, *self.arguments])
+
+
+def transfer_fallback(transfer: Transfer) -> VaultCall:
+    """Pay what a batch could not pay, with all the gas that the sender gives."""
+    arguments = "((uint256,uint256,address),(address,address,uint256))"
+    return VaultCall(f"transferFallback{arguments}", [transfer.words])
+
+
+def all_batch(
+    deploys: Sequence[tuple[int, bytes]],
+    fetches: Sequence[tuple[bytes, bytes]],
+    transfers: Sequence[Transfer],
+) -> VaultCall:
+    """Fetch deposits by deploying (channel id, token) or calling (contract, token), and pay."""
+    arguments = (
+        "((uint256,uint256,address),(bytes32,address)[],(address,address)[],(address,address,uint256)[])"
+    )
+    return VaultCall(
+        f"allBatch{arguments}",
+        [
+            _array([_word(channel_id) + _word(token) for channel_id, token in deploys]),
+            _array([_word(contract) + _word(token) for contract, token in fetches]),
+            _array([transfer.words for transfer in transfers]),
+        ],
+    )
+
+
+def execute_x_swap_and_call(
+    transfer: Transfer, source_chain: int, source_address: bytes, message: bytes
+) -> VaultCall:
+    """Pay a contract and give it a message."""
+    arguments = "((uint256,uint256,address),(address,address,uint256),uint32,bytes,bytes)"
+    return VaultCall(
+        f"executexSwapAndCall{arguments}",
+        [transfer.words, _word(source_chain), _bytes(source_address), _bytes(message)],
+    )
+
+
+def _word(value: int | bytes) -> bytes:
+    return value.to_bytes(WORD, "big") if isinstance(value, int) else value.rjust(WORD, b"\0")
+
+
+def _array(items: Sequence[bytes]) -> _Dynamic:
+    return _Dynamic(_word(len(items)) + b"".join(items))
+
+
+def _bytes(value: bytes) -> _Dynamic:
+    return _Dynamic(_word(len(value)) + value + bytes(-len(value) % WORD))
+
+
+def _encode(arguments: Sequence[Argument]) -> bytes:
+    """Heads, then tails; offsets count from the beginning."""
+    offset = sum(len(each) if isinstance(each, bytes) else WORD for each in arguments)
+    heads, tails = b"", b""
+    for each in arguments:
+        if isinstance(each, bytes):
+            heads += each
+        else:
+            heads += _word(offset + len(tails))
+            tails += each.data
+    return heads + tails

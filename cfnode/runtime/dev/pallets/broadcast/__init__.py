@@ -1,0 +1,1 @@
+"""What is signed and sent to the foreign chains."""

@@ -1,0 +1,117 @@
+"""Calls of the vault contract and their signatures: vectors that the real contracts have accepted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from coincurve import PrivateKey
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core import schnorr
+from cfnode.core.hashing import keccak_256
+from cfnode.core.schnorr import ORDER, Signature
+from cfnode.core.vault_calls import (
+    NATIVE,
+    ReplayProtection,
+    Transfer,
+    all_batch,
+    execute_x_swap_and_call,
+    transfer_fallback,
+)
+from tests.conftest import shared
+
+
+def vectors() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(shared("evm-vectors.json").read_text())
+    return found
+
+
+def raw(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def test_the_known_answer_of_the_chains_source() -> None:
+    known = vectors()["known_answer"]
+    secret, message = raw(known["agg_secret"]), raw(known["msg_hash"])
+    signature = schnorr.sign(secret, raw(known["k"]), message)
+    assert signature == Signature(raw(known["sig"]), raw(known["k_times_g_address"]))
+    assert schnorr.verify(PrivateKey(secret).public_key.format(), message, signature)
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_a_fallback_is_what_the_contracts_have_accepted(position: int) -> None:
+    vector = vectors()["vectors"][position]
+    given_ = vector["inputs"]
+    call = transfer_fallback(Transfer(raw(given_["token"]), raw(given_["recipient"]), int(given_["amount"])))
+    protection = ReplayProtection(
+        given_["nonce"], given_["chain_id"], raw(given_["key_manager"]), raw(given_["vault"])
+    )
+    message = call.message_hash(protection)
+    assert message == raw(vector["msg_hash"])
+    signature = schnorr.sign(raw(given_["agg_secret"]), raw(given_["k"]), message)
+    assert call.data(given_["nonce"], signature) == raw(vector["calldata"])
+
+
+def test_selectors_are_those_of_the_contracts() -> None:
+    selectors = vectors()["selectors"]
+    transfer = Transfer(NATIVE, bytes(20), 1)
+    calls = {
+        "transferFallback": transfer_fallback(transfer),
+        "allBatch": all_batch([], [], []),
+        "executexSwapAndCall": execute_x_swap_and_call(transfer, 1, b"", b""),
+    }
+    assert {name: call.selector for name, call in calls.items()} == {
+        name: raw(selectors[name]) for name in calls
+    }
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.binary(min_size=20, max_size=20)), max_size=3),
+    st.lists(st.tuples(*[st.binary(min_size=20, max_size=20)] * 2), max_size=3),
+    st.lists(st.tuples(*[st.binary(min_size=20, max_size=20)] * 2, st.integers(0, 2**128 - 1)), max_size=3),
+    st.binary(max_size=70),
+)
+@settings(max_examples=40)
+def test_arguments_are_encoded_as_another_implementation_does(
+    deploys: Any, fetches: Any, transfers: Any, message: bytes
+) -> None:
+    eth_abi = pytest.importorskip("eth_abi")
+    signature = Signature(bytes(31) + b"\x07", b"\x01" * 20)
+    signed = (7, 9, "0x" + "01" * 20)
+    batch = all_batch(deploys, fetches, [Transfer(*each) for each in transfers])
+    types = ["(uint256,uint256,address)", "(bytes32,address)[]", "(address,address)[]"]
+    values = [
+        signed,
+        [(channel.to_bytes(32, "big"), token) for channel, token in deploys],
+        fetches,
+        transfers,
+    ]
+    encoded = eth_abi.encode([*types, "(address,address,uint256)[]"], values)
+    assert batch.data(9, signature) == batch.selector + encoded
+    transfer = (NATIVE, b"\x02" * 20, 5)
+    call = execute_x_swap_and_call(Transfer(*transfer), 3, b"", message)
+    types = ["(uint256,uint256,address)", "(address,address,uint256)", "uint32", "bytes", "bytes"]
+    assert call.data(9, signature)[4:] == eth_abi.encode(types, [signed, transfer, 3, b"", message])
+    inner = eth_abi.encode(["bytes4", *types[1:]], [call.selector, transfer, 3, b"", message])
+    outer = ["bytes32", "uint256", "address", "uint256", "address"]
+    bound = eth_abi.encode(outer, [keccak_256(inner), 9, b"\x03" * 20, 4, b"\x05" * 20])
+    assert call.message_hash(ReplayProtection(9, 4, b"\x05" * 20, b"\x03" * 20)) == keccak_256(bound)
+
+
+@pytest.mark.parametrize("spoiled", ["s", "address", "message", "zero", "order"])
+def test_a_spoiled_signature_is_none(spoiled: str) -> None:
+    secret, message = keccak_256(b"secret"), keccak_256(b"message")
+    public = PrivateKey(secret).public_key.format()
+    signature = schnorr.sign(secret, keccak_256(b"k"), message)
+    others = {
+        "s": Signature(keccak_256(b"other"), signature.k_times_g_address),
+        "address": Signature(signature.s, b"\x01" * 20),
+        "zero": Signature(bytes(32), signature.k_times_g_address),
+        "order": Signature(ORDER.to_bytes(32, "big"), signature.k_times_g_address),
+    }
+    said = keccak_256(b"other") if spoiled == "message" else message
+    assert schnorr.verify(public, message, signature)
+    assert not schnorr.verify(public, said, others.get(spoiled, signature))
