@@ -10,6 +10,7 @@ from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
+from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.liquidity_pools import LiquidityPools
 from tests.runtime.dev.broker import Broker, address_on
 from tests.runtime.dev.world import ALICE, BOB, World
@@ -224,7 +225,14 @@ def test_a_withdrawal_address_is_bound_once_and_binds_ethereum_only(broker: Brok
 # Withdrawing
 
 
+def hold_transfers(broker: Broker, chain: str, asset: str) -> None:
+    """Let transfers of an asset stay in their queue."""
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS[chain]).DisabledEgressAssets.put(asset, ())
+
+
 def test_a_withdrawal_sends_everything_and_swaps_the_fee_into_gas(broker: Broker) -> None:
+    hold_transfers(broker, "Ethereum", "Usdc")
     earn(broker, "Usdc", 100 * USDC)
     assert broker.swapping("withdraw", asset="Usdc", destination_address=("Eth", WALLET)) == "Ok"
     assert broker.world.names(1) == [
@@ -294,6 +302,7 @@ def test_the_fee_in_the_chains_own_coin_is_withheld_from_the_amount(
 
 def test_bitcoin_is_sent_to_the_script_of_the_address(broker: Broker) -> None:
     earn(broker, "Btc", 10**8)
+    hold_transfers(broker, "Bitcoin", "Btc")
     to = address_on("Bitcoin")
     assert broker.swapping("withdraw", asset="Btc", destination_address=to) == "Ok"
     ((_, transfer),) = broker.world.stored("BitcoinIngressEgress", "ScheduledEgressFetchOrTransfer")

@@ -19,9 +19,17 @@ BTC_EGRESS = 880
 IMPOSSIBLE = 2**200  # more of the output for one unit of the input than there is
 
 
+class SwapsOnly(Swapper):
+    """Looks away from transactions on the foreign chains."""
+
+    def happened(self) -> list[str]:
+        transport = ("Broadcaster.", "ThresholdSigner.", "BroadcastRequested")
+        return [name for name in super().happened() if not any(each in name for each in transport)]
+
+
 @pytest.fixture
 def broker() -> Swapper:
-    return Swapper()
+    return SwapsOnly()
 
 
 def part(millionths: int, amount: int) -> int:
