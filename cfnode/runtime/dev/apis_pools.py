@@ -1,6 +1,6 @@
 """What does the node ask about prices and pools? (`CustomRuntimeApi`)
 
-Results that may be an error carry a pallet's error as its text (`DispatchErrorWithMessage::Module`).
+Results that may be an error carry the name of a pallet's error (`DispatchErrorWithMessage::Module`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def or_message(answer: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "Ok", answer()
     except DispatchError as error:
-        if isinstance(error.value, tuple) and error.value[0] == "Module":
-            return "Err", ("Module", str(error).encode())
+        if error.name is not None:
+            return "Err", ("Module", error.name.encode())
         return "Err", ("Other", error.value)
 
 

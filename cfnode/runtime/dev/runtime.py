@@ -16,8 +16,11 @@ from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
 
 from .apis import SUBSTRATE_APIS
+from .apis_accounts import AccountsApi
 from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
+from .apis_channels import ChannelsApi
+from .apis_environment import EnvironmentApi
 from .apis_pools import PoolsApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
@@ -69,7 +72,15 @@ PALLETS: tuple[type[Pallet], ...] = (
     *INGRESS_EGRESS.values(),
     LiquidityPools,
 )
-APIS: tuple[type[RuntimeApi], ...] = (*SUBSTRATE_APIS, ChainApi, ChainflipApi, PoolsApi)
+APIS: tuple[type[RuntimeApi], ...] = (
+    *SUBSTRATE_APIS,
+    ChainApi,
+    ChainflipApi,
+    AccountsApi,
+    ChannelsApi,
+    EnvironmentApi,
+    PoolsApi,
+)
 
 DIGEST_BYTES = 32
 

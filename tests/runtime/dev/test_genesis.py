@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "c61d04cfd2ff5024f595369c47957df00ac21a977ba969a02c36a18a5d90cd66"
+DEV_GENESIS_HASH = "d4b7e4b8fcf59294cc298f34aeea3534c6e33cbee61c9f606032ecdfb7bcb552"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

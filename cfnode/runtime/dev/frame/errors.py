@@ -16,16 +16,20 @@ __all__ = ["DispatchError", "RuntimeTrap", "TransactionValidityError", "bad_orig
 
 
 class DispatchError(Exception):
-    """A failed call: `value` is sp_runtime's `DispatchError` in the value mapping of core.scale."""
+    """A failed call: `value` is sp_runtime's `DispatchError` in the value mapping of core.scale.
 
-    def __init__(self, value: Any, text: str = "") -> None:
+    `name` is that of a pallet's own error, which runtime APIs tell; it is not part of the value.
+    """
+
+    def __init__(self, value: Any, text: str = "", name: str | None = None) -> None:
         super().__init__(text or (value if isinstance(value, str) else repr(value)))
         self.value = value
+        self.name = name
 
     @classmethod
-    def module(cls, pallet: int, error: int, text: str) -> DispatchError:
+    def module(cls, pallet: int, error: int, text: str, name: str | None = None) -> DispatchError:
         """An error that a pallet declares; `text` is for people, the wire has the two indices."""
-        return cls(("Module", {"index": pallet, "error": bytes([error, 0, 0, 0])}), text)
+        return cls(("Module", {"index": pallet, "error": bytes([error, 0, 0, 0])}), text, name)
 
 
 def bad_origin() -> DispatchError:

@@ -178,7 +178,7 @@ class Pallet:
 
     def fail(self, error: ErrorSet) -> NoReturn:
         """End the call with one of this pallet's errors."""
-        raise DispatchError.module(self.index, error.value, error.doc or error.name)
+        raise DispatchError.module(self.index, error.value, error.doc or error.name, error.name)
 
     def other(self, kind: type[P]) -> P:
         """Another pallet of the same runtime."""

@@ -1,0 +1,262 @@
+"""What does the node ask about accounts and their roles? (`CustomRuntimeApi`)
+
+Nobody provides liquidity here, lends or delegates: those parts of the answers are empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .apis_chainflip import ChainflipApi
+from .frame import RuntimeApi, enum, method, struct
+from .pallets.account_roles import AccountRoles
+from .pallets.asset_balances import AssetBalances
+from .pallets.flip import Flip
+from .pallets.funding import Funding
+from .pallets.threshold_signer import EvmThresholdSigner
+from .pallets.validator import Validator
+from .pallets.vault import VAULTS
+from .types.assets import asset_map, known_assets
+
+__all__ = ["AccountsApi"]
+
+_API = "state_chain_runtime::runtime_apis::custom_api::types"
+enum(f"{_API}::ShouldSweep", "Yes", "No")
+struct(f"{_API}::DelegationInfo<Amount>", operator="AccountId32", bid="Amount")
+struct(
+    f"{_API}::RpcAccountInfoCommonItems<Balance>",
+    account_id="Option<AccountId32>",
+    vanity_name="Bytes",
+    flip_balance="Balance",
+    asset_balances="AssetMap<Balance>",
+    bond="Balance",
+    estimated_redeemable_balance="Balance",
+    bound_redeem_address="Option<H160>",
+    restricted_balances="BTreeMap<H160, Balance>",
+    current_delegation_status="Option<DelegationInfo<Balance>>",
+    upcoming_delegation_status="Option<DelegationInfo<Balance>>",
+)
+struct(
+    f"{_API}::LiquidityProviderBoostPoolInfo",
+    fee_tier="u16",
+    total_balance="u128",
+    available_balance="u128",
+    in_use_balance="u128",
+    is_withdrawing="bool",
+)
+struct(f"{_API}::LendingPosition<Amount>", asset="Asset", total_amount="Amount", available_amount="Amount")
+struct(
+    f"{_API}::LiquidityProviderInfo",
+    refund_addresses="Vec<(ForeignChain, Option<ForeignChainAddress>)>",
+    balances="Vec<(Asset, u128)>",
+    earned_fees="AssetMap<u128>",
+    boost_balances="AssetMap<Vec<LiquidityProviderBoostPoolInfo>>",
+    lending_positions="Vec<LendingPosition<u128>>",
+    collateral_balances="Vec<(Asset, u128)>",
+)
+struct(
+    f"{_API}::ValidatorInfo",
+    balance="u128",
+    bond="u128",
+    last_heartbeat="u32",
+    reputation_points="i32",
+    keyholder_epochs="Vec<u32>",
+    is_current_authority="bool",
+    is_current_backup="bool",
+    is_qualified="bool",
+    is_online="bool",
+    is_bidding="bool",
+    bound_redeem_address="Option<H160>",
+    apy_bp="Option<u32>",
+    restricted_balances="BTreeMap<H160, u128>",
+    estimated_redeemable_balance="u128",
+    operator="Option<AccountId32>",
+)
+struct(
+    f"{_API}::OperatorInfo<Amount>",
+    managed_validators="BTreeMap<AccountId32, Amount>",
+    settings="OperatorSettings",
+    allowed="Vec<AccountId32>",
+    blocked="Vec<AccountId32>",
+    delegators="BTreeMap<AccountId32, Amount>",
+    active_delegation="Option<DelegationSnapshot<AccountId32, Amount>>",
+)
+enum(
+    f"{_API}::RuntimeApiAccountInfo",
+    "Unregistered",
+    "Broker(BrokerInfo<ScriptPubkey>)",
+    "LiquidityProvider(LiquidityProviderInfo)",
+    "Validator(ValidatorInfo)",
+    "Operator(OperatorInfo<u128>)",
+)
+struct(
+    f"{_API}::RuntimeApiAccountInfoWrapper",
+    common_items="RpcAccountInfoCommonItems<u128>",
+    role="RuntimeApiAccountInfo",
+)
+enum(
+    "state_chain_runtime::chainflip::offences::Offence",
+    "ParticipateSigningFailed",
+    "ParticipateKeygenFailed",
+    "FailedToBroadcastTransaction",
+    "MissedAuthorshipSlot",
+    "MissedHeartbeat",
+    "GrandpaEquivocation",
+    "ParticipateKeyHandoverFailed",
+    "FailedToWitnessInTime",
+    "FailedLivenessCheck(ForeignChain)",
+)
+struct(f"{_API}::RuntimeApiPenalty", reputation_points="i32", suspension_duration_blocks="u32")
+
+NO_SETTINGS = {"fee_bps": 0, "delegation_acceptance": "Deny"}
+
+
+class AccountsApi(RuntimeApi):
+    """Accounts by their roles, and what validators earn and lose."""
+
+    api = "CustomRuntimeApi"
+
+    @method("RpcAccountInfoCommonItems<u128>", account_id="AccountId32", should_sweep="ShouldSweep")
+    def cf_common_account_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
+        """What every account has; zeros for one that does not exist."""
+        flip, funding, balances = self.other(Flip), self.other(Funding), self.other(AssetBalances)
+        names = dict(self.other(AccountRoles).VanityNames.get())
+        return {
+            "account_id": account_id,
+            "vanity_name": names.get(account_id, b""),
+            "flip_balance": flip.balance(account_id),
+            "asset_balances": asset_map(lambda asset: balances.balance(account_id, asset)),
+            "bond": flip.bond(account_id),
+            "estimated_redeemable_balance": self._redeemable(account_id),
+            "bound_redeem_address": funding.BoundRedeemAddress.get(account_id),
+            "restricted_balances": funding.RestrictedBalances.get(account_id),
+            "current_delegation_status": None,
+            "upcoming_delegation_status": None,
+        }
+
+    @method("LiquidityProviderInfo", account_id="AccountId32", should_sweep="ShouldSweep")
+    def cf_liquidity_provider_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
+        """What a liquidity provider has beside its balances: nothing."""
+        balances = self.other(AssetBalances)
+        return {
+            "refund_addresses": [],
+            "balances": [(asset, balances.balance(account_id, asset)) for asset in known_assets()],
+            "earned_fees": asset_map(lambda asset: 0),
+            "boost_balances": asset_map(lambda asset: []),
+            "lending_positions": [],
+            "collateral_balances": [],
+        }
+
+    @method("ValidatorInfo", account_id="AccountId32")
+    def cf_validator_info(self, account_id: bytes) -> dict[str, Any]:
+        """A validator: all of them are online, and none has lost reputation."""
+        flip, funding, validator = self.other(Flip), self.other(Funding), self.other(Validator)
+        is_authority = account_id in validator.CurrentAuthorities.get()
+        return {
+            "balance": flip.balance(account_id),
+            "bond": flip.bond(account_id),
+            "last_heartbeat": 0,
+            "reputation_points": 0,
+            "keyholder_epochs": [epoch for epoch, _ in validator.HistoricalActiveEpochs.get(account_id)],
+            "is_current_authority": is_authority,
+            "is_current_backup": False,
+            "is_qualified": is_authority,
+            "is_online": is_authority,
+            "is_bidding": account_id in validator.ActiveBidder.get(),
+            "bound_redeem_address": funding.BoundRedeemAddress.get(account_id),
+            "apy_bp": None,
+            "restricted_balances": funding.RestrictedBalances.get(account_id),
+            "estimated_redeemable_balance": self._redeemable(account_id),
+            "operator": validator.OperatorChoice.get(account_id),
+        }
+
+    @method("OperatorInfo<u128>", account_id="AccountId32")
+    def cf_operator_info(self, account_id: bytes) -> dict[str, Any]:
+        """An operator: its settings, and whom it manages."""
+        validator, flip = self.other(Validator), self.other(Flip)
+        managed = validator.ManagedValidators.get(account_id)
+        epoch = validator.CurrentEpoch.get()
+        return {
+            "managed_validators": [(each, flip.balance(each)) for each in managed],
+            "settings": validator.OperatorSettingsLookup.get(account_id) or NO_SETTINGS,
+            "allowed": [],
+            "blocked": [],
+            "delegators": [],
+            "active_delegation": validator.DelegationSnapshots.get(epoch, account_id),
+        }
+
+    @method("Vec<RuntimeApiAccountInfoWrapper>", roles="Option<Vec<AccountRole>>")
+    def cf_all_account_infos(self, roles: list[str] | None) -> list[dict[str, Any]]:
+        """All accounts, or those of some roles."""
+        accounts = self.other(AccountRoles).AccountRoles.items()
+        return [
+            {"common_items": self.cf_common_account_info(account, "Yes"), "role": self._info(account, role)}
+            for account, role in accounts
+            if roles is None or role in roles
+        ]
+
+    def _info(self, account: bytes, role: str) -> Any:
+        ask = self._infos.get(role)
+        return role if ask is None else (role, ask(account))
+
+    @property
+    def _infos(self) -> dict[str, Callable[[bytes], Any]]:
+        return {
+            "Broker": ChainflipApi(self.runtime).cf_broker_info,
+            "LiquidityProvider": lambda account: self.cf_liquidity_provider_info(account, "Yes"),
+            "Validator": self.cf_validator_info,
+            "Operator": self.cf_operator_info,
+        }
+
+    def _redeemable(self, account_id: bytes) -> int:
+        """What a redemption of everything would pay out: no more than is liquid, after the tax."""
+        liquid = self.other(Flip).liquid(account_id)
+        tax: int = self.other(Funding).RedemptionTax.get()
+        return max(0, liquid - tax)
+
+    # Validators
+
+    @method("([u8; 33], u32)")
+    def cf_eth_vault(self) -> tuple[bytes, int]:
+        """The aggregate key of the EVM chains, compressed, and Ethereum's block since which it holds."""
+        key = self.other(EvmThresholdSigner).active_key()
+        if key is None:
+            return bytes(33), 0
+        parity = b"\x03" if key["pub_key_y_parity"] == "Odd" else b"\x02"
+        epoch = self.other(EvmThresholdSigner).CurrentKeyEpoch.get()
+        since: int = self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(epoch) or 0
+        return parity + key["pub_key_x"], since
+
+    @method("(u32, u32)")
+    def cf_auction_parameters(self) -> tuple[int, int]:
+        """The least and the largest number of authorities."""
+        sizes = self.other(Validator).AuctionParameters.get()
+        return sizes["min_size"], sizes["max_size"]
+
+    @method("u128")
+    def cf_authority_emission_per_block(self) -> int:
+        """What the authorities earn for a block: nothing is emitted here."""
+        return 0
+
+    @method("u128")
+    def cf_backup_emission_per_block(self) -> int:
+        """What the backups earn for a block: nothing is emitted here."""
+        return 0
+
+    @method("Vec<(Offence, RuntimeApiPenalty)>")
+    def cf_penalties(self) -> list[Any]:
+        """What each offence costs: nobody is punished here."""
+        return []
+
+    @method("Vec<(Offence, Vec<(u32, AccountId32)>)>")
+    def cf_suspensions(self) -> list[Any]:
+        """The suspended validators: nobody is punished here."""
+        return []
+
+    @method("Vec<DelegationSnapshot<AccountId32, u128>>", account="Option<AccountId32>")
+    def cf_active_delegations(self, account: bytes | None) -> list[Any]:
+        """Who delegates to which operator in this epoch."""
+        validator = self.other(Validator)
+        found = validator.DelegationSnapshots.items(validator.CurrentEpoch.get())
+        return [snapshot for operator, snapshot in found if account in (None, operator)]

@@ -1,0 +1,127 @@
+"""What does the node ask about open channels, vaults and screening? (`CustomRuntimeApi`)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .frame import RuntimeApi, enum, method, struct
+from .pallets.environment import Environment
+from .pallets.ingress_egress.derivation import bitcoin_channel
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.swapping.pallet import Swapping
+from .pallets.swapping.requests import encoded
+from .pallets.system import System
+from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
+from .pallets.validator import Validator
+
+__all__ = ["ChannelsApi"]
+
+LISTED = {"Bitcoin": "Btc", "Ethereum": "Eth", "Arbitrum": "Arb", "Solana": "Sol", "Tron": "Tron"}
+"""The chains whose channels are listed, in order, and their variant of an address."""
+BLOCK_SECONDS = 6
+VAULT_SALT = 0
+
+_API = "state_chain_runtime::runtime_apis::custom_api::types"
+struct(f"{_API}::ChainAccounts", chain_accounts="Vec<(EncodedAddress, Asset)>")
+enum(f"{_API}::ChannelActionType", "Swap", "LiquidityProvision", "Refund", "Unrefundable")
+struct(
+    f"{_API}::VaultAddresses",
+    **dict.fromkeys(("ethereum", "arbitrum"), "EncodedAddress"),
+    bitcoin="Vec<(AccountId32, EncodedAddress)>",
+    **dict.fromkeys(
+        (
+            "sol_vault_program",
+            "sol_swap_endpoint_program_data_account",
+            "usdc_token_mint_pubkey",
+            "usdt_token_mint_pubkey",
+        ),
+        "EncodedAddress",
+    ),
+    bitcoin_vault="Option<EncodedAddress>",
+    solana_sol_vault="Option<EncodedAddress>",
+    solana_usdc_token_vault_ata="EncodedAddress",
+    solana_usdt_token_vault_ata="EncodedAddress",
+    solana_vault_swap_account="Option<EncodedAddress>",
+    tron="EncodedAddress",
+    predicted_seconds_until_next_vault_rotation="u64",
+)
+
+
+class ChannelsApi(RuntimeApi):
+    """Open channels, and where vault swaps go."""
+
+    api = "CustomRuntimeApi"
+
+    @method("ChainAccounts", account_id="Option<AccountId32>")
+    def cf_get_open_deposit_channels(self, account_id: bytes | None) -> dict[str, Any]:
+        """The open channels, or those of one account."""
+        return {
+            "chain_accounts": [
+                (address, asset)
+                for owner, _, address, asset in self._channels()
+                if account_id in (None, owner)
+            ]
+        }
+
+    @method("Vec<(AccountId32, ChannelActionType, ChainAccounts)>")
+    def cf_all_open_deposit_channels(self) -> list[Any]:
+        """The open channels by account and purpose."""
+        found: dict[tuple[bytes, str], list[Any]] = {}
+        for owner, action, address, asset in self._channels():
+            found.setdefault((owner, action), []).append((address, asset))
+        return [(*key, {"chain_accounts": accounts}) for key, accounts in sorted(found.items())]
+
+    def _channels(self) -> Iterator[tuple[bytes, str, Any, str]]:
+        """Owner, purpose, address and asset of every channel that is still watched."""
+        for chain, variant in LISTED.items():
+            pallet = self.other(INGRESS_EGRESS[chain])
+            for account, details in pallet.DepositChannelLookup.items():
+                action = details["action"]
+                kind = action if isinstance(action, str) else action[0]
+                asset = details["deposit_channel"]["asset"]
+                yield details["owner"], kind, encoded(pallet, (variant, account)), asset
+
+    @method("VaultAddresses")
+    def cf_vault_addresses(self) -> dict[str, Any]:
+        """Where vault swaps are sent, and brokers' Bitcoin addresses."""
+        environment = self.other(Environment)
+        solana = environment.SolanaApiEnvironment.get()
+        return {
+            "ethereum": ("Eth", environment.EthereumVaultAddress.get()),
+            "arbitrum": ("Arb", environment.ArbitrumVaultAddress.get()),
+            "bitcoin": list(self._private_channels()),
+            "sol_vault_program": ("Sol", solana["vault_program"]),
+            "sol_swap_endpoint_program_data_account": ("Sol", solana["swap_endpoint_program_data_account"]),
+            "usdc_token_mint_pubkey": ("Sol", solana["usdc_token_mint_pubkey"]),
+            "usdt_token_mint_pubkey": ("Sol", solana["usdt_token_mint_pubkey"]),
+            "bitcoin_vault": self._bitcoin_vault(),
+            "solana_sol_vault": self._solana_vault(),
+            "solana_usdc_token_vault_ata": ("Sol", solana["usdc_token_vault_ata"]),
+            "solana_usdt_token_vault_ata": ("Sol", solana["usdt_token_vault_ata"]),
+            "solana_vault_swap_account": None,
+            "tron": ("Tron", environment.TronVaultAddress.get()),
+            "predicted_seconds_until_next_vault_rotation": self._seconds_left(),
+        }
+
+    def _private_channels(self) -> Iterator[tuple[bytes, Any]]:
+        for broker, channel_id in self.other(Swapping).BrokerPrivateBtcChannels.items():
+            yield broker, self._bitcoin(channel_id)
+
+    def _bitcoin(self, channel_id: int) -> Any:
+        pallet = self.other(INGRESS_EGRESS["Bitcoin"])
+        return encoded(pallet, ("Btc", bitcoin_channel(pallet, channel_id).script))
+
+    def _bitcoin_vault(self) -> Any:
+        key = self.other(BitcoinThresholdSigner).active_key()
+        return None if key is None else self._bitcoin(VAULT_SALT)
+
+    def _solana_vault(self) -> Any:
+        key = self.other(SolanaThresholdSigner).active_key()
+        return None if key is None else ("Sol", key)
+
+    def _seconds_left(self) -> int:
+        validator = self.other(Validator)
+        end: int = validator.CurrentEpochStartedAt.get() + validator.EpochDuration.get()
+        now: int = self.other(System).Number.get()
+        return max(0, end - now) * BLOCK_SECONDS

@@ -1,0 +1,205 @@
+"""What does the node ask about limits and fees of swaps, deposits and withdrawals? (`CustomRuntimeApi`)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.assets import ASSETS
+
+from .apis_pools import or_message
+from .frame import RuntimeApi, method, struct
+from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .pallets.liquidity_pools import STABLE, pair_of
+from .pallets.swapping.conversion import input_for_output, network_fee_rate
+from .pallets.swapping.pallet import Swapping
+from .pallets.swapping.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
+from .types.assets import asset_map
+
+__all__ = ["EnvironmentApi"]
+
+MILLION = 10**6
+UNCONVERTED = frozenset({"Btc", "Dot"})
+"""Coins whose fees are told as they are; all others as if they were swapped into."""
+UNWATCHED = frozenset({"Polkadot"})
+
+BOOST_CONFIG = {
+    "network_fee_deduction_from_boost_percent": 50,
+    "minimum_add_funds_amount": [("Btc", 11_000)],
+    "min_lending_pool_share": 30,
+}
+"""The runtime's defaults."""
+
+_API = "state_chain_runtime::runtime_apis::custom_api::types"
+struct("cf_traits::SwapLimits", max_swap_retry_duration_blocks="u32", max_swap_request_duration_blocks="u32")
+struct(
+    f"{_API}::NetworkFeeDetails",
+    standard_rate_and_minimum="FeeRateAndMinimum",
+    rates="AssetMap<Permill>",
+)
+struct(
+    f"{_API}::NetworkFees",
+    regular_network_fee="NetworkFeeDetails",
+    internal_swap_network_fee="NetworkFeeDetails",
+)
+struct(
+    "pallet_cf_lending_pools::BoostConfiguration",
+    network_fee_deduction_from_boost_percent="Percent",
+    minimum_add_funds_amount="BTreeMap<Asset, u128>",
+    min_lending_pool_share="Percent",
+)
+
+
+class EnvironmentApi(RuntimeApi):
+    """Limits and fees."""
+
+    api = "CustomRuntimeApi"
+
+    # Swaps
+
+    @method("Option<u128>", asset="Asset")
+    def cf_max_swap_amount(self, asset: str) -> Any:
+        """The largest amount of one chunk, None without a limit."""
+        return self.other(Swapping).MaximumSwapAmount.get(asset)
+
+    @method("u128", asset="Asset")
+    def cf_minimum_chunk_size(self, asset: str) -> Any:
+        """The least amount of one chunk."""
+        return self.other(Swapping).MinimumChunkSize.get(asset)
+
+    @method("u32")
+    def cf_swap_retry_delay_blocks(self) -> Any:
+        """Blocks until a swap that missed its price is tried again."""
+        return self.other(Swapping).SwapRetryDelay.get()
+
+    @method("SwapLimits")
+    def cf_swap_limits(self) -> dict[str, int]:
+        """For how many blocks a swap may be retried, and go on in chunks."""
+        swapping = self.other(Swapping)
+        return {
+            "max_swap_retry_duration_blocks": swapping.MaxSwapRetryDurationBlocks.get(),
+            "max_swap_request_duration_blocks": swapping.MaxSwapRequestDurationBlocks.get(),
+        }
+
+    @method("NetworkFees")
+    def cf_network_fees(self) -> dict[str, Any]:
+        """The network fee of swaps for users, and of those inside the chain."""
+        swapping = self.other(Swapping)
+        return {
+            "regular_network_fee": _fees(swapping.NetworkFee, swapping.NetworkFeeForAsset),
+            "internal_swap_network_fee": _fees(
+                swapping.InternalSwapNetworkFee, swapping.InternalSwapNetworkFeeForAsset
+            ),
+        }
+
+    @method("AssetMap<Option<u16>>")
+    def cf_default_oracle_price_protection(self) -> dict[str, dict[str, int | None]]:
+        """The slippage against the oracle that applies where nobody states one, in basis points."""
+        return asset_map(self._protection)
+
+    def _protection(self, asset: str) -> int | None:
+        if asset == STABLE or asset not in ORACLE_ASSETS:
+            return None
+        slippage: int = self.other(Swapping).DefaultOraclePriceSlippageProtection.get(pair_of(asset))
+        return slippage
+
+    @method("Result<(), DispatchErrorWithMessage>", number_of_chunks="u32", chunk_interval="u32")
+    def cf_validate_dca_params(self, number_of_chunks: int, chunk_interval: int) -> Any:
+        """Whether a swap may be cut into chunks like this."""
+        dca = {"number_of_chunks": number_of_chunks, "chunk_interval": chunk_interval}
+
+        def answer() -> tuple[()]:
+            check_dca(self.other(Swapping), dca)
+            return ()
+
+        return or_message(answer)
+
+    @method(
+        "Result<(), DispatchErrorWithMessage>",
+        input_asset="Asset",
+        output_asset="Asset",
+        retry_duration="u32",
+        max_oracle_price_slippage="Option<u16>",
+    )
+    def cf_validate_refund_params(
+        self, input_asset: str, output_asset: str, retry_duration: int, max_oracle_price_slippage: int | None
+    ) -> Any:
+        """Whether a swap may be retried for so long, and be protected by the oracle."""
+        swapping = self.other(Swapping)
+
+        def answer() -> tuple[()]:
+            check_retry(swapping, retry_duration)
+            check_price_protection(swapping, max_oracle_price_slippage, input_asset, output_asset)
+            return ()
+
+        return or_message(answer)
+
+    # Deposits and withdrawals
+
+    @method("u128", asset="Asset")
+    def cf_min_deposit_amount(self, asset: str) -> Any:
+        """A deposit below this is ignored."""
+        return self._chain_of(asset).MinimumDeposit.get(asset)
+
+    @method("u128", asset="Asset")
+    def cf_egress_dust_limit(self, asset: str) -> Any:
+        """A transfer below this is not made."""
+        return self._chain_of(asset).EgressDustLimit.get(asset)
+
+    @method("Option<u128>", asset="Asset")
+    def cf_ingress_fee(self, asset: str) -> int | None:
+        """What a deposit costs, in its asset; None on a chain that nobody watches."""
+        pallet = self._chain_of(asset)
+        if pallet.chain.name in UNWATCHED:
+            return None
+        return self._in_asset(asset, ingress_estimate(pallet, asset))
+
+    @method("Option<u128>", asset="Asset")
+    def cf_egress_fee(self, asset: str) -> int | None:
+        """What a transfer costs, in its asset; None on a chain that nobody watches."""
+        pallet = self._chain_of(asset)
+        if pallet.chain.name in UNWATCHED:
+            return None
+        return self._in_asset(asset, egress_estimate(pallet, asset))
+
+    @method("Option<u64>", chain="ForeignChain")
+    def cf_witness_safety_margin(self, chain: str) -> Any:
+        """After how many further blocks of its chain a deposit counts."""
+        return self.other(INGRESS_EGRESS[chain]).WitnessSafetyMargin.get()
+
+    @method("u32", chain="ForeignChain")
+    def cf_ingress_delay(self, chain: str) -> Any:
+        """Blocks of this chain between a deposit that counts and its swap."""
+        return self.other(INGRESS_EGRESS[chain]).IngressDelayBlocks.get()
+
+    @method("u32", chain="ForeignChain")
+    def cf_boost_delay(self, chain: str) -> Any:
+        """Blocks of this chain between a deposit that was seen and its boost."""
+        return self.other(INGRESS_EGRESS[chain]).BoostDelayBlocks.get()
+
+    @method("BoostConfiguration")
+    def cf_boost_config(self) -> dict[str, Any]:
+        """The rules of boosting."""
+        return BOOST_CONFIG
+
+    def _chain_of(self, asset: str) -> IngressEgress:
+        return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+
+    def _in_asset(self, asset: str, estimate: int) -> int:
+        """A fee in the chain's coin as it is told: in the asset, with the network fee of a swap for it."""
+        if asset in UNCONVERTED:
+            return estimate
+        swapping, gas_asset = self.other(Swapping), self._chain_of(asset).gas_asset
+        if asset == gas_asset:
+            return estimate * MILLION // (MILLION - network_fee_rate(swapping, asset))
+        return input_for_output(swapping, asset, gas_asset, estimate)
+
+
+def _fees(standard: Any, of_asset: Any) -> dict[str, Any]:
+    fee = standard.get()
+
+    def rate(asset: str) -> Any:
+        own = of_asset.get(asset)
+        return fee["rate"] if own is None else own
+
+    return {"standard_rate_and_minimum": fee, "rates": asset_map(rate)}

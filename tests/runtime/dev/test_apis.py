@@ -1,0 +1,117 @@
+"""What the runtime answers about accounts, limits, channels and vaults, compared with the state itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core.addresses import NETWORKS, script_from_text, taproot
+from cfnode.core.assets import CHAINS, assets_since
+from cfnode.runtime.dev.keys import bitcoin_public_key
+from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
+from tests.runtime.dev.broker import Broker
+from tests.runtime.dev.world import ALICE, World
+
+FLIP = 10**18
+
+
+@pytest.fixture
+def broker() -> Broker:
+    return Broker()
+
+
+def ask(world: World, method: str, *arguments: Any) -> Any:
+    return world.api(f"CustomRuntimeApi_{method}", *arguments)
+
+
+def test_an_account_that_does_not_exist_has_zeros() -> None:
+    common = ask(World(), "cf_common_account_info", b"\x09" * 32, "Yes")
+    assert common["flip_balance"] == common["bond"] == common["estimated_redeemable_balance"] == 0
+    assert common["bound_redeem_address"] is None
+    assert set(common["asset_balances"]["eth"].values()) == {0}
+
+
+def test_a_redemption_of_everything_leaves_the_tax() -> None:
+    world = World()
+    tax = ask(world, "cf_redemption_tax")
+    common = ask(world, "cf_common_account_info", ALICE.account, "No")
+    assert common["estimated_redeemable_balance"] == common["flip_balance"] - tax > 0
+
+
+def test_a_broker_is_listed_with_what_it_earned(broker: Broker) -> None:
+    with broker.arranging() as runtime:
+        runtime.pallet(AssetBalances).credit(broker.account, "Usdc", 5)
+    (only,) = ask(broker.world, "cf_all_account_infos", ["Broker"])
+    role, info = only["role"]
+    assert (role, only["common_items"]["account_id"]) == ("Broker", broker.account)
+    assert dict(info["earned_fees"])["Usdc"] == 5
+    everyone = ask(broker.world, "cf_all_account_infos", None)
+    assert len(everyone) == len(ask(broker.world, "cf_accounts"))
+
+
+def test_the_fee_of_a_coin_is_told_as_if_it_were_swapped_for() -> None:
+    world = World()
+    # 50,000 and 70,000 gas at 2.1 gwei, with the network fee of 0.1 %
+    assert ask(world, "cf_ingress_fee", "Eth") == 50_000 * 2_100_000_000 * 10**6 // (10**6 - 1_000)
+    assert ask(world, "cf_egress_fee", "Eth") == 70_000 * 2_100_000_000 * 10**6 // (10**6 - 1_000)
+    assert (ask(world, "cf_ingress_fee", "Btc"), ask(world, "cf_egress_fee", "Btc")) == (390, 880)
+    assert ask(world, "cf_egress_fee", "Dot") is None
+    assert ask(world, "cf_egress_fee", "Usdc") > 10**5
+
+
+def test_every_asset_has_its_limits() -> None:
+    world = World()
+    for asset in assets_since("2.2"):
+        minimum = ask(world, "cf_min_deposit_amount", asset.name)
+        assert minimum == world.stored(f"{asset.chain}IngressEgress", "MinimumDeposit", asset.name)
+        assert ask(world, "cf_egress_dust_limit", asset.name) == (600 if asset.name == "Btc" else 1)
+        assert ask(world, "cf_max_swap_amount", asset.name) is None
+    margins = {name: ask(world, "cf_witness_safety_margin", name) for name in CHAINS if name != "Bsc"}
+    assert margins["Bitcoin"] == 2
+    assert margins["Polkadot"] is None
+
+
+def test_network_fees_name_a_rate_for_each_asset() -> None:
+    fees = ask(World(), "cf_network_fees")
+    regular, internal = fees["regular_network_fee"], fees["internal_swap_network_fee"]
+    assert regular["standard_rate_and_minimum"] == {"rate": 1_000, "minimum": 500_000}
+    assert internal["rates"]["btc"] == {"btc": 100}
+    assert {rate for rates in regular["rates"].values() for rate in rates.values()} == {1_000}
+
+
+def test_price_protection_is_there_where_the_oracle_has_a_price() -> None:
+    protection = ask(World(), "cf_default_oracle_price_protection")
+    assert protection["eth"] == {"eth": 100, "flip": None, "usdc": None, "usdt": 50, "wbtc": None}
+    assert protection["btc"] == {"btc": 100}
+
+
+def test_parameters_are_checked_as_a_channel_would() -> None:
+    world = World()
+    assert ask(world, "cf_validate_dca_params", 2, 2) == ("Ok", ())
+    assert ask(world, "cf_validate_dca_params", 0, 2) == ("Err", ("Module", b"ZeroNumberOfChunksNotAllowed"))
+    assert ask(world, "cf_validate_refund_params", "Eth", "Btc", 600, None) == ("Ok", ())
+    too_long = ("Err", ("Module", b"RetryDurationTooHigh"))
+    assert ask(world, "cf_validate_refund_params", "Eth", "Btc", 601, None) == too_long
+    unknown = ("Err", ("Module", b"OraclePriceNotAvailable"))
+    assert ask(world, "cf_validate_refund_params", "Flip", "Btc", 1, 50) == unknown
+
+
+def test_a_private_channel_stands_among_the_vaults(broker: Broker) -> None:
+    assert broker.swapping("open_private_btc_channel") == "Ok"
+    vaults = ask(broker.world, "cf_vault_addresses")
+    channel = broker.world.stored("Swapping", "BrokerPrivateBtcChannels", broker.account)
+    ((account, (variant, text)),) = vaults["bitcoin"]
+    assert (account, variant) == (broker.account, "Btc")
+    script = script_from_text(text.decode(), NETWORKS["Development"])
+    assert script == taproot.deposit(bitcoin_public_key(), channel).script
+    assert vaults["ethereum"] == ("Eth", broker.world.stored("Environment", "EthereumVaultAddress"))
+    assert vaults["predicted_seconds_until_next_vault_rotation"] == 6 * (43_200 - broker.world.header.number)
+
+
+def test_the_evm_key_is_told_compressed() -> None:
+    key, since = ask(World(), "cf_eth_vault")
+    stored = World().stored("EvmThresholdSigner", "Keys", 1)
+    assert key[1:] == stored["pub_key_x"]
+    assert key[0] == {"Odd": 3, "Even": 2}[stored["pub_key_y_parity"]]
+    assert since == 0
