@@ -23,6 +23,14 @@ COMMANDS = {
         "cfnode.cli.chain:export_chain_spec",
         "Print the chain specification as JSON.",
     ),
+    "build-spec": (
+        "cfnode.cli.build_spec:build_spec",
+        "Give a chain specification other authorities, to author it on this machine.",
+    ),
+    "inspect-runtime": (
+        "cfnode.cli.inspect_runtime:inspect_runtime",
+        "Tell which runtime a chain begins with, or a node has.",
+    ),
     "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database; keys are left alone."),
 }
 

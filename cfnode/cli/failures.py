@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from cfnode.cli.exits import ExitCode, Failure
 
-__all__ = ["told"]
+__all__ = ["told", "told_by_a_runtime"]
 
 
 @contextmanager
@@ -30,3 +30,19 @@ def told() -> Iterator[None]:
         raise Failure(str(error), ExitCode(error.exit_code)) from None
     except (PhraseError, SuriError, Ss58Error) as error:
         raise Failure(str(error)) from None
+
+
+@contextmanager
+def told_by_a_runtime() -> Iterator[None]:
+    """As `told`, for commands that ask a runtime themselves."""
+    from cfnode.core.scale import ScaleError
+    from cfnode.node.authorities import AuthoritiesError
+    from cfnode.runtime.door import DoorError
+
+    with told():
+        try:
+            yield
+        except AuthoritiesError as error:
+            raise Failure(str(error), ExitCode.USAGE) from None
+        except (DoorError, ScaleError) as error:
+            raise Failure(f"the runtime gives no answer: {error}", ExitCode.CONFIGURATION) from None

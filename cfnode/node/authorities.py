@@ -1,7 +1,8 @@
 """Which keys write and finalize a development chain?
 
 `--dev-authorities 4` means four equal ones with well-known keys, as everybody's `//Alice` is.
-A JSON file gives them one by one, with weights:
+`--dev-authorities //Alice,//Bob` names them by their secret URIs. A JSON file gives them one by one, with
+weights:
 
     [{"suri": "//Alice", "weight": 3}, {"aura": "//Bob", "grandpa": "0x…"}]
 
@@ -48,10 +49,30 @@ def well_known(count: int) -> tuple[AuthorityKeys, ...]:
     return tuple(AuthorityKeys.from_suri(authority_uri(index)) for index in range(count))
 
 
-def read_authorities(value: str | None) -> tuple[AuthorityKeys, ...]:
-    """The authorities of `--dev-authorities`: None is one, digits are a number, anything else a file."""
+def named_authorities(value: str) -> tuple[AuthorityKeys, ...]:
+    """The authorities of secret URIs with commas between them. Raises AuthoritiesError."""
+    suris = value.split(",", MAX_AUTHORITIES)
+    if len(suris) > MAX_AUTHORITIES:
+        raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities")
+    return tuple(_of_suri(suri.strip(), f"authority {number}") for number, suri in enumerate(suris, 1))
+
+
+def _of_suri(suri: str, place: str) -> AuthorityKeys:
+    try:
+        return AuthorityKeys.from_suri(suri)
+    except SuriError as error:
+        raise AuthoritiesError(f"--dev-authorities, {place}: {error}") from None
+
+
+def read_authorities(value: str | None, *, default: int = 1) -> tuple[AuthorityKeys, ...]:
+    """The authorities of `--dev-authorities`: a number, secret URIs (`//…`), or else a file.
+
+    None stands for `default` well-known ones.
+    """
     if value is None:
-        return well_known(1)
+        return well_known(default)
+    if value.startswith("//"):
+        return named_authorities(value)
     if value.isascii() and value.isdigit():
         return well_known(int(value[:10]))
     try:

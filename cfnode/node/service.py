@@ -43,6 +43,9 @@ from cfnode.store.keystore import Keystore, SeveralKeysError
 log = logging.getLogger("cfnode.service")
 network_log = logging.getLogger("cfnode.sub-libp2p")
 
+KEYS_AT_HAND = 6
+"""Well-known authorities: //Alice to //Ferdie."""
+
 Service = Callable[..., Awaitable[None]]
 """`await service(node, config, task_status=…)`: runs until cancelled, says when it is ready."""
 
@@ -54,7 +57,7 @@ async def run(
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run a node until cancelled; `started` gives the Node once everything is up."""
-    authorities = read_authorities(config.dev.authorities) if config.dev else ()
+    authorities = _authorities(config)
     spec = await trio.to_thread.run_sync(load_spec, config, authorities)
     paths = ChainPaths(config.base_path, spec.id)
     _log_start(config, spec)
@@ -73,6 +76,14 @@ async def run(
         if broker_key is not None:
             node = _with_broker(node, broker_key)
         await _live(node, services, task_status)
+
+
+def _authorities(config: Config) -> tuple[AuthorityKeys, ...]:
+    """Whose keys this node has: in a specification's chain that names none, all the well-known ones."""
+    if config.dev is None:
+        return ()
+    default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
+    return read_authorities(config.dev.authorities, default=default)
 
 
 def _key_paths(config: Config, paths: ChainPaths) -> ChainPaths:

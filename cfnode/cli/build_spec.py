@@ -1,0 +1,72 @@
+"""`cfnode build-spec`: a chain specification with authorities whose keys everybody has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cfnode.cli.exits import Failure
+from cfnode.cli.failures import told_by_a_runtime
+
+if TYPE_CHECKING:
+    from cfnode.core.chainspec import ChainSpec
+    from cfnode.core.chainspec.authorities import Rewritten
+
+
+@click.command("build-spec")
+@click.option(
+    "--chain", envvar="CFNODE_CHAIN", metavar="FILE", required=True, help="A raw chain specification."
+)
+@click.option(
+    "--dev-authorities",
+    metavar="SURI,SURI…",
+    default="//Alice,//Bob",
+    show_default=True,
+    help="Secret URIs; the first one's account governs too.",
+)
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write to FILE instead of standard output.")  # fmt: skip
+def build_spec(chain: str, dev_authorities: str, output: Path | None) -> None:
+    """Copy a chain specification with other authorities, for a chain of your own in its runtime.
+
+    Each storage item that was written anew is told on standard error.
+
+    \b
+      cfnode build-spec --chain berghain.chainspec.raw.json --dev-authorities //Alice,//Bob -o mine.json
+      cfnode run --chain mine.json --dev --dev-authorities //Alice,//Bob
+    """
+    from cfnode.core.chainspec import genesis_hash, to_json
+
+    with told_by_a_runtime():
+        spec, done = _rewritten(chain, dev_authorities)
+        text = to_json(spec)
+    for item in done:
+        if item.removed or item.written:
+            click.echo(f"{item.item}: {item.removed} removed, {item.written} written", err=True)
+    click.echo(f"genesis 0x{genesis_hash(spec).hex()}", err=True)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        raise Failure(f"cannot write {output}: {error.strerror}") from None
+
+
+def _rewritten(chain: str, suris: str) -> tuple[ChainSpec, list[Rewritten]]:
+    from cfnode.core.chainspec import ChainSpecError, RawGenesis
+    from cfnode.core.chainspec.authorities import SpecAuthority, with_authorities
+    from cfnode.core.scale import Cursor
+    from cfnode.core.scale.metadata import decode_metadata
+    from cfnode.node.authorities import named_authorities
+    from cfnode.runtime.genesis_state import GenesisRuntime
+    from cfnode.store.spec_file import read_spec
+
+    authorities = [SpecAuthority(keys.aura.public, keys.grandpa.public) for keys in named_authorities(suris)]
+    spec = read_spec(Path(chain))
+    if not isinstance(spec.genesis, RawGenesis):
+        raise ChainSpecError(chain, "genesis", "holds no state: a raw chain specification is needed")
+    encoded = GenesisRuntime(spec.genesis).call("Metadata_metadata")
+    return with_authorities(spec, decode_metadata(Cursor(encoded).bytes()), authorities)

@@ -1,0 +1,69 @@
+"""How can a runtime be asked before there is a node? On the genesis state of a specification, in memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from cfnode.core.chainspec import RawGenesis
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.trie import update
+from cfnode.runtime.door import Runtime, UnsupportedCode
+from cfnode.runtime.journal import Journal
+from cfnode.runtime.select import runtime_for
+
+__all__ = ["GenesisRuntime", "GenesisState"]
+
+_VERSION = 1
+_CODE_KEY = b":code"
+
+
+class GenesisState:
+    """The state of a genesis; implements `core.state.State`."""
+
+    def __init__(self, genesis: RawGenesis) -> None:
+        self._nodes: dict[bytes, dict[bytes, bytes | None]] = {}
+        self._values = {name: dict(pairs) for name, pairs in genesis.children.items()}
+        roots = {CHILD_STORAGE_PREFIX + name: self._fill(name) for name in self._values}
+        self._values[TOP] = dict(genesis.top) | roots
+        self.root = self._fill(TOP)
+        self._keys = {name: sorted(values) for name, values in self._values.items()}
+
+    def _fill(self, child: bytes) -> bytes:
+        done = update(lambda _path: None, self._values[child], _VERSION)
+        self._nodes[child] = done.nodes
+        return done.root
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """As `State.get`."""
+        return self._values.get(child, {}).get(key)
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """As `State.next_key`."""
+        keys = self._keys.get(child, [])
+        index = bisect_right(keys, key)
+        return keys[index] if index < len(keys) else None
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """As `State.node`."""
+        return self._nodes.get(child, {}).get(path)
+
+
+class GenesisRuntime:
+    """A chain's first runtime on its genesis state."""
+
+    def __init__(self, genesis: RawGenesis) -> None:
+        """Raises UnsupportedCode."""
+        self.state = GenesisState(genesis)
+        code = self.state.get(_CODE_KEY)
+        if code is None:
+            raise UnsupportedCode("the genesis state holds no code")
+        self.code = code
+        self._runtime: Runtime = runtime_for(code)
+
+    def version(self) -> bytes:
+        """SCALE RuntimeVersion; raises DoorError."""
+        return self._runtime.version()
+
+    def call(self, function: str, args: bytes = b"") -> bytes:
+        """The output of an entry point; what it writes is thrown away. Raises DoorError."""
+        return self._runtime.call(function, args, Journal(self.state))

@@ -1,0 +1,189 @@
+"""Nobody at the door can tell which runtime is behind it: the same calls, the same kinds of answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.aura import pre_runtime_item, sealed
+from cfnode.core.header import Header
+from cfnode.core.trie import ProofState, build_proof
+from cfnode.node.runtime_info import RuntimeVersion
+from cfnode.runtime.door import (
+    AtBlock,
+    BlockRefused,
+    BuiltBlock,
+    Missing,
+    OnProof,
+    RuntimeTrap,
+    UnknownFunction,
+)
+from cfnode.runtime.executor import Executor
+from cfnode.store import Store, UnknownBlock
+from tests.runtime.subjects import NAMES, Subject, subject
+
+SLOT = 290_000_000
+_KEPT: dict[str, Subject] = {}
+
+
+@pytest.fixture(params=NAMES)
+def chain(request: pytest.FixtureRequest) -> Subject:
+    name = request.param
+    if name not in _KEPT:
+        _KEPT[name] = subject(name, lambda: request.getfixturevalue("berghain_spec"))
+    return _KEPT[name]
+
+
+@pytest.fixture
+def store(chain: Subject, tmp_path: Path) -> Iterator[Store]:
+    with chain.store(tmp_path / "db") as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def running(store: Store) -> AsyncIterator[Executor]:
+    async with Executor.start(store) as executor:
+        yield executor
+
+
+async def build(executor: Executor, parent: Header, candidates: list[bytes]) -> BuiltBlock:
+    slot = SLOT + parent.number + 1
+    inherents = [
+        (b"timstap0", (slot * 6_000).to_bytes(8, "little")),
+        (b"auraslot", slot.to_bytes(8, "little")),
+    ]
+    return await executor.build_block(parent.hash, [pre_runtime_item(slot)], inherents, candidates, 10.0)
+
+
+async def keep(executor: Executor, store: Store, built: BuiltBlock) -> Header:
+    header = sealed(built.header, bytes(64))
+    await executor.overlay_added(store.add_block(header, built.body, built.changes))
+    return header
+
+
+async def test_version_and_metadata_are_told(chain: Subject, store: Store) -> None:
+    async with running(store) as executor:
+        at = AtBlock(chain.genesis.hash)
+        version = RuntimeVersion.decode(await executor.call(at, "Core_version"))
+        assert version.system_version == 1
+        assert bytes.fromhex("df6acb689907609b") in dict(version.apis)
+        assert b"meta\x0e" in (await executor.call(at, "Metadata_metadata"))[:10]
+
+
+async def test_failures_are_of_the_same_kinds_and_cost_one_call(chain: Subject, store: Store) -> None:
+    at = AtBlock(chain.genesis.hash)
+    async with running(store) as executor:
+        await executor.call(at, "Core_version")
+        pid = executor.pid
+        with pytest.raises(UnknownFunction) as unknown:
+            await executor.call(at, "Core_unheard_of")
+        assert unknown.value.function == "Core_unheard_of"
+        with pytest.raises(RuntimeTrap):
+            await executor.call(at, "Core_initialize_block", b"")
+        with pytest.raises(RuntimeTrap):
+            await executor.call(at, "BlockBuilder_finalize_block", b"")
+        with pytest.raises(UnknownBlock):
+            await executor.call(AtBlock(bytes(32)), "Core_version")
+        assert executor.pid == pid
+
+
+async def test_extrinsics_are_validated_and_tried(chain: Subject, store: Store) -> None:
+    at = AtBlock(chain.genesis.hash)
+    async with running(store) as executor:
+        assert (await executor.validate(at, 2, chain.good(0)))[:1] == b"\0"
+        assert (await executor.validate(at, 2, chain.stale))[:2] == b"\x01\0"
+        assert (await executor.dry_run(at, chain.stale))[:2] == b"\x01\0"
+
+
+async def test_a_built_block_executes_to_the_same_changes_again_and_again(
+    chain: Subject, store: Store
+) -> None:
+    async with running(store) as executor:
+        head = chain.genesis
+        for number in range(3):
+            built = await build(executor, head, [chain.good(number), chain.stale])
+            assert chain.good(number) in built.body
+            assert chain.stale not in built.body
+            assert [reason for _, reason in built.refused] and len(built.refused) == 1
+            header = sealed(built.header, bytes(64))
+            for _ in range(2):
+                assert await executor.execute_block(header, built.body) == built.changes
+            head = await keep(executor, store, built)
+        store.finalize(head.hash)
+        built = await build(executor, head, [chain.good(3)])
+        assert built.header.number == 4
+
+
+async def test_one_flipped_bit_is_refused_wherever_it_is(chain: Subject, store: Store) -> None:
+    async with running(store) as executor:
+        one = await keep(executor, store, await build(executor, chain.genesis, [chain.good(0)]))
+        built = await build(executor, one, [chain.good(1)])
+        header = sealed(built.header, bytes(64))
+        for forged in (
+            replace(header, state_root=flipped(header.state_root)),
+            replace(header, extrinsics_root=flipped(header.extrinsics_root)),
+        ):
+            with pytest.raises((BlockRefused, RuntimeTrap)):
+                await executor.execute_block(forged, built.body)
+        body = [*built.body[:-1], flipped(built.body[-1])]
+        with pytest.raises((BlockRefused, RuntimeTrap)):
+            await executor.execute_block(header, body)
+        with pytest.raises((BlockRefused, RuntimeTrap)):
+            await executor.execute_block(header, built.body[:-1])
+        assert await executor.execute_block(header, built.body) == built.changes
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+async def test_one_flipped_bit_of_the_state_is_refused(chain: Subject, tmp_path: Path) -> None:
+    with chain.store(tmp_path / "right") as right:
+        async with running(right) as executor:
+            built = await build(executor, chain.genesis, [chain.good(0)])
+    code = b":code"
+    other = replace(chain, state={**chain.state, b"\x01unread": b"v"})
+    assert other.state[code] == chain.state[code]
+    with other.store(tmp_path / "wrong") as wrong:
+        async with running(wrong) as executor:
+            forged = replace(sealed(built.header, bytes(64)), parent_hash=other.genesis.hash)
+            with pytest.raises((BlockRefused, RuntimeTrap)):
+                await executor.execute_block(forged, built.body)
+
+
+async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_state(
+    chain: Subject, store: Store
+) -> None:
+    at = AtBlock(chain.genesis.hash)
+    with store.state(chain.genesis.hash) as state:
+        async with running(store) as executor:
+            wanted = [b":code"]
+            for _ in range(40):
+                nodes = build_proof(state.node, state.get, wanted)
+                code = ProofState(state.root, nodes).get(b":code")
+                assert code is not None
+                try:
+                    shown = OnProof(state.root, nodes, code)
+                    args = b"\x02" + chain.good(0) + at.hash
+                    answer = await executor.call(shown, "TaggedTransactionQueue_validate_transaction", args)
+                    break
+                except Missing as missing:
+                    assert missing.key not in wanted
+                    wanted.append(missing.key)
+            assert answer == await executor.validate(at, 2, chain.good(0))
+
+
+async def test_a_killed_process_costs_nothing_but_time(chain: Subject, store: Store) -> None:
+    at = AtBlock(chain.genesis.hash)
+    async with running(store) as executor:
+        before = await executor.call(at, "Core_version")
+        for _ in range(3):
+            assert executor.pid is not None
+            os.kill(executor.pid, signal.SIGKILL)
+            assert await executor.call(at, "Core_version") == before
