@@ -18,6 +18,7 @@ COMMANDS = {
     "run": ("cfnode.cli.run:run", "Run a node: light-RPC, or a whole development chain with --dev."),
     "key": ("cfnode.cli.key:key", "Make, inspect and insert keys."),
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
+    "dev": ("cfnode.cli.dev:dev", "Play on a running development chain: deposits, prices, failures, time."),
     "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
     "export-chain-spec": (
         "cfnode.cli.chain:export_chain_spec",

@@ -1,7 +1,7 @@
 """What may a test do to a development chain from outside?
 
 Make blocks and forks, hold and give finality, jump in time, and apply calls of the development runtime's own
-pallet, such as funding an account.
+pallet: fund an account, see a deposit, move a price, let a transfer fail.
 None of this exists on a chain that lives elsewhere.
 """
 
@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from cfnode.core.addresses import EncodedAddress
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.node.author import Author, NewBlock
 from cfnode.node.chain import Chain
+from cfnode.node.events import BlockRef
 from cfnode.node.finality import DevFinality
 from cfnode.node.outcome import Inclusion
 from cfnode.node.pool import TransactionPool
@@ -87,3 +89,31 @@ class DevControl:
     async def fund_account(self, account: bytes, amount: int) -> Inclusion:
         """Give an account (32 bytes) FLIP, in atoms; the account is made if it is missing."""
         return await self.apply("fund_account", account_id=account, amount=amount)
+
+    async def witness_deposit(
+        self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
+    ) -> Inclusion:
+        """A deposit has reached its chain's safety margin; `asset` by variant name, its smallest unit.
+
+        The transaction's hash (32 bytes) is made up if none is given.
+        """
+        return await self.apply(
+            "witness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
+        )
+
+    async def set_pool(self, asset: str, price: int | None, depth: int | None) -> Inclusion:
+        """Fill a pool anew: price of a whole unit, and USDC in it, both in microdollars; None keeps one."""
+        return await self.apply("set_pool", asset=asset, price=price, depth=depth)
+
+    async def fail_receiver(self, address: EncodedAddress, asset: str, fails: bool = True) -> Inclusion:
+        """From now on transfers of an asset to an address fail on their chain, or do not."""
+        return await self.apply("fail_receiver", address=address, asset=asset, fails=fails)
+
+    async def abort_next_broadcast(self, chain: str) -> Inclusion:
+        """Nobody will be able to send the next transaction to a chain."""
+        return await self.apply("abort_next_broadcast", chain=chain)
+
+    async def next_epoch(self) -> BlockRef:
+        """Begin the next epoch; the first block of it."""
+        await self.as_governance(("Validator", "force_rotation"))
+        return (await self._author.new_block()).block

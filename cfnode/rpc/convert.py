@@ -98,6 +98,15 @@ def read_number_or_hex(value: Any) -> int:
     return int(digits, 16)
 
 
+def read_amount(value: Any) -> int:
+    """A JSON integer, or a string of hex with `0x`, up to 2^128 - 1."""
+    if type(value) is int:
+        return bounded_integer(U128_MAX)(value)
+    if not isinstance(value, str) or not value.startswith("0x"):
+        raise ValueError(f"expected an integer or a string of 0x and hex digits, got {shown(value)}")
+    return bounded_integer(U128_MAX)(read_number_or_hex(value))
+
+
 def write_number_or_hex(value: int) -> int | str:
     """What comes from a u32 or u64: a number while JavaScript holds it exactly, else hex."""
     return value if value < 2**53 else hex(value)
@@ -164,5 +173,6 @@ U16 = Reader("u16", bounded_integer(U16_MAX))
 U32 = Reader("u32", bounded_integer(U32_MAX))
 U64 = Reader("u64", bounded_integer(U64_MAX))
 U128 = Reader("u128", bounded_integer(U128_MAX))
+AMOUNT = Reader("u128 or 0x hex", read_amount)
 NUMBER_OR_HEX = Reader("number or hex", read_number_or_hex)
 ACCOUNT = Reader("SS58 account", read_account)

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from cfnode.core.assets import ASSETS
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.dev import DevControl
+from cfnode.node.outcome import Inclusion
+from cfnode.rpc.broker_params import ASSET, address_on
+from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.convert import (
     ACCOUNT,
+    AMOUNT,
     BOOL,
     BYTES,
     HASH,
-    NUMBER_OR_HEX,
+    TEXT,
     U32,
     U64,
     listed,
@@ -93,7 +98,37 @@ def silence(node: Node, authorities: list[int]) -> None:
 
 async def fund_account(node: Node, account: bytes, amount: int | None) -> str:
     """Give an account FLIP, in atoms (default: 1,000 FLIP), in a block; the block's hash."""
-    inclusion = await _dev(node).fund_account(account, FUNDS if amount is None else amount)
+    return _block(await _dev(node).fund_account(account, FUNDS if amount is None else amount))
+
+
+async def deposit(node: Node, address: str, asset: str, amount: int, transaction: bytes | None) -> str:
+    """See a deposit (in the smallest unit) at an address, in a transaction (hash); the block's hash."""
+    place = address_on(ASSETS[asset].chain, address)
+    return _block(await _dev(node).witness_deposit(place, asset, amount, transaction))
+
+
+async def set_pool(node: Node, asset: str, price: int | None, depth: int | None) -> str:
+    """Fill a pool anew: price of a whole unit and USDC in the pool, in microdollars; the block's hash."""
+    return _block(await _dev(node).set_pool(asset, price, depth))
+
+
+async def fail_receiver(node: Node, address: str, asset: str, fails: bool | None) -> str:
+    """Let transfers of an asset to an address fail from now on; with false let them go through."""
+    place = address_on(ASSETS[asset].chain, address)
+    return _block(await _dev(node).fail_receiver(place, asset, fails is not False))
+
+
+async def abort_broadcast(node: Node, chain: str) -> str:
+    """Let nobody be able to send the next transaction to a chain; the block's hash."""
+    return _block(await _dev(node).abort_next_broadcast(chain))
+
+
+async def next_epoch(node: Node) -> str:
+    """Begin the next epoch, with new keys; the hash of its first block."""
+    return to_hex((await _dev(node).next_epoch()).hash)
+
+
+def _block(inclusion: Inclusion) -> str:
     return to_hex(inclusion.block.hash)
 
 
@@ -102,6 +137,7 @@ def time_travel(node: Node, milliseconds: int) -> int:
     return _dev(node).jump(milliseconds)
 
 
+PLACE: Final = (Param("address", TEXT), Param("asset", ASSET))
 PARENT: Final = Reader("a hash, or {parent?, transactions?, finalize?}", _read_parent)
 NEW_BLOCK: Final = (
     Param("parent", PARENT, optional=True),
@@ -119,8 +155,25 @@ METHODS: Final = tuple(
         (
             "dev_fundAccount",
             fund_account,
-            (Param("account", ACCOUNT), Param("amount", NUMBER_OR_HEX, optional=True)),
+            (Param("account", ACCOUNT), Param("amount", AMOUNT, optional=True)),
         ),
+        (
+            "dev_deposit",
+            deposit,
+            (*PLACE, Param("amount", AMOUNT), Param("transaction", HASH, optional=True)),
+        ),
+        (
+            "dev_setPool",
+            set_pool,
+            (
+                Param("asset", ASSET),
+                Param("price", AMOUNT, optional=True),
+                Param("depth", AMOUNT, optional=True),
+            ),
+        ),
+        ("dev_failReceiver", fail_receiver, (*PLACE, Param("fails", BOOL, optional=True))),
+        ("dev_abortBroadcast", abort_broadcast, (CHAIN,)),
+        ("dev_nextEpoch", next_epoch, ()),
         ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
     )
 )

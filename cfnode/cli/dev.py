@@ -1,0 +1,232 @@
+"""`cfnode dev`: what a person does to a running development chain by hand.
+
+Each command is one `dev_*` call or two. Amounts are in whole units (`0.5` is half a bitcoin), prices in
+dollars; the node itself counts in smallest units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import click
+import msgspec
+
+from cfnode.cli import client
+from cfnode.cli.exits import ExitCode, Failure
+
+__all__ = ["dev"]
+
+DOLLAR_DECIMALS = 6
+FLIP_DECIMALS = 18
+MAX_BLOCKS = 10_000
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+class AssetName(click.ParamType[Any]):
+    """`Eth`, `ArbUsdc`, or with its chain: `Arbitrum.USDC`."""
+
+    name = "asset"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The Asset."""
+        from cfnode.core.assets import ASSETS
+
+        folded = str(value).lower()
+        for asset in ASSETS.values():
+            if folded in (asset.name.lower(), f"{asset.chain}.{asset.symbol}".lower()):
+                return asset
+        return self.fail(f"{value!r} is no asset; there are {', '.join(ASSETS)}", param, ctx)
+
+
+class Units(click.ParamType[Decimal]):
+    """A decimal number of whole units, not below zero."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """As a Decimal."""
+        try:
+            number = Decimal(str(value))
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not number.is_finite() or number < 0:
+            self.fail(f"{value!r} is not a number of whole units, such as 0.5", param, ctx)
+        return number
+
+
+class Duration(click.ParamType[int]):
+    """`90s`, `10m`, `24h`, `2d`; a bare number is seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """In milliseconds."""
+        text = str(value)
+        unit = SECONDS.get(text[-1:], 0)
+        digits = text[:-1] if unit else text
+        if not digits.isascii() or not digits.isdigit() or len(digits) > 12:
+            self.fail(f"{value!r} is not a duration such as 90s, 10m, 24h or 2d", param, ctx)
+        return int(digits) * (unit or 1) * 1000
+
+
+def atoms(number: Decimal, decimals: int) -> str:
+    """Whole units as the smallest, in hex. Raises Failure (usage) where a digit is too many."""
+    scaled = number.scaleb(decimals)
+    if scaled != scaled.to_integral_value():
+        raise Failure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
+    if scaled >= 2**128:
+        raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
+    return hex(int(scaled))
+
+
+class Said:
+    """Where to call, and how to tell: a line for people, or JSON."""
+
+    def __init__(self, url: str, timeout: float, as_json: bool) -> None:
+        self.url, self.timeout, self.as_json = url, timeout, as_json
+
+    def call(self, method: str, *params: Any) -> Any:
+        """A result; on a chain that this node does not author the failure says so."""
+        try:
+            return client.call(self.url, method, list(params), timeout=self.timeout)
+        except client.CallRefused as error:
+            if error.error.get("code") == -32601:
+                raise Failure(
+                    f"{self.url} has no {method}: only a node started with `cfnode run --dev` does "
+                    "(and --rpc-methods=unsafe if its port is open to others)"
+                ) from None
+            raise
+
+    def block(self, words: str, block: str) -> None:
+        """Tell what was done, and the block in which it was."""
+        number = int(self.call("chain_getHeader", block)["number"], 16)
+        self.tell(f"{words}: block {number} {block}", {"block": block, "number": number})
+
+    def tell(self, line: str, record: dict[str, Any]) -> None:
+        """One line, or one JSON object."""
+        click.echo(msgspec.json.encode(record).decode() if self.as_json else line)
+
+
+def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Decorator: a command of the group, with --url, --timeout and --json as its `said`."""
+
+    def made(function: Callable[..., None]) -> click.Command:
+        def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
+            function(Said(url, timeout, as_json), **given)
+
+        invoke.__doc__ = function.__doc__
+        invoke.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+        for option in (
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+            click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True,
+                         help="Seconds to wait."),
+            click.option("--url", default=client.DEFAULT_URL, show_default=True,
+                         help="The node's HTTP address."),
+        ):  # fmt: skip
+            invoke = option(invoke)
+        return dev.command(name)(invoke)
+
+    return made
+
+
+@click.group(
+    epilog="Amounts are in whole units, prices in dollars. ASSET is a name such as Btc or ArbUsdc, or has "
+    "its chain before it: Arbitrum.USDC."
+)
+def dev() -> None:
+    """Play on a running development chain: deposits, prices, failures, time."""
+
+
+@command("fund")
+@click.argument("account")
+@click.argument("amount", type=Units(), default="1000")
+def fund(said: Said, account: str, amount: Decimal) -> None:
+    """Give ACCOUNT (cF…) FLIP; 1000 unless AMOUNT says otherwise."""
+    block = said.call("dev_fundAccount", account, atoms(amount, FLIP_DECIMALS))
+    said.block(f"{account} has {amount} FLIP more", block)
+
+
+@command("deposit")
+@click.argument("address")
+@click.argument("asset", type=AssetName())
+@click.argument("amount", type=Units())
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+def deposit(said: Said, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
+    """Let AMOUNT of ASSET arrive at a deposit ADDRESS."""
+    block = said.call("dev_deposit", address, _pair(asset), atoms(amount, asset.decimals), transaction)
+    said.block(f"{amount} {asset.name} have arrived at {address}", block)
+
+
+@command("price")
+@click.argument("asset", type=AssetName())
+@click.argument("dollars", type=Units())
+def price(said: Said, asset: Any, dollars: Decimal) -> None:
+    """Set the price of one whole ASSET in its pool; the depth stays."""
+    block = said.call("dev_setPool", _pair(asset), atoms(dollars, DOLLAR_DECIMALS), None)
+    said.block(f"one {asset.name} costs {dollars} USDC", block)
+
+
+@command("depth")
+@click.argument("asset", type=AssetName())
+@click.argument("dollars", type=Units())
+def depth(said: Said, asset: Any, dollars: Decimal) -> None:
+    """Set how much USDC lies in the pool of ASSET; the price stays."""
+    block = said.call("dev_setPool", _pair(asset), None, atoms(dollars, DOLLAR_DECIMALS))
+    said.block(f"{dollars} USDC lie in the pool of {asset.name}", block)
+
+
+@command("fail-receiver")
+@click.argument("address")
+@click.argument("asset", type=AssetName())
+@click.option("--off", is_flag=True, help="Let transfers go through again.")
+def fail_receiver(said: Said, address: str, asset: Any, off: bool) -> None:
+    """Let transfers of ASSET to ADDRESS fail on their chain (EVM chains)."""
+    block = said.call("dev_failReceiver", address, _pair(asset), not off)
+    outcome = "go through" if off else "fail"
+    said.block(f"transfers of {asset.name} to {address} {outcome} from now on", block)
+
+
+@command("abort")
+@click.argument("chain")
+def abort(said: Said, chain: str) -> None:
+    """Let nobody be able to send the next transaction to CHAIN (Ethereum, Bitcoin, …)."""
+    block = said.call("dev_abortBroadcast", chain)
+    said.block(f"the next transaction to {chain} will be aborted", block)
+
+
+@command("jump")
+@click.argument("duration", type=Duration())
+def jump(said: Said, duration: int) -> None:
+    """Let DURATION (90s, 10m, 24h, 2d) go by on all chains at once, and make a block."""
+    said.call("dev_timeTravel", duration)
+    said.block(f"{duration // 1000} seconds have gone by", said.call("dev_newBlock"))
+
+
+@command("epoch")
+def epoch(said: Said) -> None:
+    """Begin the next epoch, with new keys."""
+    block = said.call("dev_nextEpoch")
+    said.block(f"epoch {said.call('cf_current_epoch', block)} has begun", block)
+
+
+@command("seal")
+@click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
+def seal(said: Said, count: int) -> None:
+    """Make COUNT blocks now; one unless said otherwise."""
+    block = ""
+    for _ in range(count):
+        block = said.call("dev_newBlock")
+    said.block(f"{count} block{'s' if count > 1 else ''} made", block)
+
+
+@command("finalize")
+@click.argument("block", metavar="HASH", required=False)
+def finalize(said: Said, block: str | None) -> None:
+    """Make a block, or the best one, final, and all before it."""
+    said.block("final", said.call("dev_finalize", block))
+
+
+def _pair(asset: Any) -> dict[str, str]:
+    return {"chain": asset.chain, "asset": asset.symbol}

@@ -1,0 +1,84 @@
+"""`cfnode dev`: what each command asks of the node, against a small HTTP server in its place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.test_client_commands import result, run, serving
+
+BLOCK = "0x" + "ab" * 32
+ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
+ETHER = {"chain": "Ethereum", "asset": "ETH"}
+
+
+def played(*arguments: str) -> tuple[list[list[Any]], str]:
+    """The calls that a command makes, and what it prints."""
+    calls: list[list[Any]] = []
+
+    def answer(request: dict[str, Any]) -> bytes:
+        calls.append([request["method"], *request["params"]])
+        return result({"number": "0x2a"} if request["method"] == "chain_getHeader" else BLOCK)
+
+    with serving(answer) as url:
+        code, out, err = run("dev", *arguments, "--url", url)
+    assert (code, err) == (0, "")
+    return [call for call in calls if call[0] != "chain_getHeader"], out
+
+
+@pytest.mark.parametrize(
+    ("typed", "calls"),
+    [
+        (("fund", "cFaccount"), [["dev_fundAccount", "cFaccount", hex(1000 * 10**18)]]),
+        (("fund", "cFaccount", "0.5"), [["dev_fundAccount", "cFaccount", hex(5 * 10**17)]]),
+        (("deposit", ADDRESS, "Eth", "1.5"), [["dev_deposit", ADDRESS, ETHER, hex(15 * 10**17), None]]),
+        (
+            ("deposit", ADDRESS, "arbitrum.usdc", "20", "--transaction", BLOCK),
+            [["dev_deposit", ADDRESS, {"chain": "Arbitrum", "asset": "USDC"}, "0x1312d00", BLOCK]],
+        ),
+        (("price", "Eth", "2800.25"), [["dev_setPool", ETHER, hex(2_800_250_000), None]]),
+        (("depth", "Eth", "1000"), [["dev_setPool", ETHER, None, hex(10**9)]]),
+        (("fail-receiver", ADDRESS, "Eth"), [["dev_failReceiver", ADDRESS, ETHER, True]]),
+        (("fail-receiver", ADDRESS, "Eth", "--off"), [["dev_failReceiver", ADDRESS, ETHER, False]]),
+        (("abort", "Bitcoin"), [["dev_abortBroadcast", "Bitcoin"]]),
+        (("jump", "24h"), [["dev_timeTravel", 86_400_000], ["dev_newBlock"]]),
+        (("epoch",), [["dev_nextEpoch"], ["cf_current_epoch", BLOCK]]),
+        (("seal", "3"), [["dev_newBlock"]] * 3),
+        (("finalize",), [["dev_finalize", None]]),
+    ],
+)
+def test_a_command_is_a_call_in_the_chains_own_units(typed: tuple[str, ...], calls: list[Any]) -> None:
+    asked, out = played(*typed)
+    assert asked == calls
+    assert out.endswith(f": block 42 {BLOCK}\n")
+
+
+def test_json_is_one_object() -> None:
+    assert json.loads(played("seal", "--json")[1]) == {"block": BLOCK, "number": 42}
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("deposit", ADDRESS, "Doge", "1"), "'Doge' is no asset"),
+        (("deposit", ADDRESS, "Btc", "0.000000001"), "more than 8 decimals"),
+        (("deposit", ADDRESS, "Btc", "one"), "not a number of whole units"),
+        (("deposit", ADDRESS, "Btc", "1e40"), "more than the chain can count"),
+        (("deposit", ADDRESS, "Btc", "NaN"), "not a number of whole units"),
+        (("jump", "soon"), "not a duration"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_sent(typed: tuple[str, ...], words: str) -> None:
+    code, _, err = run("dev", *typed, "--url", "http://127.0.0.1:1")
+    assert code == 2
+    assert words in err
+
+
+def test_a_node_without_a_chain_of_its_own_is_told_so() -> None:
+    refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
+    with serving(lambda _: json.dumps(refusal).encode()) as url:
+        code, _, err = run("dev", "seal", "--url", url)
+    assert code == 1
+    assert "has no dev_newBlock: only a node started with `cfnode run --dev` does" in err

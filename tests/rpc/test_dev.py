@@ -1,0 +1,85 @@
+"""dev_* on a running node: deposits, pools, receivers, broadcasts and epochs by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.rpc.convert import account as account_text
+from tests.rpc.conftest import Served
+from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
+
+ETHER = 10**18
+
+
+async def events_of(served: Served, block: str) -> list[tuple[str, str, Any]]:
+    """The events of a block: pallet, name, fields."""
+    hash_ = bytes.fromhex(block[2:])
+    metadata = (await served.node.chain.runtime_at(hash_)).metadata
+    with served.node.chain.state(hash_) as state:
+        data = state.get(metadata.storage_key("System", "Events")) or b"\0"
+    found = []
+    for record in metadata.event_codec.decode(data):
+        pallet, payload = record["event"]
+        name, fields = (payload, ()) if isinstance(payload, str) else payload
+        found.append((pallet, name, fields))
+    return found
+
+
+async def open_channel(served: Served) -> str:
+    await served.call("broker_registerAccount")
+    channel = await served.call(
+        "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
+    )
+    address: str = channel["address"]
+    return address
+
+
+async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
+    address = await open_channel(instant)
+    block = await instant.call("dev_deposit", address, ETH, ETHER, "0x" + "77" * 32)
+    finalised = next(
+        fields for _, name, fields in await events_of(instant, block) if name == "DepositFinalised"
+    )
+    assert (finalised["amount"], finalised["asset"]) == (ETHER, "Eth")
+    assert finalised["deposit_details"] == {"tx_hashes": [b"\x77" * 32]}
+    assert finalised["action"] == ("Swap", {"swap_request_id": 1})
+
+
+async def test_amounts_are_any_integer_that_the_chain_can_hold(instant: Served) -> None:
+    account = account_text(b"\x07" * 32)
+    for amount in (5 * ETHER, hex(5 * ETHER), 2**70):
+        await instant.call("dev_fundAccount", account, amount)
+    for wrong in (2**128, -1, "100", 1.5, True):
+        assert (await instant.error("dev_fundAccount", account, wrong))["code"] == -32602
+    balance = (await instant.call("cf_account_info", account))["flip_balance"]
+    assert int(balance, 16) == 10 * ETHER + 2**70
+
+
+async def test_a_pools_price_and_depth_are_set(instant: Served) -> None:
+    await instant.call("dev_setPool", ETH, 4_000_000_000)
+    usdc = {"chain": "Ethereum", "asset": "USDC"}
+    price = await instant.call("cf_pool_price_v2", ETH, usdc)
+    root = int(price["range_order"], 16)
+    assert root * root * ETHER >> 192 in (3_999_999_999, 4_000_000_000)
+    error = await instant.error("dev_setPool", usdc, 1)
+    assert "InvalidPool" in error["message"]
+
+
+async def test_an_address_of_another_chain_is_refused(instant: Served) -> None:
+    assert (await instant.error("dev_deposit", "nonsense", ETH, 1))["code"] == -32020
+    assert "WrongChain" in (await instant.error("dev_deposit", "nonsense", BTC, 1))["message"]
+    error = await instant.error("dev_failReceiver", BTC_ADDRESS, BTC)
+    assert "WrongChain" in error["message"]
+    await instant.call("dev_failReceiver", EVM_ADDRESS, ETH)
+    await instant.call("dev_failReceiver", EVM_ADDRESS, ETH, False)
+    await instant.call("dev_abortBroadcast", "Bitcoin")
+
+
+@pytest.mark.parametrize("seal", ["instant", "manual"])
+async def test_an_epoch_begins_at_once(make_served: Any, seal: str) -> None:
+    served = await make_served(seal=seal)
+    before = await served.call("cf_current_epoch")
+    block = await served.call("dev_nextEpoch")
+    assert await served.call("cf_current_epoch", block) == before + 1
