@@ -1,0 +1,75 @@
+"""How do peers say what their best block is? Protocol `block-announces/1`.
+
+Substrate, network sync. The handshake says who one is and where one stands; it is 69 bytes and no more. An
+announcement carries the header of a new block; what follows the header may be missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+
+from cfnode.core.header import Header
+from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.wire.errors import WireError, reading
+
+__all__ = ["SUFFIX", "BlockAnnounce", "Handshake", "Roles"]
+
+SUFFIX = "block-announces/1"
+
+
+class Roles(IntFlag):
+    """What a node does for others."""
+
+    FULL = 1
+    LIGHT = 2
+    AUTHORITY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """Roles, the best block, and the genesis hash, which has to be ours."""
+
+    roles: Roles
+    best_number: int
+    best_hash: bytes
+    genesis_hash: bytes
+
+    def encode(self) -> bytes:
+        number = self.best_number.to_bytes(4, "little")
+        return bytes((self.roles,)) + number + self.best_hash + self.genesis_hash
+
+    @classmethod
+    def decode(cls, data: bytes) -> Handshake:
+        """Raises WireError."""
+        with reading("block announces handshake"):
+            cursor = Cursor(data)
+            roles = cursor.u8()
+            if not roles or roles & ~0b111:
+                raise WireError(f"block announces handshake: there are no roles 0b{roles:b}")
+            handshake = cls(Roles(roles), cursor.u32(), cursor.take(32), cursor.take(32))
+            cursor.finish()
+            return handshake
+
+
+@dataclass(frozen=True, slots=True)
+class BlockAnnounce:
+    """A header that somebody has imported; `best`: it is the head of that one's best chain."""
+
+    header: Header
+    best: bool = True
+
+    def encode(self) -> bytes:
+        return self.header.encode() + bytes((self.best,)) + encode_compact(0)
+
+    @classmethod
+    def decode(cls, data: bytes) -> BlockAnnounce:
+        """Raises WireError."""
+        with reading("block announcement"):
+            cursor = Cursor(data)
+            header = Header.read(cursor)
+            best = cursor.boolean() if cursor.remaining else False
+            if cursor.remaining:
+                cursor.bytes()
+            cursor.finish()
+            return cls(header, best)

@@ -1,0 +1,172 @@
+"""How does one ask for headers, bodies and justifications, and how do they come? Protocol `sync/2`.
+
+Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and what
+of each block is wanted; an answer lists blocks in that order. Attribute bits stand in the most significant
+byte of a 32-bit number, and a number as start is four little-endian bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+from cfnode.core.header import Header
+from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
+from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.wire.errors import WireError, reading
+
+__all__ = ["MOST_BLOCKS", "SUFFIX", "Attributes", "BlockData", "BlockRequest", "BlockResponse"]
+
+SUFFIX = "sync/2"
+
+MOST_BLOCKS = 128
+"""Blocks of one answer, as Substrate's servers cap it."""
+
+MOST_BODY_BYTES = 8 << 20
+"""Bytes of bodies after which a server ends its answer; the first block always fits."""
+
+MAX_JUSTIFICATIONS = 8
+"""Justifications of one block: one for each finality engine, and there is one such engine."""
+
+_FIELDS, _HASH, _NUMBER, _DIRECTION, _MOST, _SEVERAL = 1, 2, 3, 5, 6, 7
+_BLOCK = 1
+_D_HASH, _D_HEADER, _D_BODY, _D_ONE, _D_EMPTY_ONE, _D_ALL = 1, 2, 3, 6, 7, 8
+_GRANDPA = b"FRNK"
+
+
+class Attributes(IntFlag):
+    """What of each block is wanted."""
+
+    HEADER = 0x01000000
+    BODY = 0x02000000
+    JUSTIFICATION = 0x10000000
+
+    @classmethod
+    def whole(cls) -> Attributes:
+        """Everything that is needed to import a block."""
+        return cls.HEADER | cls.BODY | cls.JUSTIFICATION
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """`start`: 32 bytes of a hash, or a number. `most`: how many, 0: as many as the server likes."""
+
+    start: bytes | int
+    attributes: Attributes
+    most: int = 0
+    descending: bool = False
+    several_justifications: bool = True
+
+    def encode(self) -> bytes:
+        start = self.start
+        if isinstance(start, int):
+            from_field = bytes_field(_NUMBER, start.to_bytes(4, "little"))
+        else:
+            from_field = bytes_field(_HASH, start)
+        parts = [uint_field(_FIELDS, int(self.attributes)), from_field]
+        if self.descending:
+            parts.append(uint_field(_DIRECTION, 1))
+        if self.most:
+            parts.append(uint_field(_MOST, self.most))
+        if self.several_justifications:
+            parts.append(uint_field(_SEVERAL, 1))
+        return b"".join(parts)
+
+    @classmethod
+    def decode(cls, data: bytes) -> BlockRequest:
+        """The request in these bytes; attributes that we do not have are left out. Raises WireError."""
+        with reading("block request"):
+            message = Message.decode(data, max_fields=16)
+            direction, most = message.uint(_DIRECTION), message.uint(_MOST)
+            if direction > 1 or most >= 1 << 32:
+                raise WireError(f"block request: direction {direction}, {most} blocks")
+            attributes = Attributes(message.uint(_FIELDS) & int(Attributes.whole()))
+            start = _start(message)
+            return cls(start, attributes, most, bool(direction), bool(message.uint(_SEVERAL)))
+
+
+def _start(message: Message) -> bytes | int:
+    by_hash, by_number = message.data(_HASH), message.data(_NUMBER)
+    if by_hash is not None and by_number is None and len(by_hash) == 32:
+        return by_hash
+    if by_number is not None and by_hash is None and len(by_number) == 4:
+        return int.from_bytes(by_number, "little")
+    raise WireError("block request: it has to begin at one hash of 32 bytes or one number of 4")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockData:
+    """One block of an answer, as far as it was asked for.
+
+    `body`: extrinsics with their length prefixes. `justifications`: (engine, bytes) pairs.
+    """
+
+    hash: bytes
+    header: Header | None = None
+    body: tuple[bytes, ...] = ()
+    justifications: tuple[tuple[bytes, bytes], ...] = ()
+
+    def encode(self, *, several_justifications: bool = True) -> bytes:
+        parts = [bytes_field(_D_HASH, self.hash)]
+        if self.header is not None:
+            parts.append(bytes_field(_D_HEADER, self.header.encode()))
+        parts += [bytes_field(_D_BODY, extrinsic) for extrinsic in self.body]
+        if self.justifications and several_justifications:
+            parts.append(bytes_field(_D_ALL, _encode_justifications(self.justifications)))
+        elif self.justifications:
+            parts += [bytes_field(_D_ONE, data) for engine, data in self.justifications if engine == _GRANDPA]
+        return b"".join(parts)
+
+    @classmethod
+    def decode(cls, data: bytes) -> BlockData:
+        """Raises WireError (or what it is made of) for malformed bytes."""
+        message = Message.decode(data)
+        block_hash, header = message.data(_D_HASH), message.data(_D_HEADER)
+        if block_hash is None or len(block_hash) != 32:
+            raise WireError("block answer: a block without its hash of 32 bytes")
+        decoded = Header.decode(header) if header else None
+        return cls(block_hash, decoded, tuple(message.repeated(_D_BODY)), _justifications(message))
+
+
+def _encode_justifications(justifications: Sequence[tuple[bytes, bytes]]) -> bytes:
+    items = (engine + encode_compact(len(data)) + data for engine, data in justifications)
+    return encode_compact(len(justifications)) + b"".join(items)
+
+
+def _justifications(message: Message) -> tuple[tuple[bytes, bytes], ...]:
+    data = message.data(_D_ALL)
+    if data:
+        return _decode_justifications(data)
+    one = message.data(_D_ONE)
+    return ((_GRANDPA, one or b""),) if one or message.uint(_D_EMPTY_ONE) else ()
+
+
+def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    cursor = Cursor(data)
+    count = cursor.count(5)
+    if count > MAX_JUSTIFICATIONS:
+        raise WireError(f"block answer: {count} justifications of one block, more than {MAX_JUSTIFICATIONS}")
+    found = tuple((cursor.take(4), cursor.bytes()) for _ in range(count))
+    cursor.finish()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResponse:
+    """The blocks of an answer, in the order that was asked for; none: the server does not have them."""
+
+    blocks: tuple[BlockData, ...]
+
+    def encode(self, *, several_justifications: bool = True) -> bytes:
+        parts = (block.encode(several_justifications=several_justifications) for block in self.blocks)
+        return b"".join(bytes_field(_BLOCK, part) for part in parts)
+
+    @classmethod
+    def decode(cls, data: bytes, most: int = MOST_BLOCKS) -> BlockResponse:
+        """The answer in these bytes, of at most so many blocks; raises WireError."""
+        with reading("block answer"):
+            items = Message.decode(data).repeated(_BLOCK)
+            if len(items) > most:
+                raise WireError(f"block answer: {len(items)} blocks, {most} at most were asked for")
+            return cls(tuple(BlockData.decode(item) for item in items))

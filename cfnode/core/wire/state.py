@@ -1,0 +1,96 @@
+"""How does one ask for a whole state, piece by piece? Protocol `state/2`.
+
+Substrate, network sync, `api.v1.proto`. A request names the block and the key *after* which to go on; within
+a child trie, that trie's key in the top trie and the last key in it. The answer that we ask for is a compact
+proof; the other form, entries without proof, is read and written too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
+from cfnode.core.trie import decode_proof, encode_proof
+from cfnode.core.wire.errors import WireError, reading
+
+__all__ = ["MAX_KEY", "MOST_BYTES", "SUFFIX", "StateEntries", "StateRequest", "StateResponse"]
+
+SUFFIX = "state/2"
+
+MOST_BYTES = 2 << 20
+"""Bytes of proof after which a server ends its answer; one larger value may exceed them."""
+
+MAX_KEY = 64 * 1024
+"""Bytes of a key in a request."""
+
+_BLOCK, _START, _NO_PROOF = 1, 2, 3
+_ENTRIES, _PROOF = 1, 2
+_ROOT, _ENTRY, _COMPLETE = 1, 2, 3
+_KEY, _VALUE = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class StateRequest:
+    """`start`: nothing, a key of the top trie, or a child trie's key in the top trie and a key in it."""
+
+    block: bytes
+    start: tuple[bytes, ...] = ()
+    no_proof: bool = False
+
+    def encode(self) -> bytes:
+        start = b"".join(bytes_field(_START, key) for key in self.start)
+        return bytes_field(_BLOCK, self.block) + start + (uint_field(_NO_PROOF, 1) if self.no_proof else b"")
+
+    @classmethod
+    def decode(cls, data: bytes) -> StateRequest:
+        """Raises WireError."""
+        with reading("state request"):
+            message = Message.decode(data, max_fields=16)
+            block, start = message.data(_BLOCK), tuple(message.repeated(_START))
+            if block is None or len(block) != 32:
+                raise WireError("state request: it has to name a block by a hash of 32 bytes")
+            if len(start) > 2 or any(len(key) > MAX_KEY for key in start):
+                raise WireError(f"state request: {len(start)} start keys, or one above {MAX_KEY} bytes")
+            return cls(block, start, bool(message.uint(_NO_PROOF)))
+
+
+@dataclass(frozen=True, slots=True)
+class StateEntries:
+    """Keys and values of one trie without proof; `root` is empty for the top trie."""
+
+    root: bytes
+    entries: tuple[tuple[bytes, bytes], ...]
+    complete: bool
+
+    def encode(self) -> bytes:
+        pairs = (bytes_field(_KEY, key) + bytes_field(_VALUE, value) for key, value in self.entries)
+        rows = b"".join(bytes_field(_ENTRY, pair) for pair in pairs)
+        return bytes_field(_ROOT, self.root) + rows + uint_field(_COMPLETE, int(self.complete))
+
+    @classmethod
+    def decode(cls, data: bytes) -> StateEntries:
+        message = Message.decode(data)
+        pairs = [Message.decode(item, max_fields=8) for item in message.repeated(_ENTRY)]
+        entries = tuple((pair.data(_KEY) or b"", pair.data(_VALUE) or b"") for pair in pairs)
+        return cls(message.data(_ROOT) or b"", entries, bool(message.uint(_COMPLETE)))
+
+
+@dataclass(frozen=True, slots=True)
+class StateResponse:
+    """Either entries, or the items of a compact proof."""
+
+    entries: tuple[StateEntries, ...] = ()
+    proof: tuple[bytes, ...] = ()
+
+    def encode(self) -> bytes:
+        parts = b"".join(bytes_field(_ENTRIES, each.encode()) for each in self.entries)
+        return parts + (bytes_field(_PROOF, encode_proof(self.proof)) if self.proof else b"")
+
+    @classmethod
+    def decode(cls, data: bytes) -> StateResponse:
+        """Raises WireError."""
+        with reading("state answer"):
+            message = Message.decode(data)
+            proof = message.data(_PROOF)
+            entries = tuple(StateEntries.decode(item) for item in message.repeated(_ENTRIES))
+            return cls(entries, tuple(decode_proof(proof)) if proof else ())

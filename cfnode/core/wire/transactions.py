@@ -1,0 +1,38 @@
+"""How do extrinsics travel from pool to pool? Protocol `transactions/1`: SCALE Vec of opaque extrinsics.
+
+Substrate, network transactions. Each extrinsic keeps its own length prefix, which is part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.wire.errors import WireError, reading
+
+__all__ = ["MAX_TRANSACTIONS", "SUFFIX", "decode_transactions", "encode_transactions"]
+
+SUFFIX = "transactions/1"
+
+MAX_TRANSACTIONS = 8_192
+"""Extrinsics of one notification: as many as a Substrate node has waiting for its pool."""
+
+
+def encode_transactions(extrinsics: Sequence[bytes]) -> bytes:
+    """A notification of extrinsics, each with its length prefix."""
+    return encode_compact(len(extrinsics)) + b"".join(extrinsics)
+
+
+def decode_transactions(data: bytes) -> list[bytes]:
+    """The extrinsics of a notification, each with its length prefix; raises WireError."""
+    with reading("transactions"):
+        cursor = Cursor(data)
+        count = cursor.count()
+        if count > MAX_TRANSACTIONS:
+            raise WireError(f"transactions: {count} at once, more than {MAX_TRANSACTIONS}")
+        found = []
+        for _ in range(count):
+            body = cursor.bytes()
+            found.append(encode_compact(len(body)) + body)
+        cursor.finish()
+        return found

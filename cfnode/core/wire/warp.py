@@ -1,0 +1,36 @@
+"""How is a warp proof asked for? Protocol `sync/warp`: 32 bytes of a final block's hash, and no more.
+
+Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.WarpProof`), and an empty one a proof
+of no fragments.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.grandpa import WarpProof
+from cfnode.core.wire.errors import WireError, reading
+
+__all__ = ["MAX_FRAGMENTS", "MOST_PROOF_BYTES", "SUFFIX", "read_begin", "read_proof"]
+
+SUFFIX = "sync/warp"
+
+MOST_PROOF_BYTES = 8 << 20
+"""Bytes of fragments in one answer, as Substrate's servers cap it."""
+
+MAX_FRAGMENTS = 20_000
+"""Fragments in one answer: more than fit in the bytes above with one vote each."""
+
+
+def read_begin(request: bytes) -> bytes:
+    """The block hash from which on changes are wanted; raises WireError."""
+    if len(request) != 32:
+        raise WireError(f"warp request: {len(request)} bytes, a hash of 32 is due")
+    return request
+
+
+def read_proof(answer: bytes) -> WarpProof:
+    """The proof in an answer; raises WireError."""
+    with reading("warp proof"):
+        proof = WarpProof.decode(answer)
+    if len(proof.fragments) > MAX_FRAGMENTS:
+        raise WireError(f"warp proof: {len(proof.fragments)} fragments, more than {MAX_FRAGMENTS}")
+    return proof
