@@ -17,6 +17,14 @@ class ExitCode(IntEnum):
     CONFIGURATION = 3
     STORE = 4
     NETWORK = 5
+    NO_SUCH_CALL = 10
+    EXPIRED = 11
+    BEING_SIGNED = 12
+    ALREADY_SENT = 13
+    WRONG_CHAIN = 14
+    KEY_ROTATED = 15
+    NO_GAS_FUNDS = 16
+    WOULD_REVERT = 17
     INTERRUPTED = 130
 
 
@@ -27,6 +35,14 @@ MEANINGS = {
     ExitCode.CONFIGURATION: "a chain specification or a key file cannot be used as it is",
     ExitCode.STORE: "the base path or the database: in use elsewhere, full, read-only, damaged, not ours",
     ExitCode.NETWORK: "a port is taken, a node does not answer, the time was up",
+    ExitCode.NO_SUCH_CALL: "recover: no broadcast of that number failed",
+    ExitCode.EXPIRED: "recover: the payload's two epochs are over",
+    ExitCode.BEING_SIGNED: "recover: the payload is being signed (anew); ask again in a minute",
+    ExitCode.ALREADY_SENT: "recover: somebody has sent it; the receiver has been paid",
+    ExitCode.WRONG_CHAIN: "recover: the EVM node serves another chain, or other contracts",
+    ExitCode.KEY_ROTATED: "recover: another key signed than the contract holds; fetch it again later",
+    ExitCode.NO_GAS_FUNDS: "recover: the sending account cannot pay the gas",
+    ExitCode.WOULD_REVERT: "recover: the contract, the token or the receiver would refuse; the text says why",
     ExitCode.INTERRUPTED: "interrupted before it could stop in order (a second Ctrl-C)",
 }
 

@@ -1,0 +1,51 @@
+"""Which exit code does an error of the SDK end a command with, and how does `--json` show it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.sdk.errors import SdkError, TransportError, ValidationError
+
+__all__ = ["print_json", "told_by_sdk"]
+
+_RECOVERY = {code.name: code for code in ExitCode}
+
+
+class _Shown(Failure):
+    """A failure that `--json` has told already, on standard output."""
+
+    def show(self, file: Any = None) -> None:
+        return None
+
+
+@contextmanager
+def told_by_sdk(as_json: bool) -> Iterator[None]:
+    """Ends the command in words, or with `--json` as `{"error": {"code", "message"}}`."""
+    try:
+        yield
+    except SdkError as error:
+        code = exit_code(error)
+        if as_json:
+            print_json({"error": {"code": error.code, "message": error.message}})
+            raise _Shown(error.message, code) from None
+        raise Failure(error.message, code) from None
+
+
+def exit_code(error: SdkError) -> ExitCode:
+    """The exit code of an error: its own, usage for a wrong request, network where no answer came."""
+    if error.code in _RECOVERY:
+        return _RECOVERY[error.code]
+    if isinstance(error, ValidationError):
+        return ExitCode.USAGE
+    return ExitCode.NETWORK if isinstance(error, TransportError) else ExitCode.FAILURE
+
+
+def print_json(document: Any) -> None:
+    """One JSON value on standard output."""
+    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))

@@ -1,0 +1,65 @@
+"""Recovery of failed transfers on EVM chains: fetch, check, explain, send.
+
+    from cfnode.sdk import SwapSDK
+    from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, explained
+
+    with SwapSDK(network="mainnet") as sdk:
+        failed = sdk.call(FetchFailedCall("ethereum", 123))
+        print("\\n".join(explained(failed)))
+        sdk.call(CheckContracts(failed, "https://my-ethereum-node"))
+
+Signing needs the extra `cfnode[evm]`; everything else does not.
+"""
+
+from cfnode.sdk.recovery.errors import (
+    AlreadySent,
+    BadPayload,
+    BeingSigned,
+    Expired,
+    KeyRotated,
+    MissingExtra,
+    NoFundsForGas,
+    NoSuchCall,
+    RecoveryError,
+    WouldRevert,
+    WrongChain,
+)
+from cfnode.sdk.recovery.evm import (
+    CheckContracts,
+    FetchReceipt,
+    PrepareTransaction,
+    SendTransaction,
+    UnsignedTransaction,
+)
+from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall
+from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.wallet import Wallet
+from cfnode.sdk.recovery.words import described, explained, for_tron, unsigned
+
+__all__ = [
+    "AlreadySent",
+    "BadPayload",
+    "BeingSigned",
+    "CheckContracts",
+    "Expired",
+    "FailedCall",
+    "FetchFailedCall",
+    "FetchReceipt",
+    "KeyRotated",
+    "MissingExtra",
+    "NoFundsForGas",
+    "NoSuchCall",
+    "Payload",
+    "PrepareTransaction",
+    "RecoveryError",
+    "SendTransaction",
+    "UnsignedTransaction",
+    "Wallet",
+    "WouldRevert",
+    "WrongChain",
+    "described",
+    "explained",
+    "for_tron",
+    "read_payload",
+    "unsigned",
+]

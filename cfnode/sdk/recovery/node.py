@@ -1,0 +1,168 @@
+"""What does the State Chain know of a failed call: is it on offer, by which key, and until when?
+
+A call of epoch E is offered in E and, signed anew by the next key, in E + 1; when E + 2 begins it expires. In
+between there are blocks in which the node has nothing to offer, because a signature is being made. The
+pallet's own list of failed calls tells these cases apart. All is read at one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.hashing import twox_64, twox_128
+from cfnode.core.scale import ScaleError, decode_compact
+from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import BadAnswer
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch, shown
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, NoSuchCall
+from cfnode.sdk.recovery.payload import Payload, read_payload
+
+__all__ = ["CHAINS", "FailedCall", "FetchFailedCall"]
+
+CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
+"""The chains that have recoverable calls, by the names of the command line."""
+
+_MAX_ENTRIES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A payload on offer, with what is needed to check it.
+
+    `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` None if the node
+    does not say.
+    """
+
+    payload: Payload
+    aggregate_key: bytes
+    key_manager: bytes
+    epoch: int
+    original_epoch: int | None
+    epoch_ends_at_block: int | None
+
+    @property
+    def last_epoch(self) -> int | None:
+        """The epoch after which it expires."""
+        return None if self.original_epoch is None else self.original_epoch + 1
+
+    @property
+    def is_signed_by_current_key(self) -> bool:
+        """Whether the key that the State Chain uses now has signed."""
+        return self.payload.is_signed_by(self.aggregate_key, self.key_manager)
+
+
+@dataclass(frozen=True)
+class FetchFailedCall(Call[FailedCall]):
+    """The failed call of a broadcast; `chain` is `ethereum`, `arbitrum` or `tron`, in any case.
+
+    Raises NoSuchCall, Expired or BeingSigned where there is nothing on offer.
+    """
+
+    chain: str
+    broadcast_id: int
+
+    def steps(self, session: Session) -> Steps[FailedCall]:
+        chain = CHAINS.get(self.chain.lower())
+        if chain is None:
+            raise NoSuchCall(f"failed calls exist on {', '.join(CHAINS.values())}, not on {self.chain!r}")
+        url = session.rpc_url
+        at = yield from rpc(session, url, "chain_getBlockHash", [])
+        answers = yield from rpc_batch(session, url, _questions(chain, self.broadcast_id, at))
+        offered, vault, *entries = answers
+        manager, chain_id, epoch_entry, started, duration, counter = (
+            _bytes(each, session) for each in entries
+        )
+        epoch = int.from_bytes(epoch_entry, "little")
+        lists = yield from rpc_batch(
+            session, url, [_list_question(chain, each, at) for each in (epoch, epoch - 1)]
+        )
+        listed = [_original_epoch(_bytes(each, session), self.broadcast_id) for each in lists]
+        if not isinstance(offered, Mapping):
+            raise _nothing(chain, self.broadcast_id, int.from_bytes(counter, "little"), listed)
+        payload = read_payload(chain, self.broadcast_id, offered, int.from_bytes(chain_id, "little") or None)
+        return _found(payload, vault, manager, epoch, listed, started, duration)
+
+
+def _questions(chain: str, broadcast_id: int, at: str) -> list[tuple[str, list[Any]]]:
+    def read(pallet: str, item: str) -> tuple[str, list[Any]]:
+        return "state_getStorage", ["0x" + _prefix(pallet, item).hex(), at]
+
+    return [
+        (f"cf_failed_call_{chain.lower()}", [broadcast_id, at]),
+        ("cf_eth_vault", [at]),
+        read("Environment", f"{chain}KeyManagerAddress"),
+        read("Environment", f"{chain}ChainId"),
+        read("Validator", "CurrentEpoch"),
+        read("Validator", "CurrentEpochStartedAt"),
+        read("Validator", "EpochDuration"),
+        read(f"{chain}Broadcaster", "BroadcastIdCounter"),
+    ]
+
+
+def _list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
+    key = max(epoch, 0).to_bytes(4, "little")
+    prefix = _prefix(f"{chain}IngressEgress", "FailedForeignChainCalls")
+    return "state_getStorage", ["0x" + (prefix + twox_64(key) + key).hex(), at]
+
+
+def _prefix(pallet: str, item: str) -> bytes:
+    return twox_128(pallet.encode()) + twox_128(item.encode())
+
+
+def _bytes(text: Any, session: Session) -> bytes:
+    try:
+        return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
+    except (AttributeError, ValueError):
+        url = shown(session.rpc_url)
+        raise BadAnswer("state_getStorage gave no hex", url=url, sent=True, retryable=False) from None
+
+
+def _original_epoch(entries: bytes, broadcast_id: int) -> int | None:
+    """The epoch in which a broadcast failed, from a `Vec<{broadcast_id: u32, original_epoch: u32}>`."""
+    try:
+        count, offset = decode_compact(entries, 0) if entries else (0, 0)
+    except ScaleError:
+        return None
+    wanted = broadcast_id.to_bytes(4, "little") if 0 <= broadcast_id < 2**32 else b""
+    for start in range(offset, min(offset + 8 * min(count, _MAX_ENTRIES), len(entries)), 8):
+        if entries[start : start + 4] == wanted:
+            return int.from_bytes(entries[start + 4 : start + 8], "little")
+    return None
+
+
+def _nothing(chain: str, broadcast_id: int, counter: int, listed: list[int | None]) -> Exception:
+    if any(each is not None for each in listed):
+        return BeingSigned(
+            f"{chain} broadcast {broadcast_id} has failed, and its payload is being signed"
+            f"{' anew after an epoch change' if listed[0] is None else ''}: ask again in a minute"
+        )
+    if broadcast_id > counter or broadcast_id < 1:
+        return NoSuchCall(
+            f"no such failed call: {chain} has had {counter} broadcasts, none is number {broadcast_id}"
+        )
+    return Expired(
+        f"{chain} broadcast {broadcast_id} has no payload: it has expired, as payloads do two epochs after "
+        "the failure, or it never failed"
+    )
+
+
+def _found(
+    payload: Payload,
+    vault: Any,
+    manager: bytes,
+    epoch: int,
+    listed: list[int | None],
+    started: bytes,
+    duration: bytes,
+) -> FailedCall:
+    try:
+        key = bytes.fromhex(str(vault[0]).removeprefix("0x"))
+    except (TypeError, ValueError, KeyError, IndexError):
+        raise BadPayload("the node does not say which aggregate key is in use (cf_eth_vault)") from None
+    if len(manager) != 20:
+        raise BadPayload(f"the node does not say which key manager {payload.chain} has")
+    ends = int.from_bytes(started, "little") + int.from_bytes(duration, "little") if duration else None
+    return FailedCall(payload, key, manager, epoch, listed[0], ends)

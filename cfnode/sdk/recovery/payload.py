@@ -1,0 +1,171 @@
+"""What does a failed call's payload say, and did Chainflip's aggregate key sign it?
+
+The node offers the data of a vault call that anybody may send: `transferFallback` for a transfer that failed
+in a batch, `executexSwapAndCall` for a message that was never delivered. The data is read strictly: written
+again from what was read, it must be the same bytes. Contracts: chainflip-eth-contracts, Vault.sol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core import schnorr
+from cfnode.core.schnorr import Signature
+from cfnode.core.vault_calls import (
+    NATIVE,
+    ReplayProtection,
+    Transfer,
+    VaultCall,
+    execute_x_swap_and_call,
+    transfer_fallback,
+)
+from cfnode.sdk.recovery.errors import BadPayload
+
+__all__ = ["HALF_ORDER", "Payload", "read_payload"]
+
+HALF_ORDER = (schnorr.ORDER >> 1) + 1
+"""The contract takes only keys whose x coordinate is below."""
+
+_WORD = 32
+_HEAD = 4 + 6 * _WORD  # selector, three words of signature, three of transfer
+_MAX_DATA = 64 * 1024
+_SIGNATURES = {
+    call.selector: name
+    for name, call in (
+        ("transferFallback", transfer_fallback(Transfer(NATIVE, NATIVE, 0))),
+        ("executexSwapAndCall", execute_x_swap_and_call(Transfer(NATIVE, NATIVE, 0), 0, b"", b"")),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A signed vault call. Addresses are 20 bytes, `gas_limit` None where the sender is to estimate it.
+
+    `message` is None for a plain transfer, the bytes for the receiving contract otherwise.
+    """
+
+    chain: str
+    broadcast_id: int
+    chain_id: int
+    vault: bytes
+    data: bytes
+    function: str
+    transfer: Transfer
+    nonce: int
+    signature: Signature
+    gas_limit: int | None
+    source_chain: int | None = None
+    source_address: bytes = b""
+    message: bytes | None = None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the chain's own coin is paid, not a token."""
+        return self.transfer.token == NATIVE
+
+    @property
+    def call(self) -> VaultCall:
+        """The call without its signature."""
+        if self.message is None:
+            return transfer_fallback(self.transfer)
+        return execute_x_swap_and_call(
+            self.transfer, self.source_chain or 0, self.source_address, self.message
+        )
+
+    def signed_hash(self, key_manager: bytes) -> bytes:
+        """The 32 bytes that were signed, for a key manager contract (20 bytes)."""
+        return self.call.message_hash(ReplayProtection(self.nonce, self.chain_id, key_manager, self.vault))
+
+    def is_signed_by(self, key: bytes, key_manager: bytes) -> bool:
+        """Whether the contract would accept the signature under a compressed aggregate key (33 bytes)."""
+        if len(key) != 33 or int.from_bytes(key[1:], "big") >= HALF_ORDER:
+            return False
+        return schnorr.verify(key, self.signed_hash(key_manager), self.signature)
+
+
+def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], chain_id: int | None) -> Payload:
+    """The payload of a `cf_failed_call_…` answer; BadPayload says what is wrong with it.
+
+    `chain_id` is for Tron, whose payloads do not carry one.
+    """
+    try:
+        data = _data(document)
+        vault = _hex(document["contract"])
+        found = document.get("chain_id", chain_id)
+        limit = document.get("gas_limit")
+        gas_limit = int(limit, 16) if isinstance(limit, str) else limit
+        if len(vault) != 20 or not isinstance(found, int) or len(data) > _MAX_DATA:
+            raise ValueError("no contract address or no chain id")
+        return _decoded(chain, broadcast_id, found, vault, data, gas_limit)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise BadPayload(f"the payload of {chain} broadcast {broadcast_id} cannot be read: {error}") from None
+
+
+def _data(document: Mapping[str, Any]) -> bytes:
+    data = _hex(document["data"])
+    if isinstance(text := document.get("function_selector"), list):
+        from cfnode.core.hashing import keccak_256
+
+        selector = keccak_256(bytes(text))[:4]
+        return data if data[:4] == selector else selector + data
+    return data
+
+
+def _hex(text: Any) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"{text!r:.40} is no hex text")
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def _decoded(
+    chain: str, broadcast_id: int, chain_id: int, vault: bytes, data: bytes, gas_limit: int | None
+) -> Payload:
+    function = _SIGNATURES.get(data[:4])
+    if function is None or len(data) < _HEAD:
+        raise ValueError(f"it calls a function with the selector {data[:4].hex() or 'none'}")
+    sig, nonce, address, token, recipient, amount = (_word(data, index) for index in range(6))
+    message: tuple[int | None, bytes, bytes | None] = (None, b"", None)
+    if function == "executexSwapAndCall":
+        message = (_number(_word(data, 6)), _tail(data, 7), _tail(data, 8))
+    payload = Payload(
+        chain,
+        broadcast_id,
+        chain_id,
+        vault,
+        data,
+        function,
+        Transfer(_address(token), _address(recipient), _number(amount)),
+        _number(nonce),
+        Signature(sig, _address(address)),
+        gas_limit,
+        *message,
+    )
+    if payload.call.data(payload.nonce, payload.signature) != data:
+        raise ValueError("it is not encoded the one way that the contract's compiler writes")
+    return payload
+
+
+def _word(data: bytes, index: int) -> bytes:
+    return data[4 + index * _WORD : 4 + (index + 1) * _WORD]
+
+
+def _number(word: bytes) -> int:
+    return int.from_bytes(word, "big")
+
+
+def _address(word: bytes) -> bytes:
+    if any(word[:12]):
+        raise ValueError("an address is longer than 20 bytes")
+    return word[12:]
+
+
+def _tail(data: bytes, index: int) -> bytes:
+    """A `bytes` argument, through its offset."""
+    start = 4 + _number(_word(data, index))
+    length = _number(data[start : start + _WORD])
+    if start + _WORD + length > len(data):
+        raise ValueError("it is cut off")
+    return data[start + _WORD : start + _WORD + length]

@@ -1,0 +1,308 @@
+"""Payloads of failed calls: read, checked, explained; and what is said when there is none."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core import schnorr
+from cfnode.core.hashing import twox_64, twox_128
+from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, execute_x_swap_and_call
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.recovery import (
+    BadPayload,
+    BeingSigned,
+    Expired,
+    FailedCall,
+    FetchFailedCall,
+    NoSuchCall,
+    Payload,
+    RecoveryError,
+    UnsignedTransaction,
+    Wallet,
+    described,
+    explained,
+    for_tron,
+    read_payload,
+    unsigned,
+)
+from tests.conftest import shared
+from tests.sdk.scripted import Script, session
+
+NAMES = ("native-ethereum-even-key", "token-ethereum-odd-key", "native-arbitrum-even-key")
+
+
+def raw(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def vector(name: str) -> dict[str, Any]:
+    document = json.loads(shared("evm-vectors.json").read_text())
+    assert {each["name"] for each in document["vectors"]} == set(NAMES)
+    found: dict[str, Any] = next(each for each in document["vectors"] if each["name"] == name)
+    return found
+
+
+def chain_of(found: dict[str, Any]) -> str:
+    return str(found["rpc_method"].rpartition("_")[2])
+
+
+def payload_of(found: dict[str, Any]) -> Payload:
+    return read_payload(chain_of(found).capitalize(), 1, found["rpc_result"], None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
+    found = vector(name)
+    inputs, payload = found["inputs"], payload_of(found)
+    assert payload.function == "transferFallback"
+    assert payload.transfer == Transfer(raw(inputs["token"]), raw(inputs["recipient"]), int(inputs["amount"]))
+    assert (payload.nonce, payload.chain_id) == (inputs["nonce"], inputs["chain_id"])
+    manager, key = raw(inputs["key_manager"]), raw(found["agg_key"]["compressed"])
+    assert payload.signed_hash(manager) == raw(found["msg_hash"])
+    assert payload.is_signed_by(key, manager)
+    assert not payload.is_signed_by(bytes([key[0] ^ 1]) + key[1:], manager)
+    assert not payload.is_signed_by(key, manager[::-1])
+    assert not payload.is_signed_by(b"\x02" + b"\xff" * 32, manager)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_users_transaction_to_the_byte(name: str) -> None:
+    pytest.importorskip("eth_account")
+    found = vector(name)
+    wanted, payload = found["user_tx"], payload_of(found)
+    transaction = UnsignedTransaction(
+        payload.chain_id,
+        payload.vault,
+        payload.data,
+        wanted["nonce"],
+        wanted["gas"],
+        wanted["maxFeePerGas"],
+        wanted["maxPriorityFeePerGas"],
+    )
+    before = sys.getrecursionlimit()
+    wallet = Wallet.from_secret(raw(wanted["user_key"]))
+    assert wallet.address == raw(wanted["from"])
+    assert wallet.sign(transaction) == (raw(wanted["raw"]), wanted["hash"])
+    assert sys.getrecursionlimit() == before
+    assert wanted["user_key"][2:] not in repr(wallet) + repr(vars(wallet))
+    assert unsigned(transaction)["gas"] == hex(wanted["gas"])
+
+
+def test_every_flipped_bit_breaks_payload_or_signature() -> None:
+    found = vector(NAMES[0])
+    manager, key = raw(found["inputs"]["key_manager"]), raw(found["agg_key"]["compressed"])
+    data = raw(found["rpc_result"]["data"])
+    for position in range(0, len(data) * 8, 5):
+        changed = bytearray(data)
+        changed[position // 8] ^= 1 << position % 8
+        document = found["rpc_result"] | {"data": changed.hex()}
+        with suppress(BadPayload):
+            assert not read_payload("Ethereum", 1, document, None).is_signed_by(key, manager), position
+
+
+@settings(max_examples=80)
+@given(st.binary(max_size=600))
+def test_no_data_makes_the_reader_raise_anything_else(data: bytes) -> None:
+    for selector in (b"", raw("b267e7f6"), raw("5293178e")):
+        document = {"chain_id": 1, "contract": "0x" + "11" * 20, "data": (selector + data).hex()}
+        with suppress(BadPayload):
+            read_payload("Ethereum", 1, document, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": "zz"},
+        {"data": None},
+        {"data": "5f8c0f9a" + "00" * 192},
+        {"contract": "0x1234"},
+        {"chain_id": None},
+        {"gas_limit": "many"},
+    ],
+)
+def test_an_answer_that_is_no_payload(change: dict[str, Any]) -> None:
+    with pytest.raises(BadPayload, match="cannot be read"):
+        read_payload("Ethereum", 1, vector(NAMES[0])["rpc_result"] | change, None)
+
+
+def message_payload() -> dict[str, Any]:
+    call = execute_x_swap_and_call(Transfer(NATIVE, b"\x22" * 20, 10**17), 3, b"tb1q", b"\xde\xad\xc0\xde")
+    secret = raw(vector(NAMES[0])["inputs"]["agg_secret"])
+    protection = ReplayProtection(9, 31337, b"\x0a" * 20, b"\x0b" * 20)
+    signature = schnorr.sign(secret, b"\x07" * 32, call.message_hash(protection))
+    data = call.data(9, signature).hex()
+    return {
+        "chain_id": 31337,
+        "contract": "0x" + "0b" * 20,
+        "value": "0x0",
+        "data": data,
+        "gas_limit": "0x30d40",
+    }
+
+
+def test_a_message_that_was_never_delivered() -> None:
+    payload = read_payload("Ethereum", 4, message_payload(), None)
+    assert payload.function == "executexSwapAndCall"
+    assert (payload.message, payload.source_chain, payload.source_address) == (
+        b"\xde\xad\xc0\xde",
+        3,
+        b"tb1q",
+    )
+    assert payload.gas_limit == 200_000
+    key = raw(vector(NAMES[0])["agg_key"]["compressed"])
+    assert payload.is_signed_by(key, b"\x0a" * 20)
+    words = "\n".join(explained(FailedCall(payload, key, b"\x0a" * 20, 5, 5, None)))
+    assert "0.1 ETH" in words and "4 bytes of message" in words
+
+
+def test_a_payload_on_tron_in_the_form_of_its_wallets() -> None:
+    found = vector(NAMES[1])
+    text = "transferFallback((uint256,uint256,address),(address,address,uint256))"
+    document = {
+        "fee_limit": None,
+        "contract": "0x2fca9b8e3816e10d6c6033d0f7e0471542a09110",
+        "value": "0x0",
+        "data": found["rpc_result"]["data"][8:],
+        "function_selector": list(text.encode()),
+    }
+    payload = read_payload("Tron", 2, document, 3_448_148_188)
+    wanted = for_tron(payload)
+    assert wanted["contract_address"].startswith("T")
+    assert wanted["function_selector"] == text
+    assert wanted["parameter"] == document["data"]
+
+
+# What the State Chain says of it.
+
+EPOCH = 6
+
+
+def entries(*listed: tuple[int, int]) -> str:
+    rows = b"".join(each.to_bytes(4, "little") + epoch.to_bytes(4, "little") for each, epoch in listed)
+    return "0x" + (bytes([len(listed) << 2]) + rows).hex()
+
+
+def node(
+    found: dict[str, Any], *, offered: bool, now: str | None = None, before: str | None = None
+) -> Script:
+    """A State Chain in epoch 6 that has had ten broadcasts; the lists of this epoch and of the last."""
+    chain = chain_of(found).capitalize()
+
+    def prefix(pallet: str, item: str) -> str:
+        return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
+
+    def listed(epoch: int) -> str:
+        key = epoch.to_bytes(4, "little")
+        return prefix(f"{chain}IngressEgress", "FailedForeignChainCalls") + (twox_64(key) + key).hex()
+
+    storage = {
+        prefix("Environment", f"{chain}KeyManagerAddress"): found["inputs"]["key_manager"],
+        prefix("Environment", f"{chain}ChainId"): "0x"
+        + found["inputs"]["chain_id"].to_bytes(8, "little").hex(),
+        prefix("Validator", "CurrentEpoch"): "0x" + EPOCH.to_bytes(4, "little").hex(),
+        prefix("Validator", "CurrentEpochStartedAt"): "0x" + (1000).to_bytes(4, "little").hex(),
+        prefix("Validator", "EpochDuration"): "0x" + (500).to_bytes(4, "little").hex(),
+        prefix(f"{chain}Broadcaster", "BroadcastIdCounter"): "0x" + (10).to_bytes(4, "little").hex(),
+        listed(EPOCH): now,
+        listed(EPOCH - 1): before,
+    }
+    results = {
+        "chain_getBlockHash": "0x" + "ab" * 32,
+        found["rpc_method"]: found["rpc_result"] if offered else None,
+        "cf_eth_vault": [found["agg_key"]["compressed"], 1000],
+    }
+    return StorageScript(results, lambda key: storage[key])
+
+
+class StorageScript(Script):
+    """A script whose storage reads are looked up."""
+
+    def __init__(self, results: dict[str, Any], storage: Callable[[str], str | None]) -> None:
+        super().__init__(results)
+        self.storage = storage
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["method"] != "state_getStorage":
+            return super()._reply(request)
+        assert request["params"][1] == "0x" + "ab" * 32, "all is read at one block"
+        return {"jsonrpc": "2.0", "id": request["id"], "result": self.storage(request["params"][0])}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_on_offer(name: str) -> None:
+    found = vector(name)
+    chain = chain_of(found)
+    failed = node(found, offered=True, now=entries((3, 6), (7, 6))).run(FetchFailedCall(chain, 7), session())
+    assert failed.is_signed_by_current_key
+    assert (failed.epoch, failed.original_epoch, failed.last_epoch) == (6, 6, 7)
+    assert failed.epoch_ends_at_block == 1500
+    words = "\n".join(explained(failed))
+    amount = {NAMES[0]: "1.23456789 ETH", NAMES[1]: "25 USDC", NAMES[2]: "0.000000000000000001 ETH"}[name]
+    for part in (
+        amount,
+        found["inputs"]["recipient"],
+        found["inputs"]["vault"],
+        "signed anew in the next one",
+    ):
+        assert part in words
+    document = described(failed)
+    assert json.dumps(document)
+    assert (document["signedByCurrentKey"], document["amount"]) == (True, found["inputs"]["amount"])
+
+
+def test_a_call_in_its_second_epoch() -> None:
+    found = vector(NAMES[0])
+    failed = node(found, offered=True, now=entries((7, 5))).run(FetchFailedCall("Ethereum", 7), session())
+    assert "offered until this one ends" in explained(failed)[-1]
+
+
+@pytest.mark.parametrize(
+    ("number", "now", "before", "kind", "words"),
+    [
+        (11, None, None, NoSuchCall, "no such failed call: Ethereum has had 10 broadcasts"),
+        (0, None, None, NoSuchCall, "no such failed call"),
+        (7, None, None, Expired, "has expired"),
+        (7, entries((8, 6)), entries((9, 5)), Expired, "has expired"),
+        (7, entries((7, 6)), None, BeingSigned, "being signed: ask again"),
+        (7, None, entries((7, 5)), BeingSigned, "signed anew after an epoch change"),
+    ],
+)
+def test_nothing_on_offer(
+    number: int, now: str | None, before: str | None, kind: type[RecoveryError], words: str
+) -> None:
+    script = node(vector(NAMES[0]), offered=False, now=now, before=before)
+    with pytest.raises(kind, match=words):
+        script.run(FetchFailedCall("ethereum", number), session())
+
+
+def test_a_chain_without_failed_calls() -> None:
+    with pytest.raises(NoSuchCall, match="not on 'Bitcoin'"):
+        Script().run(FetchFailedCall("Bitcoin", 1), session())
+
+
+def test_keys_in_files(tmp_path: Path) -> None:
+    account = pytest.importorskip("eth_account").Account
+    secret = raw(vector(NAMES[0])["user_tx"]["user_key"])
+    plain, store, junk = tmp_path / "key", tmp_path / "keystore.json", tmp_path / "junk"
+    plain.write_text("0x" + secret.hex() + "\n")
+    store.write_text(json.dumps(account.encrypt(secret, "pass", kdf="pbkdf2", iterations=10)))
+    junk.write_text("{}")
+    address = Wallet.from_secret(secret).address
+    assert Wallet.from_file(plain, lambda: "").address == address
+    assert Wallet.from_file(store, lambda: "pass").address == address
+    with pytest.raises(ValidationError, match="the password is wrong"):
+        Wallet.from_file(store, lambda: "other")
+    with pytest.raises(ValidationError, match="not a keystore JSON"):
+        Wallet.from_file(junk, lambda: "")
+    junk.write_text("no key")
+    with pytest.raises(ValidationError, match="neither a keystore JSON nor a key"):
+        Wallet.from_file(junk, lambda: "")
