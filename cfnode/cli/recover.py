@@ -71,16 +71,18 @@ def recover(
         raise Failure("--json does not ask: add --yes, --dry-run or --unsigned", ExitCode.USAGE)
     if (unsigned or dry_run) and not (key or sender):
         raise Failure("--unsigned and --dry-run need --from ADDRESS (or --key)", ExitCode.USAGE)
+    address = _address(sender) if sender else None
     from cfnode.sdk import SwapSDK
 
     with told_by_sdk(as_json), SwapSDK(network="mainnet", rpc_url=node) as sdk:
         wallet = _wallet(key)
         work = _Recovery(sdk, eth_rpc, as_json, timeout)
         work.explain(chain, broadcast_id)
-        if eth_rpc is None or (wallet is None and sender is None) or chain == "tron":
+        address = wallet.address if wallet else address
+        if eth_rpc is None or address is None or chain == "tron":
             work.finish(_hint(chain, eth_rpc))
             return
-        transaction = work.prepare(wallet.address if wallet else _address(sender or ""))
+        transaction = work.prepare(address)
         if unsigned or dry_run or wallet is None:
             work.finish("Nothing was sent.", show_unsigned=unsigned)
         elif yes or click.confirm("Send it?", err=True):

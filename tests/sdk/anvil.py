@@ -1,0 +1,120 @@
+"""A local EVM chain (anvil, from npm) with contracts that take the State Chain's signatures."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import ROOT
+
+PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
+MODULES = PEERS / "node" / "node_modules"
+HERE = Path(__file__).parent / "contracts"
+START_LIMIT = 30.0
+DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+USER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+USER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+KEY_MANAGER = "0x5fbdb2315678afecb367f032d93f642f64180aa3"
+VAULT = "0xe7f1725e7734ce288f8367e1bb143e90bb3f0512"
+
+
+def require_anvil() -> Path:
+    """The anvil binary; skips the test where it or the compiler is missing."""
+    binary = MODULES / ".bin" / "anvil"
+    if shutil.which("node") is None or not binary.exists() or not (MODULES / "solc").exists():
+        pytest.skip("anvil and solc are not here: scripts/peers installs them (needs node and npm)")
+    return binary
+
+
+@cache
+def contracts() -> dict[str, str]:
+    """Creation code of each contract of the test bed, hex."""
+    done = subprocess.run(
+        ["node", str(HERE / "compile.cjs")],
+        env={**os.environ, "NODE_PATH": str(MODULES)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+class Evm:
+    """A running chain and what tests do with it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.client = httpx.Client()
+
+    def call(self, method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self.client.post(self.url, json=body, timeout=30).json()
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def send(self, data: str, to: str | None = None, value: int = 0) -> dict[str, Any]:
+        """The receipt of a transaction of the deployer."""
+        fields = {"from": DEPLOYER, "data": data, "value": hex(value), "gas": hex(3_000_000)}
+        identity = self.call("eth_sendTransaction", fields | ({"to": to} if to else {}))
+        deadline = time.monotonic() + START_LIMIT
+        while (receipt := self.call("eth_getTransactionReceipt", identity)) is None:
+            assert time.monotonic() < deadline, "no receipt"
+            time.sleep(0.01)
+        assert receipt["status"] == "0x1", receipt
+        found: dict[str, Any] = receipt
+        return found
+
+    def balance(self, address: str) -> int:
+        return int(self.call("eth_getBalance", address, "latest"), 16)
+
+    def deploy(self, name: str, *words: int, value: int = 0) -> str:
+        code = contracts()[name] + "".join(f"{word:064x}" for word in words)
+        return str(self.send("0x" + code, value=value)["contractAddress"])
+
+    def deploy_bed(self, key: bytes, held: int) -> None:
+        """Key manager and vault, at the addresses that a new chain gives its first two contracts."""
+        manager = self.deploy("KeyManager", int.from_bytes(key[1:], "big"), key[0] - 2)
+        vault = self.deploy("Vault", int(manager, 16), value=held)
+        assert (manager, vault) == (KEY_MANAGER, VAULT)
+
+
+@contextmanager
+def evm_chain(chain_id: int, log: Path) -> Iterator[Evm]:
+    """A fresh chain that seals a block for each transaction."""
+    binary = require_anvil()
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            [str(binary), "--port", "0", "--chain-id", str(chain_id)],
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    try:
+        yield Evm(_listening(process, log))
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + START_LIMIT
+    while time.monotonic() < deadline:
+        if found := re.search(r"Listening on ([0-9.]+:\d+)", log.read_text()):
+            return f"http://{found[1]}"
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.02)
+    raise AssertionError(f"anvil does not listen: {log.read_text()}")

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.20;
+
+// A vault and a key manager that take signed calls by the rules that Chainflip's contracts have, and nothing
+// else: enough to say whether a payload is good.
+
+struct SigData {
+    uint256 sig;
+    uint256 nonce;
+    address kTimesGAddress;
+}
+
+struct TransferParams {
+    address token;
+    address recipient;
+    uint256 amount;
+}
+
+struct Key {
+    uint256 pubKeyX;
+    uint8 pubKeyYParity;
+}
+
+contract KeyManager {
+    uint256 constant ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141;
+
+    Key private key;
+    mapping(uint256 => bool) private used;
+
+    constructor(uint256 x, uint8 parity) {
+        key = Key(x, parity);
+    }
+
+    function rotate(uint256 x, uint8 parity) external {
+        key = Key(x, parity);
+    }
+
+    function getAggregateKey() external view returns (Key memory) {
+        return key;
+    }
+
+    function isNonceUsedByAggKey(uint256 nonce) external view returns (bool) {
+        return used[nonce];
+    }
+
+    function consumeKeyNonce(SigData calldata data, bytes32 callHash) external {
+        bytes32 message = keccak256(abi.encode(callHash, data.nonce, msg.sender, block.chainid, address(this)));
+        require(signed(message, data), "KeyManager: Sig invalid");
+        require(!used[data.nonce], "KeyManager: nonce already used");
+        used[data.nonce] = true;
+    }
+
+    function signed(bytes32 message, SigData calldata data) private view returns (bool) {
+        uint256 x = key.pubKeyX;
+        uint256 e = uint256(keccak256(abi.encodePacked(x, key.pubKeyYParity, message, data.kTimesGAddress)));
+        address found = ecrecover(
+            bytes32(ORDER - mulmod(x, data.sig, ORDER)),
+            27 + key.pubKeyYParity,
+            bytes32(x),
+            bytes32(mulmod(e % ORDER, x, ORDER))
+        );
+        return found == data.kTimesGAddress;
+    }
+}
+
+interface Token {
+    function transfer(address to, uint256 amount) external returns (bool);
+}
+
+interface Receiver {
+    function cfReceive(uint32, bytes calldata, bytes calldata, address, uint256) external payable;
+}
+
+contract Vault {
+    address constant NATIVE = 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE;
+    KeyManager private manager;
+
+    constructor(KeyManager m) payable {
+        manager = m;
+    }
+
+    receive() external payable {}
+
+    function getKeyManager() external view returns (KeyManager) {
+        return manager;
+    }
+
+    function transferFallback(SigData calldata data, TransferParams calldata pay) external {
+        manager.consumeKeyNonce(data, keccak256(abi.encode(this.transferFallback.selector, pay)));
+        if (pay.token == NATIVE) {
+            (bool done, ) = pay.recipient.call{value: pay.amount}("");
+            require(done, "Vault: transfer fallback failed");
+        } else {
+            require(Token(pay.token).transfer(pay.recipient, pay.amount), "token refused");
+        }
+    }
+
+    function executexSwapAndCall(
+        SigData calldata data,
+        TransferParams calldata pay,
+        uint32 srcChain,
+        bytes calldata srcAddress,
+        bytes calldata message
+    ) external {
+        manager.consumeKeyNonce(
+            data,
+            keccak256(abi.encode(this.executexSwapAndCall.selector, pay, srcChain, srcAddress, message))
+        );
+        Receiver(pay.recipient).cfReceive{value: pay.amount}(srcChain, srcAddress, message, pay.token, pay.amount);
+    }
+}
+
+// Takes no funds while `closed`.
+contract Moody {
+    bool public closed = true;
+
+    function open() external {
+        closed = false;
+    }
+
+    receive() external payable {
+        require(!closed, "not now");
+    }
+}

@@ -1,0 +1,232 @@
+"""`cfnode recover` from the payload to the receiver's balance, and each other way it can end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
+from cfnode.core import schnorr
+from cfnode.core.hashing import keccak_256
+from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
+from tests.sdk.anvil import KEY_MANAGER, USER, USER_KEY, VAULT, Evm, evm_chain
+from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.sdk.test_recovery import entries, node, raw, vector
+
+ETHER = 10**18
+RECEIVER = "0x00000000000000000000000000000000000000aa"
+
+
+@pytest.fixture(scope="module")
+def compiled() -> None:
+    pytest.importorskip("eth_account")
+
+
+@pytest.fixture
+def evm(tmp_path: Path, compiled: None) -> Iterator[Evm]:
+    with evm_chain(31337, tmp_path / "anvil.log") as chain:
+        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 5 * ETHER)
+        yield chain
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text(USER_KEY)
+    return path
+
+
+def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[str, Any]:
+    """A vector whose payload pays what the test wants, signed by the same key."""
+    found = vector("native-ethereum-even-key")
+    secret = raw(found["inputs"]["agg_secret"])
+    call = transfer_fallback(Transfer(NATIVE, raw(recipient), amount))
+    message = call.message_hash(ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT)))
+    data = call.data(nonce, schnorr.sign(secret, nonce.to_bytes(32, "big"), message)).hex()
+    return found | {"rpc_result": found["rpc_result"] | {"data": data} | changes}
+
+
+def state_chain(found: dict[str, Any], **state: Any) -> Any:
+    """A State Chain that offers this payload as broadcast 7."""
+    script = node(found, **({"offered": True, "now": entries((7, 6))} | state))
+
+    def handle(request: Request) -> bytes:
+        return page(200, json.dumps([script._reply(call) for call in request.calls]).encode())
+
+    return serving(handle)
+
+
+def recover(server: Loopback, *arguments: str, chain: str = "ethereum", typed: str = "") -> Result:
+    line = ["recover", chain, "7", "--node", server.url, *arguments]
+    return CliRunner().invoke(cli, line, input=typed)
+
+
+def ended(result: Result, code: ExitCode, *words: str) -> None:
+    assert result.exit_code == code, result.output
+    for word in words:
+        assert word in result.output, result.output
+
+
+def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), typed="y\n")
+        ended(result, ExitCode.OK, "1 ETH", "Send it?", "Done: 1 ETH paid", "costs at most")
+        assert evm.balance(RECEIVER) == ETHER
+        again = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        ended(again, ExitCode.ALREADY_SENT, "already sent", "nonce 4 is used")
+    assert evm.balance(RECEIVER) == ETHER
+
+
+@pytest.mark.parametrize(
+    ("name", "chain_id"), [("native-ethereum-even-key", 31337), ("native-arbitrum-even-key", 412346)]
+)
+def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: Path, compiled: None) -> None:
+    found = vector(name)
+    chain = found["rpc_method"].rpartition("_")[2]
+    amount, receiver = int(found["inputs"]["amount"]), found["inputs"]["recipient"]
+    with evm_chain(chain_id, tmp_path / "anvil.log") as evm, state_chain(found) as server:
+        evm.deploy_bed(raw(found["agg_key"]["compressed"]), 5 * ETHER)
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", chain=chain)
+        ended(result, ExitCode.OK)
+        report = json.loads(result.stdout)
+        assert evm.balance(receiver) == amount
+        receipt = evm.call("eth_getTransactionReceipt", report["hash"])
+        assert (int(receipt["gasUsed"], 16), int(receipt["blockNumber"], 16)) == (
+            report["gasUsed"],
+            report["block"],
+        )
+        assert int(report["transaction"]["maxPriorityFeePerGas"], 16) == (0 if chain == "arbitrum" else 10**9)
+        ended(recover(server, "--eth-rpc", evm.url, chain=chain), ExitCode.ALREADY_SENT)
+
+
+def test_a_receiver_that_refuses_and_then_does_not(evm: Evm, key: Path) -> None:
+    moody = evm.deploy("Moody")
+    with state_chain(offer(moody, 100)) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
+        ended(
+            recover(server, *send),
+            ExitCode.WOULD_REVERT,
+            "transfer fallback failed",
+            "receiver still refuses",
+        )
+        evm.send(_call("open()"), to=moody)
+        ended(recover(server, *send), ExitCode.OK, "Done")
+    assert evm.balance(moody) == 100
+
+
+def test_a_vault_that_is_too_poor(evm: Evm, key: Path) -> None:
+    with state_chain(offer(RECEIVER, 6 * ETHER)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    ended(result, ExitCode.WOULD_REVERT, "less than is to be paid")
+
+
+def test_a_sender_without_funds(evm: Evm, tmp_path: Path) -> None:
+    poor = tmp_path / "poor"
+    poor.write_text("11" * 32)
+    with state_chain(offer(RECEIVER, 1)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(poor), "--yes")
+    ended(result, ExitCode.NO_GAS_FUNDS, "has 0 wei")
+
+
+def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
+    with (
+        evm_chain(1, tmp_path / "anvil.log") as evm,
+        state_chain(vector("native-ethereum-even-key")) as server,
+    ):
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key))
+        ended(result, ExitCode.WRONG_CHAIN, "wrong chain", "chain id 31337", "serves 1")
+
+
+def test_the_right_chain_without_the_contracts(tmp_path: Path, compiled: None) -> None:
+    with (
+        evm_chain(31337, tmp_path / "anvil.log") as evm,
+        state_chain(vector("native-ethereum-even-key")) as server,
+    ):
+        ended(recover(server, "--eth-rpc", evm.url), ExitCode.WRONG_CHAIN, "no contract stands")
+
+
+def test_a_key_that_was_rotated_on_the_chain(evm: Evm, key: Path) -> None:
+    evm.send(_call("rotate(uint256,uint8)", 5, 0), to=KEY_MANAGER)
+    with state_chain(offer(RECEIVER, 1)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    ended(result, ExitCode.KEY_ROTATED, "key rotated", "fetch the payload again")
+
+
+def _call(signature: str, *words: int) -> str:
+    return "0x" + keccak_256(signature.encode())[:4].hex() + "".join(f"{word:064x}" for word in words)
+
+
+def test_a_transaction_for_another_wallet(evm: Evm) -> None:
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER, "--json")
+        ended(result, ExitCode.OK)
+        fields = json.loads(result.stdout)["transaction"]
+    assert evm.balance(RECEIVER) == 0
+    fields["from"] = USER
+    evm.call("eth_sendTransaction", fields)
+    assert evm.balance(RECEIVER) == ETHER
+
+
+def test_a_dry_run_and_a_refusal_send_nothing(evm: Evm, key: Path) -> None:
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        dry = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--dry-run")
+        ended(dry, ExitCode.OK, "costs at most", "Nothing was sent.")
+        refused = recover(server, "--eth-rpc", evm.url, "--key", str(key), typed="n\n")
+        ended(refused, ExitCode.OK, "Nothing was sent.")
+    assert evm.balance(RECEIVER) == 0
+
+
+def test_a_payload_is_explained_without_an_evm_node() -> None:
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        result = recover(server)
+    ended(result, ExitCode.OK, "pays 1 ETH", "The signature is the aggregate key's.", "--eth-rpc")
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "word"),
+    [
+        ({"now": None}, ExitCode.EXPIRED, "has expired"),
+        ({"now": entries((7, 6))}, ExitCode.BEING_SIGNED, "ask again in a minute"),
+        (
+            {"now": None, "before": entries((7, 5))},
+            ExitCode.BEING_SIGNED,
+            "signed anew after an epoch change",
+        ),
+    ],
+)
+def test_nothing_to_recover(state: dict[str, Any], code: ExitCode, word: str) -> None:
+    with state_chain(vector("native-ethereum-even-key"), offered=False, **state) as server:
+        ended(recover(server), code, word)
+        told = recover(server, "--json")
+        assert json.loads(told.stdout)["error"]["code"] == code.name
+
+
+def test_a_number_that_no_broadcast_has() -> None:
+    with state_chain(vector("native-ethereum-even-key"), offered=False, now=None) as server:
+        result = CliRunner().invoke(cli, ["recover", "ethereum", "99", "--node", server.url])
+    ended(result, ExitCode.NO_SUCH_CALL, "no such failed call")
+
+
+def test_an_old_signature_between_two_epochs() -> None:
+    found = vector("native-ethereum-even-key")
+    other = vector("token-ethereum-odd-key")["agg_key"]
+    with state_chain(found | {"agg_key": other}) as server:
+        ended(recover(server), ExitCode.KEY_ROTATED, "being signed anew")
+
+
+def test_a_node_that_is_down() -> None:
+    result = CliRunner().invoke(cli, ["recover", "ethereum", "7", "--node", "http://127.0.0.1:1"])
+    ended(result, ExitCode.NETWORK, "Network error")
+
+
+@pytest.mark.parametrize("arguments", [["--unsigned"], ["--json", "--key", __file__], ["--from", "0x12"]])
+def test_flags_that_do_not_fit(arguments: list[str]) -> None:
+    with state_chain(offer(RECEIVER, 1)) as server:
+        result = recover(server, "--eth-rpc", server.url, *arguments)
+    ended(result, ExitCode.USAGE)
