@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -29,31 +29,47 @@ class Remembered(Generic[Key]):
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._texts: OrderedDict[Key, msgspec.Raw] = OrderedDict()
-
-    def find(self, key: Key) -> msgspec.Raw | None:
-        """The key's JSON, if it is at hand."""
-        return self._texts.get(key)
+        self._making: dict[Key, trio.Event] = {}
 
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
         """The JSON of `make()`, which is called only if the key's is not at hand."""
         text = self._texts.get(key)
-        if text is None:
-            text = self._texts[key] = msgspec.Raw(jsonrpc.encode(make()))
-            while len(self._texts) > self._capacity:
-                self._texts.popitem(last=False)
+        return self._keep(key, make()) if text is None else text
+
+    async def wait(self, key: Key, make: Callable[[], Awaitable[Any]]) -> msgspec.Raw:
+        """The same where making it takes time: who asks meanwhile waits for what is under way."""
+        while (text := self._texts.get(key)) is None:
+            under_way = self._making.get(key)
+            if under_way is None:
+                return await self._make(key, make)
+            await under_way.wait()
+        return text
+
+    async def _make(self, key: Key, make: Callable[[], Awaitable[Any]]) -> msgspec.Raw:
+        done = self._making[key] = trio.Event()
+        try:
+            return self._keep(key, await make())
+        finally:
+            del self._making[key]
+            done.set()
+
+    def _keep(self, key: Key, value: Any) -> msgspec.Raw:
+        text = self._texts[key] = msgspec.Raw(jsonrpc.encode(value))
+        while len(self._texts) > self._capacity:
+            self._texts.popitem(last=False)
         return text
 
 
 MAX_RUNTIME_CALLS: Final = 8
 """Runtime calls of all clients that may be with the executor, which does one after the other."""
 
-_clients_calls = trio.CapacityLimiter(MAX_RUNTIME_CALLS)
+CLIENT_CALLS: Final = trio.CapacityLimiter(MAX_RUNTIME_CALLS)
 _headers: Remembered[bytes] = Remembered(256)
 
 
 async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) -> bytes:
     """A runtime call for a client. Few run or wait at a time, so that blocks need not queue behind them."""
-    async with _clients_calls:
+    async with CLIENT_CALLS:
         return await node.chain.queries.call(at_or_best(node, at), function, args)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc import author, broker, broker_affairs, chain, childstate, dev, grandpa, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
+from cfnode.rpc.cf.streams import BROKER_STREAMS
 from cfnode.rpc.table import Method, Subscription, Table
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *CF,
     *MONITORING,
 )
-BROKER: Final[tuple[AnyMethod, ...]] = (*broker.METHODS, *broker_affairs.METHODS)
+BROKER: Final[tuple[AnyMethod, ...]] = (*broker.METHODS, *broker_affairs.METHODS, *BROKER_STREAMS)
 
 
 def table_for(node: Node) -> Table:

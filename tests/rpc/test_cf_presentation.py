@@ -25,7 +25,8 @@ from cfnode.rpc.table import Method
 from tests.conftest import shared
 from tests.rpc.samples import ACCOUNT, BTC, ETH, PARAMS, SOL, USDC, Sampler
 
-ROWS: dict[str, Method] = {name: row for row in (*CF, *MONITORING) for name in (row.name, *row.aliases)}
+METHODS = [row for row in (*CF, *MONITORING) if isinstance(row, Method)]
+ROWS = {name: row for row in METHODS for name in (row.name, *row.aliases)}
 VERSION = RuntimeVersion("chainflip-node", "chainflip-node", 1, 20203, 1, (), 13, 1)
 BLOCK = b"\x01" * 32
 

@@ -132,11 +132,7 @@ async def _all(node: Node, block: bytes) -> dict[str, Any]:
 async def _kept(node: Node, at: bytes | None, name: str, part: Part) -> msgspec.Raw:
     block = at_or_best(node, at)
     key = node.chain.genesis_hash, block, name
-    text = _remembered.find(key)
-    if text is None:
-        shown = await part(node, block)
-        text = _remembered.get(key, lambda: shown)
-    return text
+    return await _remembered.wait(key, lambda: part(node, block))
 
 
 async def environment(node: Node, at: bytes | None) -> Any:

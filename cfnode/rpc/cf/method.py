@@ -16,7 +16,7 @@ import trio
 
 from cfnode.core.addresses import NETWORKS
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, ask
-from cfnode.rpc.blocks import AT, at_or_best
+from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.cf.present import Presenter
 from cfnode.rpc.cf.rules import RULES
@@ -72,22 +72,28 @@ async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
     return network
 
 
-async def show(node: Node, block: bytes, answer: ApiAnswer, *, bare: bool = False) -> Any:
+async def show(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
     """An answer as JSON has it; a long one is put together in a thread."""
-    present = (await presenter_at(node, block)).of(answer.type_id, bare)
-    if answer.size > LARGE_ANSWER:
-        return await trio.to_thread.run_sync(present, answer.value)
-    return present(answer.value)
+    present = (await presenter_at(node, block)).of(given.type_id, bare)
+    if given.size > LARGE_ANSWER:
+        return await trio.to_thread.run_sync(present, given.value)
+    return present(given.value)
+
+
+async def answer(node: Node, block: bytes, function: str, arguments: Given) -> ApiAnswer:
+    """What a runtime API answers to a client. Few of those calls run or wait at a time."""
+    async with CLIENT_CALLS:
+        return await ask(node.chain, block, function, arguments)
 
 
 async def value(node: Node, block: bytes, function: str, /, **arguments: Any) -> Any:
     """The decoded answer of a method of the CustomRuntimeApi."""
-    return (await ask(node.chain, block, f"{CUSTOM}_{function}", arguments)).value
+    return (await answer(node, block, f"{CUSTOM}_{function}", arguments)).value
 
 
 async def query(node: Node, block: bytes, function: str, /, *, bare: bool = False, **arguments: Any) -> Any:
     """The answer of a method of the CustomRuntimeApi as JSON has it."""
-    return await show(node, block, await ask(node.chain, block, f"{CUSTOM}_{function}", arguments), bare=bare)
+    return await show(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
 
 
 async def offered(asked: Awaitable[Any], otherwise: Any) -> Any:
@@ -123,7 +129,7 @@ def method(
         given = {param.name: each for param, each in zip(params, values, strict=False)}
         block = at_or_best(node, values[-1] if at else None)
         asked = arguments(given) if arguments else {renamed.get(key, key): given[key] for key in given}
-        shown = await show(node, block, await ask(node.chain, block, entry, asked), bare=bare)
+        shown = await show(node, block, await answer(node, block, entry, asked), bare=bare)
         return shown if then is None else then(shown, given)
 
     handler.__doc__ = doc

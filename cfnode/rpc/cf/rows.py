@@ -12,11 +12,13 @@ from cfnode.rpc.cf import (
     environment,
     monitoring,
     pools,
+    streams,
     vault_swaps,
     views,
 )
+from cfnode.rpc.table import Method, Subscription
 
-CF: Final = (
+CF: Final[tuple[Method | Subscription, ...]] = (
     *chain.METHODS,
     *accounts.METHODS,
     *pools.METHODS,
@@ -25,5 +27,6 @@ CF: Final = (
     *vault_swaps.METHODS,
     *calls.METHODS,
     *electoral.METHODS,
+    *streams.CF_STREAMS,
 )
 MONITORING: Final = monitoring.METHODS

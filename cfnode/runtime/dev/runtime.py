@@ -22,6 +22,7 @@ from .apis_chainflip import ChainflipApi
 from .apis_channels import ChannelsApi
 from .apis_environment import EnvironmentApi
 from .apis_pools import PoolsApi
+from .apis_swaps import SwapsApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
 from .pallets.account_roles import AccountRoles
@@ -80,6 +81,7 @@ APIS: tuple[type[RuntimeApi], ...] = (
     ChannelsApi,
     EnvironmentApi,
     PoolsApi,
+    SwapsApi,
 )
 
 DIGEST_BYTES = 32

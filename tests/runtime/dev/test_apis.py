@@ -11,6 +11,7 @@ from cfnode.core.assets import CHAINS, assets_since
 from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from tests.runtime.dev.broker import Broker
+from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.runtime.dev.world import ALICE, World
 
 FLIP = 10**18
@@ -115,3 +116,76 @@ def test_the_evm_key_is_told_compressed() -> None:
     assert key[1:] == stored["pub_key_x"]
     assert key[0] == {"Odd": 3, "Even": 2}[stored["pub_key_y_parity"]]
     assert since == 0
+
+
+SIMPLE = {
+    "broker_commission": 10,
+    "dca_parameters": None,
+    "ccm_data": None,
+    "exclude_fees": [],
+    "additional_limit_orders": None,
+    "is_internal": None,
+}
+
+
+def simulate(world: World, source: str, target: str, amount: int, **changes: Any) -> Any:
+    terms = SIMPLE | changes
+    return ask(world, "cf_pool_simulate_swap", source, target, amount, *terms.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "amount"),
+    [("Eth", "Btc", ETHER), ("Usdc", "Eth", 5_000 * USDC), ("Btc", "ArbUsdc", BITCOIN // 10)],
+)
+def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: str, amount: int) -> None:
+    swapper = Swapper()
+    kind, told = simulate(swapper.world, source, target, amount)
+    assert kind == "Ok"
+    swapper.deposit(source, target, amount)
+    finalised = swapper.event("DepositFinalised")
+    assert finalised["ingress_fee"] == told["ingress_fee"]
+    for _ in range(3):
+        swapper.world.block()
+        if swapper.all_of("SwapEgressScheduled"):
+            break
+    request = max(each["swap_request_id"] for each in swapper.all_of("SwapEgressScheduled"))
+    (executed,) = [each for each in swapper.all_of("SwapExecuted") if each["swap_request_id"] == request]
+    (egress,) = swapper.all_of("SwapEgressScheduled")
+    fees = executed["network_fee"], executed["broker_fee"]
+    assert fees == (told["network_fee"], told["broker_fee"])
+    assert executed["intermediate_amount"] == told["intermediary"]
+    assert egress["egress_fee"][0] == pytest.approx(told["egress_fee"], rel=1e-2)
+    assert egress["amount"] == pytest.approx(told["output"], rel=1e-6)
+
+
+def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
+    world = World()
+    _, at_once = simulate(world, "Btc", "Eth", 50 * BITCOIN)
+    in_chunks = {"number_of_chunks": 10, "chunk_interval": 2}
+    _, chunked = simulate(world, "Btc", "Eth", 50 * BITCOIN, dca_parameters=in_chunks)
+    assert chunked["output"] > at_once["output"]
+    _, free = simulate(
+        world, "Eth", "Usdc", ETHER, exclude_fees=["Network", "IngressDepositChannel", "Egress"]
+    )
+    assert (free["network_fee"], free["ingress_fee"], free["egress_fee"]) == (0, 0, 0)
+
+
+def test_what_cannot_be_simulated_is_said() -> None:
+    world = World()
+    assert simulate(world, "Btc", "Eth", 2**127) == ("Err", ("Module", b"InsufficientLiquidity"))
+
+
+def test_a_swap_is_listed_until_its_block() -> None:
+    swapper = Swapper()
+    swapper.deposit("Eth", "Btc", ETHER)
+    ((leg, execute_at),) = [
+        (leg, when)
+        for leg, when in ask(swapper.world, "cf_scheduled_swaps", "Eth", "Usdc")
+        if leg["remaining_chunks"] or leg["swap_id"]
+    ][-1:]
+    assert (leg["side"], leg["base_asset"], leg["quote_asset"]) == ("Sell", "Eth", "Usdc")
+    ((bought, when),) = ask(swapper.world, "cf_scheduled_swaps", "Btc", "Usdc")
+    assert (bought["side"], bought["source_asset"], bought["source_amount"]) == ("Buy", "Eth", leg["amount"])
+    assert when == execute_at == swapper.world.header.number + 2
+    swapper.blocks(2)
+    assert ask(swapper.world, "cf_scheduled_swaps", "Btc", "Usdc") == []

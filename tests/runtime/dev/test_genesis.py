@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "d4b7e4b8fcf59294cc298f34aeea3534c6e33cbee61c9f606032ecdfb7bcb552"
+DEV_GENESIS_HASH = "e8fb28b3016e4d769b8bcd6a991cef2240b8ad730ec35f02c8ec9b326510dac2"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

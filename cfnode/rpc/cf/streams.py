@@ -1,0 +1,220 @@
+"""Subscriptions of the `cf_*` and `broker_*` namespaces: something of each new block.
+
+A message is the block (hash, number, time) and what was asked of it, made once for all who listen for the
+same. The first comes at once, for the block that is best or final now; then one for each block of the stream.
+What the runtime refuses at first is the answer to the subscription; later it ends the stream without a word,
+as it does in the official node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.aura import AuraError, slot_of
+from cfnode.core.jsonrpc import RpcError
+from cfnode.node.events import BestChanged, BlockRef, ChainEvent, Finalized, Imported
+from cfnode.node.runtime_api import ApiRefused
+from cfnode.rpc.blocks import Remembered
+from cfnode.rpc.broker_params import OTHER_ERROR
+from cfnode.rpc.cf.method import query, value
+from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
+from cfnode.rpc.cf.pools import price_v2, scheduled
+from cfnode.rpc.cf.views import screening
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table import Param, Subscription
+
+if TYPE_CHECKING:
+    from cfnode.core.header import Header
+    from cfnode.node.node import Node
+
+SLOT_SECONDS: Final = 6
+BEST, FINALIZED, NEW = "Best", "Finalized", "New"
+
+Read = Callable[..., Awaitable[dict[str, Any]]]
+"""`await read(node, block, *params)`: the members of a message beside the block's."""
+
+_messages: Remembered[Any] = Remembered(256)
+
+
+def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
+    """The members that say which block a message is of; the time is that of its slot, in seconds."""
+    try:
+        slot = slot_of(header)
+    except AuraError:  # genesis has none
+        slot = 0
+    return {
+        "block_hash": to_hex(block_hash),
+        "block_number": header.number,
+        "timestamp": slot * SLOT_SECONDS,
+    }
+
+
+def _blocks_of(event: ChainEvent, behaviour: str) -> Iterator[BlockRef]:
+    if behaviour == BEST and isinstance(event, BestChanged):
+        yield event.new
+    elif behaviour == FINALIZED and isinstance(event, Finalized):
+        yield from event.blocks
+    elif behaviour == NEW and isinstance(event, Imported):
+        yield event.block
+
+
+async def _blocks(node: Node, behaviour: str) -> AsyncGenerator[BlockRef, None]:
+    """The block that is best (or final) now, and each one that follows."""
+    with node.chain.subscribe() as events:
+        yield node.chain.finalized if behaviour == FINALIZED else node.chain.best
+        async for event in events:
+            for block in _blocks_of(event, behaviour):
+                yield block
+
+
+async def _message(node: Node, block: BlockRef, name: str, read: Read, params: tuple[Any, ...]) -> Any:
+    header = node.chain.header(block.hash)
+    if header is None:
+        return None
+
+    async def make() -> dict[str, Any]:
+        return {**block_update(header, block.hash), **await read(node, block.hash, *params)}
+
+    return await _messages.wait((node.chain.genesis_hash, block.hash, name, params), make)
+
+
+async def _stream(
+    node: Node, behaviour: str, name: str, read: Read, params: tuple[Any, ...]
+) -> AsyncGenerator[Any, None]:
+    async with aclosing(_blocks(node, behaviour)) as blocks:
+        async for block in blocks:
+            message = await _message(node, block, name, read, params)
+            if message is not None:
+                yield message
+
+
+async def _begun(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    """The stream after its first message has been made, whose error is that of the subscription."""
+    try:
+        first = await anext(stream)
+    except BaseException:
+        await stream.aclose()
+        raise
+
+    async def all_of_it() -> AsyncGenerator[Any, None]:
+        async with aclosing(stream):
+            yield first
+            async for message in stream:
+                yield message
+
+    return all_of_it()
+
+
+def subscription(
+    name: str,
+    doc: str,
+    read: Read,
+    *,
+    params: tuple[Param, ...] = (),
+    behaviour: str = BEST,
+    check: Callable[..., Awaitable[None]] | None = None,
+) -> Subscription:
+    """A subscription row; `check(node, *params)` refuses it with an RpcError."""
+
+    async def handler(node: Node, *values: Any) -> AsyncGenerator[Any, None]:
+        if check is not None:
+            await check(node, *values)
+        return await _begun(_stream(node, behaviour, name, read, values))
+
+    return _row(name, doc, handler, params)
+
+
+def _row(name: str, doc: str, handler: Callable[..., Any], params: tuple[Param, ...]) -> Subscription:
+    handler.__doc__ = doc
+    return Subscription(
+        name,
+        handler,
+        params=params,
+        notification=name,
+        unsubscribe=name.replace("_subscribe_", "_unsubscribe_", 1),
+    )
+
+
+# What is read of a block
+
+
+async def _swaps(node: Node, block: bytes, base: str, quote: str) -> dict[str, Any]:
+    shown = await query(node, block, "cf_scheduled_swaps", base_asset=base, quote_asset=quote)
+    return {"swaps": scheduled(shown, {})}
+
+
+async def _pool_must_exist(node: Node, base: str, quote: str) -> None:
+    pools = await value(node, node.chain.best.hash, "cf_pools")
+    if not any((pool["base"], pool["quote"]) == (base, quote) for pool in pools):
+        raise RpcError(OTHER_ERROR, "requested pool does not exist")
+
+
+async def _price_v2(node: Node, block: bytes, base: str, quote: str) -> dict[str, Any]:
+    shown = await query(node, block, "cf_pool_price_v2", base_asset=base, quote_asset=quote)
+    return price_v2(shown, {"base_asset": base, "quote_asset": quote})
+
+
+async def _screening(node: Node, block: bytes) -> dict[str, Any]:
+    return screening(await query(node, block, "cf_transaction_screening_events"), {})
+
+
+async def _ingress(node: Node, block: bytes, chain: str) -> dict[str, Any]:
+    shown: dict[str, Any] = await query(node, block, "cf_ingress_events", chain=chain)
+    return shown
+
+
+async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
+    """The price of one asset in another, whenever it has changed."""
+    return _prices(node, source, target)
+
+
+async def _price(node: Node, block: bytes, source: str, target: str) -> Any:
+    pair: dict[str, Any] = {"from": source, "to": target}
+    return await query(node, block, "cf_pool_price", **pair)
+
+
+async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
+    told = None
+    async with aclosing(_blocks(node, BEST)) as blocks:
+        async for block in blocks:
+            header = node.chain.header(block.hash)
+            try:
+                found = await _price(node, block.hash, source, target)
+            except ApiRefused:
+                continue
+            if header is not None and found is not None and found != told:
+                told = found
+                yield {**block_update(header, block.hash), **found}
+
+
+_SCREENING: Final = "What became of the deposits that brokers marked, in each final block."
+_INGRESS: Final = "The deposits that were witnessed, in each best block."
+PAIR: Final = (BASE, QUOTE)
+
+CF_STREAMS: Final = (
+    _row(
+        "cf_subscribe_pool_price",
+        "The price of one asset in another, whenever it has changed.",
+        price,
+        (FROM, TO),
+    ),
+    subscription("cf_subscribe_pool_price_v2", "A pool's prices in each best block.", _price_v2, params=PAIR),
+    subscription(
+        "cf_subscribe_scheduled_swaps",
+        "The swaps of a pool that wait for their block, in each best block.",
+        _swaps,
+        params=PAIR,
+        check=_pool_must_exist,
+    ),
+    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, behaviour=FINALIZED),
+    subscription("cf_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
+)
+BROKER_STREAMS: Final = (
+    subscription(
+        "broker_subscribe_transaction_screening_events", _SCREENING, _screening, behaviour=FINALIZED
+    ),
+    subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
+)
+BEHAVIOUR: Final = Param("notification_behaviour", one_of(FINALIZED, BEST, NEW), optional=True)

@@ -1,0 +1,96 @@
+"""Subscriptions to swaps, prices and deposits over WebSocket, on a running development node."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import trio
+
+from tests.rpc.conftest import Served
+
+ETH = {"chain": "Ethereum", "asset": "ETH"}
+USDC = {"chain": "Ethereum", "asset": "USDC"}
+BTC = {"chain": "Bitcoin", "asset": "BTC"}
+
+
+async def best(served: Served) -> tuple[str, int]:
+    header = await served.call("chain_getHeader")
+    return await served.call("chain_getBlockHash"), int(header["number"], 16)
+
+
+async def test_the_price_comes_at_once_and_with_each_block(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        answer = await ws.call("cf_subscribe_pool_price_v2", ETH, USDC)
+        first = await ws.notification()
+        assert first["subscription"] == answer["result"]
+        message = first["result"]
+        block, number = await best(served_node)
+        assert (message["block_hash"], message["block_number"]) == (block, number)
+        assert message["timestamp"] % 6 == 0
+        price = await served_node.call("cf_pool_price_v2", ETH, USDC)
+        assert {name: message[name] for name in price} == price
+        await served_node.call("dev_newBlock")
+        second = (await ws.notification())["result"]
+        assert second["block_number"] == number + 1
+        assert second["timestamp"] > message["timestamp"]
+
+
+async def test_an_unchanged_price_is_told_once(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        await ws.call("cf_subscribe_pool_price", ETH, USDC)
+        first = (await ws.notification())["result"]
+        assert set(first) == {"block_hash", "block_number", "timestamp", "price", "sqrt_price", "tick"}
+        for _ in range(3):
+            await served_node.call("dev_newBlock")
+        with trio.move_on_after(0.3) as waited:
+            await ws.notification()
+        assert waited.cancelled_caught
+
+
+@pytest.mark.parametrize("params", [[ETH, USDC], {"base_asset": ETH, "quote_asset": USDC}])
+async def test_scheduled_swaps_by_position_and_by_name(served_node: Served, params: Any) -> None:
+    async with served_node.websocket() as ws:
+        request = {"jsonrpc": "2.0", "id": 7, "method": "cf_subscribe_scheduled_swaps", "params": params}
+        await ws.send(json.dumps(request).encode())
+        answer = await ws.message()
+        message = (await ws.notification())["result"]
+        assert message["swaps"] == []
+        ended = await ws.call("cf_unsubscribe_scheduled_swaps", answer["result"])
+        assert ended["result"] is True
+        again = await ws.call("cf_unsubscribe_scheduled_swaps", answer["result"])
+        assert again["result"] is False
+
+
+async def test_swaps_of_a_pool_that_is_none_are_refused(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        answer = await ws.call("cf_subscribe_scheduled_swaps", ETH, BTC)
+        assert answer["error"] == {"code": -32020, "message": "requested pool does not exist"}
+
+
+async def test_what_the_runtime_refuses_at_first_is_the_answer(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        answer = await ws.call("cf_subscribe_pool_price_v2", ETH, BTC)
+        assert answer["error"] == {"code": -32021, "message": "DispatchError: PoolDoesNotExist"}
+
+
+async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    queries = served_node.node.chain.queries
+    real = queries.call
+
+    async def counting(at: bytes, function: str, args: bytes = b"") -> bytes:
+        asked.append(function)
+        return await real(at, function, args)
+
+    async with served_node.websocket() as ws:
+        for _ in range(5):
+            await ws.call("cf_subscribe_pool_price_v2", ETH, USDC)
+        for _ in range(5):
+            await ws.notification()
+        monkeypatch.setattr(queries, "call", counting)
+        await served_node.call("dev_newBlock")
+        messages = [await ws.notification() for _ in range(5)]
+        assert len({str(message["result"]) for message in messages}) == 1
+        assert asked.count("CustomRuntimeApi_cf_pool_price_v2") == 1
