@@ -151,6 +151,7 @@ class ChainInstance:
             "DepositWitness": f"DepositWitness{self.name}",
             "DepositAction": f"DepositAction{self.name}",
             "DepositFailedDetails": f"DepositFailedDetails{self.name}",
+            "TransactionRejectionDetails": f"TransactionRejectionDetails{self.name}",
             "BroadcastAction": f"BroadcastAction<{self.family.account}>",
             "ScheduledEgressDetails": f"ScheduledEgressDetails{self.name}<{self.name}>",
             "Api": f"{self.name}Api",

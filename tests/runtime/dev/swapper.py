@@ -34,6 +34,14 @@ class Swapper(Broker):
         assert self.dev("witness_deposit", **arguments) == "Ok"
         return self.happened()
 
+    def announce(
+        self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
+    ) -> list[str]:
+        """See a deposit before it is final; the events of the block's end."""
+        arguments = {"deposit_address": address, "asset": asset, "amount": amount, "transaction": transaction}
+        assert self.dev("prewitness_deposit", **arguments) == "Ok"
+        return self.happened()
+
     def deposit(self, source: str, destination: str, amount: int, **changes: Any) -> list[str]:
         """Open a channel and pay into it; the events of the end of the deposit's block."""
         said = self.opened(**request(source, destination, **changes))

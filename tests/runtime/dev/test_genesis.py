@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "e8fb28b3016e4d769b8bcd6a991cef2240b8ad730ec35f02c8ec9b326510dac2"
+DEV_GENESIS_HASH = "9dcc3c237d9f148d91b7c29894f95943b8c7a59779d9e5b6694d5a2e8aa4afae"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -18,6 +18,7 @@ from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
 from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, call
 
 from .funding import Funding
+from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.pallet import INGRESS_EGRESS
 from .liquidity_pools import LiquidityPools
 from .system import System
@@ -110,6 +111,28 @@ class Dev(Sightings):
         """Nobody will be able to send the next transaction to this chain."""
         origin.ensure_none()
         self.AbortNext.put(chain, ())
+
+    @call(
+        8,
+        Cost(),
+        deposit_address="EncodedAddress",
+        asset="Asset",
+        amount="u128",
+        transaction="Option<H256>",
+    )
+    def prewitness_deposit(
+        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+    ) -> None:
+        """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
+        origin.ensure_none()
+        self._ensure_watched(deposit_address, asset)
+        self.see_deposit(deposit_address, asset, amount, transaction, final=False)
+
+    @call(9, Cost(), asset="Asset", amount="u128")
+    def set_boost_depth(self, origin: Origin, asset: str, amount: int) -> None:
+        """Put this much up for boosting deposits of an asset."""
+        origin.ensure_none()
+        set_boost_depth(self.other(INGRESS_EGRESS[ASSETS[asset].chain]), asset, amount)
 
     def _ensure_watched(self, address: Any, asset: str) -> None:
         account = self.account_at(address, asset)

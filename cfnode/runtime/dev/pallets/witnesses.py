@@ -17,6 +17,7 @@ from cfnode.runtime.dev.frame import Map, Pallet, Value, struct
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
+from .ingress_egress.boost import prewitness
 from .ingress_egress.deposits import process_deposit
 from .ingress_egress.fallback import broadcast_aborted, broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
@@ -30,6 +31,7 @@ struct(
     asset="Asset",
     amount="u128",
     transaction="H256",
+    final="bool",
 )
 
 
@@ -56,9 +58,18 @@ class Sightings(Pallet):
         )
 
     def see_deposit(
-        self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None
+        self,
+        address: EncodedAddress,
+        asset: str,
+        amount: int,
+        transaction: bytes | None,
+        *,
+        final: bool = True,
     ) -> None:
-        """A deposit of an asset at an address: handed over at the end of this block."""
+        """A deposit of an asset at an address: handed over at the end of this block.
+
+        One that is not `final` has been seen, but not yet confirmed.
+        """
         count = self.SeenCounter.mutate(lambda seen: seen + 1)
         made_up = blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
         sighting = {
@@ -66,6 +77,7 @@ class Sightings(Pallet):
             "asset": asset,
             "amount": amount,
             "transaction": transaction or made_up,
+            "final": final,
         }
         self.Seen.mutate(lambda seen: [*seen, sighting])
 
@@ -104,7 +116,8 @@ class Sightings(Pallet):
             "deposit_details": deposit_details(pallet, channel, sighting),
         }
         height = pallet.tracking.height()
-        process_deposit(pallet, witness, max(height, channel["opened_at"]) if channel else height)
+        height = max(height, channel["opened_at"]) if channel else height
+        (process_deposit if sighting["final"] else prewitness)(pallet, witness, height)
 
 
 def _failing_transfers(

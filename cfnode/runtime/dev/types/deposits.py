@@ -16,6 +16,11 @@ struct("cf_chains::evm::SchnorrVerificationComponents", s="[u8; 32]", k_times_g_
 struct("cf_chains::evm::DepositDetails", name="evm::DepositDetails", tx_hashes="Option<Vec<H256>>")
 enum("cf_chains::sol::VaultSwapOrDepositChannelId", "Channel(Address)", "VaultSwapAccount((Address, u64))")
 enum("cf_chains::DepositOriginType", "DepositChannel", "Vault")
+struct(
+    f"{_INGRESS_EGRESS}::TransactionRejectionStatus<BlockNumber>",
+    expires_at="BlockNumber",
+    prewitnessed="bool",
+)
 enum("cf_traits::lending::BoostSource", "LendingPool", "BoostPool")
 enum(
     f"{_INGRESS_EGRESS}::DepositFailedReason",
@@ -70,6 +75,15 @@ def _declare(chain: ChainInstance) -> None:
         f"Refund{{egress_id: Option<EgressId>, reason: RefundReason, amount: {amount}}}",
         "Unrefundable",
         name=f"DepositAction{name}",
+    )
+    struct(
+        f"{_INGRESS_EGRESS}::TransactionRejectionDetails{name}",
+        deposit_address=f"Option<{account}>",
+        refund_address="ForeignChainAddress",
+        asset=asset,
+        amount=amount,
+        deposit_details=names["DepositDetails"],
+        refund_ccm_metadata="Option<CcmDepositMetadata<ForeignChainAddress, DecodedCcmAdditionalData>>",
     )
     struct(
         f"{_INGRESS_EGRESS}::CrossChainMessage<C>",

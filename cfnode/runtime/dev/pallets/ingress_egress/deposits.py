@@ -21,7 +21,15 @@ from .fees import ingress_estimate, withhold
 if TYPE_CHECKING:
     from .pallet import IngressEgress
 
-__all__ = ["act", "channel_address", "deposit_failed", "process_deposit"]
+__all__ = [
+    "act",
+    "channel_address",
+    "deposit_failed",
+    "finalised",
+    "process_deposit",
+    "schedule_fetch",
+    "withhold_ingress_fee",
+]
 
 
 def process_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
@@ -33,8 +41,10 @@ def process_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int)
         return deposit_failed(pallet, witness, height, ("DepositWitnessRejected", reason))
     if witness["amount"] < pallet.MinimumDeposit.get(witness["asset"]):
         return deposit_failed(pallet, witness, height, "BelowMinimumDeposit")
-    _fetch(pallet, channel["deposit_channel"], witness)
-    available, fee = withhold_ingress_fee(pallet, witness)
+    if pallet.reject_or_boosted(channel, witness, height):
+        return None
+    schedule_fetch(pallet, channel["deposit_channel"], witness)
+    available, fee = withhold_ingress_fee(pallet, witness["asset"], witness["amount"])
     if not available:
         return deposit_failed(pallet, witness, height, "NotEnoughToPayFees")
     finalised(
@@ -43,10 +53,9 @@ def process_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int)
     return None
 
 
-def withhold_ingress_fee(pallet: IngressEgress, witness: dict[str, Any]) -> tuple[int, int]:
+def withhold_ingress_fee(pallet: IngressEgress, asset: str, amount: int) -> tuple[int, int]:
     """What remains of a deposit, and the fee."""
-    asset = witness["asset"]
-    withheld = withhold(pallet, asset, witness["amount"], ingress_estimate(pallet, asset))
+    withheld = withhold(pallet, asset, amount, ingress_estimate(pallet, asset))
     return withheld.remaining, withheld.fee
 
 
@@ -111,7 +120,7 @@ def deposit_failed(pallet: IngressEgress, witness: dict[str, Any], height: int, 
     pallet.deposit(pallet.Event.DepositFailed, block_height=height, reason=reason, details=details)
 
 
-def _fetch(pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any]) -> None:
+def schedule_fetch(pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any]) -> None:
     """Have the deposit brought into the vault; Bitcoin spends it from where it lies."""
     own = channel["asset"]
     if pallet.chain.is_evm and witness["asset"] != own and channel["state"] == "Undeployed":

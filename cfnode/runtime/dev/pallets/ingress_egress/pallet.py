@@ -13,19 +13,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import gas_asset
-from cfnode.runtime.dev.frame import ErrorSet, EventSet, Map, Value, event
+from cfnode.runtime.dev.frame import ConstantSet, Cost, Origin, call, constant
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
-from cfnode.runtime.dev.pallets.chain_pallet import ChainPallet, per_chain
+from cfnode.runtime.dev.pallets.chain_pallet import per_chain
 from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 
 from .batching import send_batches, send_messages
+from .boost import finalise_boosted
 from .derivation import derive
 from .fallback import review_failed_calls
 from .fees import egress_estimate, withhold
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
+from .rejection import expire_marks, is_rejected, mark_channel, mark_transaction, reject, send_rejected
+from .storage import IngressEgressStorage
 
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
 
@@ -54,90 +57,11 @@ class ScheduledEgress:
     fee: int
 
 
-class IngressEgress(ChainPallet):
+class IngressEgress(IngressEgressStorage):
     """Deposit channels and scheduled transfers of one chain."""
 
-    crate = "pallet_cf_ingress_egress"
-
-    DepositChannelLookup = Map("Twox64Concat", "Account", "DepositChannelDetails", optional=True)
-    ChannelIdCounter = Value("u64")
-    EgressIdCounter = Value("u64")
-    ScheduledEgressFetchOrTransfer = Value("Vec<FetchOrTransfer>")
-    ScheduledEgressCcm = Value("Vec<CrossChainMessage>")
-    DisabledEgressAssets = Map("Twox64Concat", "ChainAsset", "()", optional=True)
-    DepositChannelPool = Map("Twox64Concat", "u64", "DepositChannel", optional=True)
-    MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
-    EgressDustLimit = Map("Twox64Concat", "ChainAsset", "u128", default=1)
-    DepositChannelLifetime = Value("Height")
-    FailedForeignChainCalls = Map("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
-    DepositChannelRecycleBlocks = Value("Vec<(Height, Account)>")
-    WitnessSafetyMargin = Value("Height", optional=True)
-    ChannelOpeningFee = Value("u128")
-    BoostDelayBlocks = Value("u32")
-    IngressDelayBlocks = Value("u32")
-    PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
-    ProcessedUpTo = Value("Height")
-    BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
-    MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
-    PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
-
-    class Event(EventSet):
-        DepositFinalised = event(
-            0,
-            deposit_address="Option<Account>",
-            asset="ChainAsset",
-            amount="Amount",
-            block_height="Height",
-            deposit_details="DepositDetails",
-            ingress_fee="Amount",
-            max_boost_fee_bps="u16",
-            action="DepositAction",
-            channel_id="Option<u64>",
-            origin_type="DepositOriginType",
-        )
-        CcmBroadcastRequested = event(2, broadcast_id="u32", egress_id="EgressId")
-        BatchBroadcastRequested = event(5, broadcast_id="u32", egress_ids="Vec<EgressId>")
-        TransferFallbackRequested = event(
-            7,
-            asset="ChainAsset",
-            amount="Amount",
-            destination_address="Account",
-            broadcast_id="u32",
-            egress_details="Option<ScheduledEgressDetails>",
-        )
-        CcmBroadcastFailed = event(8, broadcast_id="u32")
-        FailedForeignChainCallResigned = event(9, broadcast_id="u32", threshold_signature_id="u32")
-        FailedForeignChainCallExpired = event(10, broadcast_id="u32")
-        DepositFetchesScheduled = event(4, channel_id="u64", asset="ChainAsset")
-        DepositFailed = event(
-            6, block_height="Height", reason="DepositFailedReason", details="DepositFailedDetails"
-        )
-        AssetEgressStatusChanged = event(1, asset="ChainAsset", disabled="bool")
-        ChannelOpeningFeePaid = event(13, fee="u128")
-
-    class Error(ErrorSet):
-        InvalidDepositAddress = (
-            "The deposit address is not valid. It may have expired or may never have been issued."
-        )
-        AssetMismatch = "A deposit was made using the wrong asset."
-        ChannelIdsExhausted = "Channel ID has reached maximum"
-        MissingPolkadotVault = "Polkadot's Vault Account does not exist in storage."
-        MissingBitcoinVault = "Bitcoin's Vault key does not exist for the current epoch."
-        BitcoinChannelIdTooLarge = "Channel ID is too large for Bitcoin address derivation"
-        BelowEgressDustLimit = "The amount is below the minimum egress amount."
-        SolanaAddressDerivationError = "Solana address derivation error."
-        MissingSolanaApiEnvironment = (
-            "Solana's Environment variables cannot be loaded via the SolanaEnvironment."
-        )
-        DepositChannelCreationDisabled = "Disabled due to safe mode for the chain"
-        InvalidCcm = "CCM parameters from a vault swap failed validity check."
-        UnsupportedChain = "Unsupported chain"
-        TransactionAlreadyPrewitnessed = (
-            "Transaction cannot be reported after being pre-witnessed or boosted."
-        )
-        MissingAssethubVault = "Assethub's Vault Account does not exist in storage."
-        ChainDeprecated = "The Chain is deprecated, support is being phased out."
-        CannotMarkChannel = "A channel is marked by an invalid account (not owner and not whitelisted)"
+    class Constant(ConstantSet):
+        AllowTransactionReports = constant("bool", True)
 
     def genesis(self, config: Any) -> None:
         self.DepositChannelLifetime.put(self.chain.lifetime)
@@ -153,6 +77,28 @@ class IngressEgress(ChainPallet):
     def tracking(self) -> ChainTracking:
         """The tracking pallet of the same chain."""
         return self.other(CHAIN_TRACKING[self.chain.name])
+
+    # Rejecting
+
+    @call(12, Cost(30_000_000, reads=2, writes=2), tx_id="TransactionInId")
+    def mark_transaction_for_rejection(self, origin: Origin, tx_id: Any) -> None:
+        """Refuse a transaction's deposits on the caller's channels. Brokers."""
+        mark_transaction(self, self.other(AccountRoles).ensure_broker(origin), tx_id)
+
+    @call(14, Cost(30_000_000, reads=2, writes=1), deposit_address="Account")
+    def mark_deposit_channel_for_rejection(self, origin: Origin, deposit_address: Any) -> None:
+        """Refuse all further deposits on a channel of the caller's. Brokers."""
+        mark_channel(self, self.other(AccountRoles).ensure_broker(origin), deposit_address)
+
+    def reject_or_boosted(self, channel: Any, witness: Any, height: int) -> bool:
+        """Whether a deposit becomes no swap: it is marked, or its swap has begun already."""
+        if is_rejected(self, channel, witness):
+            reject(self, channel, witness, height)
+            return True
+        return finalise_boosted(self, channel, witness, height)
+
+    def on_initialize(self, number: int) -> None:
+        expire_marks(self, number)
 
     # Opening
 
@@ -244,7 +190,13 @@ class IngressEgress(ChainPallet):
         for address in due:
             details = self.DepositChannelLookup.take(address)
             if details is not None:
+                self._report_lost_boost(details)
                 self._recycle(details["deposit_channel"])
+
+    def _report_lost_boost(self, details: Any) -> None:
+        status = details["boost_status"]
+        if status[0] == "Boosted":
+            self.deposit(self.Event.BoostedDepositLost, **status[1])
 
     def _recycle(self, channel: Any) -> None:
         state = recycled_state(self.chain, channel["state"])
@@ -259,6 +211,7 @@ class IngressEgress(ChainPallet):
         send_messages(self)
         if self.chain.is_evm:
             review_failed_calls(self)
+        send_rejected(self)
         safe = self.tracking.height() - (self.chain.safety_buffer or 0)
         processed = self.chain.period_start(max(0, safe))
         if processed > self.ProcessedUpTo.get():
@@ -301,3 +254,11 @@ class IngressEgress(ChainPallet):
 
 
 INGRESS_EGRESS = per_chain(IngressEgress, lambda chain: chain.ingress_egress_index)
+
+
+class _NoReports(IngressEgress.Constant):
+    AllowTransactionReports = constant("bool", False)
+
+
+for _name in ("Polkadot", "Assethub"):  # nobody screens transactions there
+    INGRESS_EGRESS[_name].Constant = _NoReports  # type: ignore[misc]
