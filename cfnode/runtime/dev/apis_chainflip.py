@@ -19,9 +19,6 @@ from .pallets.ingress_egress.fallback import failed_call
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.storage import SwappingStorage
-from .pallets.threshold_signer import EvmThresholdSigner
-from .pallets.validator import Validator
-from .pallets.vault import VAULTS
 from .types.assets import asset_map, known_assets
 
 __all__ = ["ChainflipApi"]
@@ -104,16 +101,6 @@ class ChainflipApi(RuntimeApi):
         """What opening a deposit channel costs, in FLIP."""
         fee: int = self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
         return fee
-
-    @method("([u8; 33], u32)")
-    def cf_eth_vault(self) -> tuple[bytes, int]:
-        """The aggregate key of the EVM chains, compressed, and the block of Ethereum since which it holds."""
-        key = self.other(EvmThresholdSigner).active_key()
-        prefix = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
-        epoch = self.other(Validator).CurrentEpoch.get()
-        return prefix + key["pub_key_x"], self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(
-            epoch
-        ) or 0
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
     def cf_failed_call_ethereum(self, broadcast_id: int) -> dict[str, Any] | None:

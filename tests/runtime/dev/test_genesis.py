@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "9dcc3c237d9f148d91b7c29894f95943b8c7a59779d9e5b6694d5a2e8aa4afae"
+DEV_GENESIS_HASH = "c3902db8a872ed4dbde6d3eb3e9113ba460f431805ac06b6f7db9cd3c7bf1ca7"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

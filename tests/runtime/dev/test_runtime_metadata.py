@@ -39,6 +39,11 @@ def test_every_call_event_error_storage_item_constant_and_api_is_theirs(
     assert all(any(line.startswith(each) for line in found) for each in EXCEPTIONS)
 
 
+def test_no_question_has_two_answers(ours: Metadata) -> None:
+    names = [f"{api.name}_{method.name}" for api in ours.apis for method in api.methods]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_comparison_sees_a_difference(ours: Metadata, metadata_v15: bytes) -> None:
     theirs = decode_metadata(metadata_v15)
     assert list(Comparison(theirs, theirs).pallets()) == []
