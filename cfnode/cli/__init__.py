@@ -19,6 +19,7 @@ COMMANDS = {
     "key": ("cfnode.cli.key:key", "Make, inspect and insert keys."),
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
     "dev": ("cfnode.cli.dev:dev", "Play on a running development chain: deposits, prices, failures, time."),
+    "swap": ("cfnode.cli.swap:swap", "Quote a swap, open its deposit channel, follow it."),
     "recover": ("cfnode.cli.recover:recover", "Send a failed transfer's funds on their way again."),
     "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
     "export-chain-spec": (

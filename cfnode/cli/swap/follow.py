@@ -1,0 +1,126 @@
+"""`cfnode swap status` and `cfnode swap watch`: where is my swap?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.sdk_errors import print_json, told_by_sdk
+from cfnode.cli.swap.options import client, console, shared_options, units
+from cfnode.core.assets import Asset, asset_by_symbol
+
+if TYPE_CHECKING:
+    from cfnode.sdk import SwapStatus
+
+__all__ = ["status", "watch"]
+
+_STEPS = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED")
+_MEANINGS = {
+    "WAITING": "for the deposit",
+    "RECEIVING": "the deposit is seen, not yet confirmed",
+    "SWAPPING": "in the pools",
+    "SENDING": "to the receiver",
+    "SENT": "waiting for the chain",
+    "COMPLETED": "done",
+    "FAILED": "failed",
+}
+
+
+@click.command()
+@click.argument("reference")
+@shared_options
+def status(reference: str, as_json: bool, **options: Any) -> None:
+    """Show the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
+    with told_by_sdk(as_json), client(**options, dca=False) as sdk:
+        found = sdk.get_status_v2(reference)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print_status(found)
+
+
+@click.command()
+@click.argument("reference")
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.1),
+    default=6.0,
+    show_default=True,
+    help="Seconds between two looks.",
+)
+@shared_options
+def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
+    """Follow the swap of REFERENCE until it is done. With --json, one object a line for each change."""
+    from cfnode.cli.progress import waiting
+
+    final = None
+    with told_by_sdk(as_json), client(**options, dca=False) as sdk:
+        changes = sdk.watch_status(reference, seconds=every)
+        while True:
+            with waiting(_MEANINGS.get(final.state, "") if final else "asking", quiet=as_json):
+                found = next(changes, None)
+            if found is None:
+                break
+            final = found
+            _tell(final, as_json)
+    if final is not None and final.state == "FAILED":
+        raise Failure("the swap has failed", ExitCode.FAILURE)
+
+
+def _tell(found: SwapStatus, as_json: bool) -> None:
+    import msgspec
+
+    if as_json:
+        click.echo(msgspec.json.encode(found.to_json()))
+        return
+    done = _STEPS.index(found.state) + 1 if found.state in _STEPS else 0
+    bar = "●" * done + "○" * (len(_STEPS) - done)
+    click.echo(f"{bar}  {found.state:<10} {_MEANINGS.get(found.state, '')}{_detail(found)}")
+
+
+def _detail(found: SwapStatus) -> str:
+    if found.swap is not None and found.swap.dca is not None and found.state == "SWAPPING":
+        dca = found.swap.dca
+        return f", {dca.executed_chunks} of {dca.executed_chunks + dca.remaining_chunks} chunks"
+    if found.state == "COMPLETED" and found.refund_egress is not None:
+        return ", refunded" + (" in part" if found.swap_egress is not None else "")
+    return ""
+
+
+def _print_status(found: SwapStatus) -> None:
+    from rich.table import Table
+
+    source = _asset(found.src_chain, found.src_asset)
+    destination = _asset(found.dest_chain, found.dest_asset)
+    table = Table(show_header=False, title=f"{found.state}: {_MEANINGS.get(found.state, '')}{_detail(found)}")
+    rows = {
+        "swap": found.swap_id,
+        "channel": found.deposit_channel and found.deposit_channel.id,
+        "deposit to": found.deposit_channel and found.deposit_channel.deposit_address,
+        "deposited": source and found.deposit and units(found.deposit.amount, source),
+        "receiver": found.dest_address,
+        "sent": destination and found.swap_egress and units(found.swap_egress.amount, destination),
+        "sent as": found.swap_egress and found.swap_egress.tx_ref,
+        "refunded": source and found.refund_egress and units(found.refund_egress.amount, source),
+        "failure": _failure(found),
+    }
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, str(value))
+    console().print(table)
+
+
+def _failure(found: SwapStatus) -> str | None:
+    for part in (found.deposit, found.swap_egress, found.refund_egress):
+        if part is not None and part.failure is not None:
+            return f"{part.failure.mode}: {part.failure.reason.get('message', '')}"
+    return None
+
+
+def _asset(chain: str | None, symbol: str | None) -> Asset | None:
+    try:
+        return asset_by_symbol(chain or "", symbol or "")
+    except KeyError:
+        return None

@@ -1,0 +1,168 @@
+"""`cfnode swap`, by what it prints and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
+from cfnode.cli.swap.options import amount_of, asset_of
+from cfnode.cli.swap.request import qr_code
+from cfnode.core.assets import ASSETS
+from tests.conftest import shared
+from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.sdk.scripted import environment_answer
+from tests.sdk.test_deposit_checks import BTC, EVM, METHOD, OPENED
+
+QUOTES = "quote-v2-response.json"
+
+
+def sample(name: str) -> Any:
+    return json.loads(shared("sdk-examples", name).read_text())
+
+
+@pytest.fixture
+def service() -> Iterator[Loopback]:
+    """Node, broker and swap service in one, on perseverance."""
+    walk = iter(["WAITING", "RECEIVING", "SWAPPING_dca", "SENDING", "SENT", "COMPLETED"])
+    states = sample("status-v2.json")["states"]
+
+    def handle(request: Request) -> bytes:
+        path = request.line.split()[1].partition("?")[0]
+        if path == "/v2/quote":
+            return page(200, json.dumps(sample(QUOTES)["responseBody"]).encode())
+        if path == "/v2/swaps/walk":
+            return page(200, json.dumps(states[next(walk)]).encode())
+        if path.startswith("/v2/swaps/"):
+            name = path.rpartition("/")[2]
+            found = states.get(name)
+            body = found or {"message": "resource not found"}
+            return page(200 if found else 404, json.dumps(body).encode())
+        opened = OPENED | {"address": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}
+        answers = {"cf_environment": environment_answer(), METHOD: opened, "state_getStorage": None}
+        return request.results(answers)
+
+    with serving(handle) as server:
+        yield server
+
+
+def swap(service: Loopback, *arguments: str) -> Result:
+    where = ["--network=perseverance", f"--node={service.url}", f"--backend={service.url}"]
+    return CliRunner().invoke(cli, ["swap", arguments[0], *where, *arguments[1:]])
+
+
+REQUEST = ("BTC", "ETH", "1", f"--to={EVM}", f"--refund={BTC}")
+
+
+def test_a_quote_as_a_table_and_as_json(service: Loopback) -> None:
+    result = swap(service, "quote", "BTC", "ETH", "1")
+    assert result.exit_code == 0, result.output
+    for text in ("REGULAR", "REGULAR boosted", "DCA", "25.025 ETH", "4, every 2 blocks", "27 min"):
+        assert text in result.output
+    document = json.loads(swap(service, "quote", "BTC", "ETH", "1", "--json").stdout)
+    assert document["quotes"] == sample(QUOTES)["responseBody"]
+    assert "amount=100000000&srcChain=Bitcoin" in service.requests[-1].line
+
+
+@pytest.mark.parametrize(
+    ("flags", "boost", "dca"),
+    [
+        ((), None, None),
+        (("--boost",), 30, None),
+        (("--dca",), None, {"number_of_chunks": 4, "chunk_interval": 2}),
+    ],
+)
+def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], boost: Any, dca: Any) -> None:
+    broker = (f"--broker={service.url}", "--commission=15")
+    result = swap(service, "request", *REQUEST, "--slippage=1.5", *broker, *flags)
+    assert result.exit_code == 0, result.output
+    assert "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in result.output
+    assert "cfnode swap watch 5-Bitcoin-6" in result.output
+    assert "▀" in result.output or "█" in result.output
+    (params,) = (
+        call["params"] for each in service.requests if METHOD.encode() in each.body for call in each.calls
+    )
+    assert (params[3], params[5], params[8]) == (15, boost, dca)
+
+
+def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
+    broker = f"--broker={service.url}"
+    result = swap(service, "request", *REQUEST, "--min-price=24", broker, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["depositChannelId"], document["amount"]) == ("5-Bitcoin-6", "100000000")
+    assert not any("quote" in each.line for each in service.requests)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*REQUEST,),
+        (*REQUEST, "--slippage=1", "--min-price=1"),
+        (*REQUEST, "--min-price=1", "--boost"),
+        (*REQUEST, "--min-price=1", "--commission=5"),
+        ("BTC", "ETH", "1", "--to=nobody", f"--refund={BTC}", "--min-price=1"),
+        ("BTC", "CHEESE", "1", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
+        ("BTC", "ETH", "0.000000001", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
+    ],
+)
+def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...]) -> None:
+    result = swap(service, "request", *arguments)
+    assert result.exit_code == ExitCode.USAGE, result.output
+    assert not any(METHOD.encode() in each.body for each in service.requests)
+
+
+def test_the_status_of_a_swap(service: Loopback) -> None:
+    done = swap(service, "status", "COMPLETED")
+    assert done.exit_code == 0, done.output
+    for text in ("COMPLETED: done", "332925", "1 BTC", "25.025 ETH", "0xc8646625910b"):
+        assert text in done.output
+    failed = swap(service, "status", "FAILED_broadcast_aborted")
+    assert "SENDING_FAILED: The swap broadcast was aborted" in failed.output
+    assert "refunded" in swap(service, "status", "COMPLETED_refunded").output
+    document = json.loads(swap(service, "status", "SENT", "--json").stdout)
+    assert document == sample("status-v2.json")["states"]["SENT"]
+
+
+def test_a_swap_that_is_unknown(service: Loopback) -> None:
+    result = swap(service, "status", "nope")
+    assert (result.exit_code, "resource not found" in result.output) == (ExitCode.FAILURE, True)
+    told = json.loads(swap(service, "status", "nope", "--json").stdout)
+    assert told == {"error": {"code": "BACKEND", "message": "resource not found"}}
+
+
+def test_a_swap_followed_to_its_end(service: Loopback) -> None:
+    result = swap(service, "watch", "walk", "--every=0.1")
+    assert result.exit_code == 0, result.output
+    states = [line.split()[1] for line in result.output.splitlines()]
+    assert states == ["WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED"]
+    assert "1 of 4 chunks" in result.output
+
+
+def test_a_swap_followed_by_a_program(service: Loopback) -> None:
+    result = swap(service, "watch", "walk", "--every=0.1", "--json")
+    lines = [json.loads(line)["state"] for line in result.stdout.splitlines()]
+    assert (lines[0], lines[-1], len(lines)) == ("WAITING", "COMPLETED", 6)
+
+
+def test_a_failed_swap_ends_the_watching_with_a_failure(service: Loopback) -> None:
+    result = swap(service, "watch", "FAILED_deposit_ignored")
+    assert result.exit_code == ExitCode.FAILURE
+    assert "the swap has failed" in result.output
+
+
+def test_assets_and_amounts_as_people_write_them() -> None:
+    assert asset_of("arbitrum/usdc") is asset_of("ArbUsdc") is ASSETS["ArbUsdc"]
+    assert asset_of("eth") is ASSETS["Eth"]
+    assert amount_of("0.5", ASSETS["Btc"]) == 50_000_000
+    assert amount_of("1e-8", ASSETS["Btc"]) == 1
+
+
+def test_a_qr_code_is_square() -> None:
+    lines = [line for line in qr_code(EVM).splitlines() if line]
+    assert len(lines) >= 15
