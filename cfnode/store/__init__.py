@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfnode.store.adoption import Adoption
 from cfnode.store.blocks import BlockRef
 from cfnode.store.errors import BasePathError, StateDiscarded, StoreError, UnknownBlock
 from cfnode.store.finality import ARCHIVE, Finalized, Pruning
@@ -12,6 +13,7 @@ from cfnode.store.store import Store
 
 __all__ = [
     "ARCHIVE",
+    "Adoption",
     "BasePathError",
     "BlockRef",
     "Finalized",

@@ -97,6 +97,14 @@ class Blocks:
         txn.delete(block_suffix(header.number) + header.hash, db=self._unfinalized)
         txn.put(block_suffix(header.number), header.hash, db=self._numbers)
 
+    def beginning(self, txn: Transaction) -> int:
+        """The number from which on all headers are there: the genesis block's, or the adopted one's."""
+        return int.from_bytes(txn.get(b"beginning", db=self._meta) or b"", "big")
+
+    def put_beginning(self, txn: Transaction, number: int) -> None:
+        """A block was adopted: between the genesis block and this one nothing is known."""
+        txn.put(b"beginning", block_suffix(number), db=self._meta)
+
     def put_block(self, txn: Transaction, header: Header, body: Sequence[bytes]) -> None:
         """A new unfinalized block."""
         block = header.hash

@@ -130,6 +130,11 @@ class Tables:
             layered([entry.nodes for entry in entries], self.shelf.nodes, self.nodes),
         )
 
+    def present(self, txn: Transaction, root: bytes) -> StateView:
+        """What the tables hold, whatever block it belongs to; it should have the root."""
+        storage, nodes = (Layered([], TableView(table, txn, None)) for table in (self.storage, self.nodes))
+        return StateView(0, root, storage, nodes)
+
     def way(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> Way:
         facts = self.blocks.facts(txn)
         if facts is None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
+from cfnode.store.adoption import Adoption
 from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
 from cfnode.store.database import INITIAL_MAP, Database
 from cfnode.store.errors import StoreError, UnknownBlock
@@ -95,6 +96,12 @@ class Store:
         with self.database.read() as txn:
             return self._blocks.hash_at(txn, number)
 
+    @property
+    def beginning(self) -> int:
+        """The number from which on all headers are there; 0, unless a later block was adopted."""
+        with self.database.read() as txn:
+            return self._blocks.beginning(txn)
+
     def set_changes(self, after: int, most: int) -> list[BlockRef]:
         """The first finalized blocks after `after` that change the authority set; they are justified."""
         with self.database.read() as txn:
@@ -163,6 +170,10 @@ class Store:
         self._blocks.put_genesis(txn, header)
         ref = BlockRef(header.number, header.hash)
         self._blocks.put_facts(txn, Facts(ref, oldest_state, header.number, 0, NO_BLOCK))
+
+    def adopt(self) -> Adoption:
+        """The way in for a state that was downloaded; the store holds no other than its first block."""
+        return Adoption(self._tables)
 
     def add_block(
         self, header: Header, body: Sequence[bytes], changes: Changes,

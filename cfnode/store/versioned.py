@@ -21,6 +21,7 @@ from cfnode.store.rows import (
     ROW_LIMIT,
     RowChange,
     RowWalk,
+    decode_bucket,
     delimited,
     merged,
     tagged,
@@ -102,6 +103,24 @@ class VersionedTable:
             value = merged(None, change)
             if value is not None:
                 txn.put(row, value, db=self.current)
+
+    def merge(self, txn: Transaction, rows: Iterable[tuple[bytes, RowChange]]) -> None:
+        """Writes rows into a state that nobody reads yet."""
+        for row, change in rows:
+            old = txn.get(row, db=self.current) if isinstance(change, dict) else None
+            value = merged(old, change)
+            if value is None:
+                txn.delete(row, db=self.current)
+            else:
+                txn.put(row, value, db=self.current)
+
+    def count(self, txn: Transaction) -> int:
+        """How many keys there are now."""
+        keys = 0
+        with txn.cursor(self.current) as cursor:
+            for row in cursor.iternext(values=False):
+                keys += 1 if len(row) < ROW_LIMIT else len(decode_bucket(txn.get(row, db=self.current)))
+        return keys
 
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool

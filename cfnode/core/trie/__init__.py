@@ -6,6 +6,7 @@ from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, encode_node
 from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
+from cfnode.core.trie.ranges import Position, StateRange, build_range, check_state, read_range
 from cfnode.core.trie.roots import ordered_root, root
 from cfnode.core.trie.update import NodeReader, TrieUpdate, update
 
@@ -14,10 +15,14 @@ __all__ = [
     "MissingNode",
     "Node",
     "NodeReader",
+    "Position",
     "ProofState",
+    "StateRange",
     "TrieError",
     "TrieUpdate",
     "build_proof",
+    "build_range",
+    "check_state",
     "decode_compact_proof",
     "decode_node",
     "decode_proof",
@@ -25,6 +30,7 @@ __all__ = [
     "encode_node",
     "encode_proof",
     "ordered_root",
+    "read_range",
     "root",
     "update",
 ]

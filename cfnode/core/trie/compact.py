@@ -31,7 +31,7 @@ from cfnode.core.trie.codec import (
     is_hash_entry,
 )
 from cfnode.core.trie.errors import MissingNode, TrieError
-from cfnode.core.trie.proof import ProofState
+from cfnode.core.trie.nibbles import to_nibbles
 
 ESCAPE = b"\x01"
 _OMITTED = b"\x00"  # the entry of a child of no bytes
@@ -55,7 +55,7 @@ def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
     entries: list[bytes] = []
     if _unpack_trie(remaining, entries) != root:
         raise TrieError(f"compact proof is not of the state root 0x{root.hex()}")
-    expected = set(_child_roots(ProofState(root, entries)))
+    expected = set(_child_roots(root, entries))
     for item in remaining:
         found = _unpack_trie(_chain(item, remaining), entries)
         if found not in expected:
@@ -112,15 +112,23 @@ def _next(items: Iterator[bytes]) -> bytes:
     return item
 
 
-def _child_roots(state: ProofState) -> Iterator[bytes]:
-    """The roots of child tries that a proof names, as far as it goes."""
-    try:
-        for key in state.keys(CHILD_STORAGE_PREFIX):
-            value = state.get(key)
-            if value is not None and len(value) == HASH_LENGTH:
-                yield value
-    except MissingNode:
-        return
+def _child_roots(root: bytes, entries: Sequence[bytes]) -> Iterator[bytes]:
+    """The roots of child tries that a proof names anywhere: it may show keys after one that it leaves out."""
+    nodes, prefix = {blake2_256(entry): entry for entry in entries}, to_nibbles(CHILD_STORAGE_PREFIX)
+    stack = [(b"", _HASH_PREFIX + root)]
+    while stack:
+        path, entry = stack.pop()
+        encoded = nodes.get(entry[1:]) if is_hash_entry(entry) else entry[1:]
+        if encoded is None or encoded == EMPTY_NODE:
+            continue
+        node = decode_node(encoded)
+        end = path + node.partial
+        if end.startswith(prefix) and node.value is not None and len(node.value) == HASH_LENGTH:
+            yield node.value
+        for index, below in enumerate(node.children or ()):
+            way = end + bytes((index,))
+            if below and (way.startswith(prefix) or prefix.startswith(way)):
+                stack.append((way, below))
 
 
 # --- packing

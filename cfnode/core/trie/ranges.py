@@ -1,0 +1,243 @@
+"""How does a whole state travel piece by piece, each piece with its proof?
+
+A *range* is what follows a position in key order: keys, values and the nodes above them, as far as the nodes
+at hand reach. The server walks its own trie and stops when it has enough; the nodes it met are the proof. The
+client walks the proof from the trusted root in the same order, and where a node or value is missing, its
+range ends, just before that key. So both sides run the same walk, and a peer can neither leave a key out nor
+put one in: it can only stop early.
+
+A child trie comes right after the key that holds its root. Positions are those of the state protocol: nothing
+(the beginning), a key of the top trie, or the key of a child trie and the last key in it.
+
+Substrate, `prove_range_read_with_child_with_size` and state sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, Node, decode_node, is_hash_entry
+from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
+from cfnode.core.trie.errors import MissingNode, TrieError
+from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
+
+__all__ = ["Position", "StateRange", "build_range", "check_state", "read_range"]
+
+Position = tuple[bytes, ...]
+"""Where a range begins (exclusive): (), (key,) or (child trie's key, key in it)."""
+
+_HASH_PREFIX = b"\x80"
+
+
+@dataclass(slots=True)
+class StateRange:
+    """What a range shows. `pairs`: (child, key, value) in order; `nodes`: (child, path, encoded node).
+
+    `next` is where the next range begins, None at the end of the state.
+    """
+
+    pairs: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
+    nodes: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
+    next: Position | None = ()
+
+
+class _Source:
+    """Where the walk gets nodes and values from, and how far it has come."""
+
+    position: Position | None = ()
+    """The last key that was met, None when there is nothing more."""
+
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
+        """The node at `path`; raises MissingNode."""
+        raise NotImplementedError
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        """A value of which the trie holds the hash; raises MissingNode."""
+        raise NotImplementedError
+
+
+class _Proof(_Source):
+    """What a peer sent, by hash. Nodes met are noted with their paths."""
+
+    def __init__(self, entries: dict[bytes, bytes]) -> None:
+        self._entries = entries
+        self.nodes: dict[tuple[bytes, bytes], bytes] = {}
+
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
+        encoded = self.nodes[child, path] = self.value(child, covering_key(path), hashed)
+        return encoded
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        entry = self._entries.get(hashed)
+        if entry is None:
+            raise MissingNode(key, hashed, child)
+        return entry
+
+
+class _Own(_Source):
+    """Our own state. What is met is noted; after `most` bytes and one key, everything is missing."""
+
+    def __init__(self, state: State, most: int) -> None:
+        self.entries: list[bytes] = []
+        self.any = False
+        self._state, self._left = state, most
+
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
+        return self._take(self._state.node(path, child), covering_key(path), hashed, child)
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        return self._take(self._state.get(key, child), key, hashed, child)
+
+    def _take(self, entry: bytes | None, key: bytes, hashed: bytes, child: bytes) -> bytes:
+        if entry is None or (self._left <= 0 and self.any):
+            raise MissingNode(key, hashed, child)
+        self._left -= len(entry)
+        self.entries.append(entry)
+        return entry
+
+
+class _Checked(_Source):
+    """A state of which every node and value is compared with the hash by which its parent names it."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.nodes = 0
+
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
+        self.nodes += 1
+        return self._compared(self.state.node(path, child), covering_key(path), hashed, child)
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        return self._compared(self.state.get(key, child), key, hashed, child)
+
+    def _compared(self, entry: bytes | None, key: bytes, hashed: bytes, child: bytes) -> bytes:
+        if entry is None or blake2_256(entry) != hashed:
+            raise MissingNode(key, hashed, child)
+        return entry
+
+
+def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
+    """What a compact proof of the state `root` shows after `start`. Raises TrieError.
+
+    A range whose `next` is `start` shows nothing new.
+    """
+    source = _Proof({blake2_256(entry): entry for entry in decode_compact_proof(items, root)})
+    found = StateRange()
+    with suppress(MissingNode):
+        for pair in _walk_state(source, root, start):
+            found.pairs.append(pair)
+    found.next = source.position
+    found.nodes = [(child, path, encoded) for (child, path), encoded in source.nodes.items()]
+    return found
+
+
+def build_range(state: State, start: Position, most: int) -> tuple[list[bytes], Position | None]:
+    """A compact proof of about `most` bytes of what follows `start`, and where the next one begins.
+
+    It holds at least one key, unless there is none. Raises TrieError where `start` names no child trie.
+    """
+    source = _Own(state, most)
+    roots = [state.get(start[0]) or b""] if len(start) == 2 else []
+    with suppress(MissingNode):
+        for child, key, value in _walk_state(source, state.root, start):
+            source.any = True
+            if child == TOP and _is_child_root(key, value):
+                roots.append(value)
+    present = {blake2_256(entry) for entry in source.entries}
+    shown = [each for each in dict.fromkeys(roots) if each in present]
+    return encode_compact_proof(state.root, source.entries, shown), source.position
+
+
+def check_state(state: State) -> tuple[int, int]:
+    """Compare every node and value of a state with its root, and every inline value with the state's own.
+
+    The number of keys and of nodes with a row. Raises MissingNode for the first that is missing or another.
+    """
+    source, keys = _Checked(state), 0
+    for child, key, value in _walk_state(source, state.root, ()):
+        keys += 1
+        if state.get(key, child) != value:
+            raise MissingNode(key, b"", child)
+    return keys, source.nodes
+
+
+def _is_child_root(key: bytes, value: bytes) -> bool:
+    return key.startswith(CHILD_STORAGE_PREFIX) and len(value) == HASH_LENGTH
+
+
+def _walk_state(source: _Source, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """(child, key, value) after `start`; `source.position` goes along. Raises MissingNode at the end of what
+    there is."""
+    source.position = start
+    if len(start) == 2:
+        yield from _walk_child(source, start[0], _value_at(source, root, start[0]), start[1])
+        source.position = start[:1]
+    for key, value in _walk(source, TOP, root, start[0] if start else None):
+        source.position = (key,)
+        yield TOP, key, value
+        if _is_child_root(key, value):
+            yield from _walk_child(source, key, value, None)
+            source.position = (key,)
+    source.position = None
+
+
+def _walk_child(
+    source: _Source, name: bytes, root: bytes, after: bytes | None
+) -> Iterator[tuple[bytes, bytes, bytes]]:
+    child = name.removeprefix(CHILD_STORAGE_PREFIX)
+    source.position = (name, after or b"")
+    for key, value in _walk(source, child, root, after):
+        source.position = (name, key)
+        yield child, key, value
+
+
+def _value_at(source: _Source, root: bytes, key: bytes) -> bytes:
+    """The root of the child trie under `key`, of which the walk is in the middle."""
+    wanted = to_nibbles(key)
+    for end, node, _ in _nodes(source, TOP, root, wanted.startswith):
+        if end == wanted and node.value is not None and len(node.value) == HASH_LENGTH:
+            return node.value
+    raise TrieError(f"there is no child trie under 0x{key.hex()}")
+
+
+def _walk(source: _Source, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values strictly after `after`, in order; raises MissingNode at the first that is not there."""
+    bound = None if after is None else to_nibbles(after)
+
+    def wanted(path: bytes) -> bool:
+        return bound is None or path > bound or bound.startswith(path)
+
+    for end, node, value in _nodes(source, child, root, wanted):
+        if value is None or (bound is not None and end <= bound):
+            continue
+        if len(end) & 1:
+            raise TrieError("a trie key ends in the middle of a byte")
+        key = to_key(end)
+        yield key, source.value(child, key, value) if node.hashed else value
+
+
+def _nodes(
+    source: _Source, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
+) -> Iterator[tuple[bytes, Node, bytes | None]]:
+    """(whole path, node, its value or the value's hash) in key order. A stack stands for the way down."""
+    if root == EMPTY_ROOT:
+        return
+    stack = [(b"", _HASH_PREFIX + root)]
+    while stack:
+        path, entry = stack.pop()
+        encoded = source.node(child, path, entry[1:]) if is_hash_entry(entry) else entry[1:]
+        if encoded == EMPTY_NODE:
+            raise TrieError("an empty node within a trie")
+        node = decode_node(encoded)
+        end = path + node.partial
+        if not wanted(end):
+            continue
+        yield end, node, node.value
+        for index in range(15, -1, -1) if node.children else ():
+            below = node.children[index] if node.children else b""
+            if below and wanted(end + bytes((index,))):
+                stack.append((end + bytes((index,)), below))

@@ -1,0 +1,130 @@
+"""A downloaded state becomes the finalized block's: whole and proven, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.header import Header
+from cfnode.core.state import Changes
+from cfnode.core.trie import update
+from cfnode.store import BlockRef, StateDiscarded, Store, StoreError
+from cfnode.store.adoption import Row
+from cfnode.store.genesis import initial_state
+from tests.store.chains import SET_CHANGE, changes_for, child_of, genesis_of
+
+LONG = b"long " * 120
+TOP = {b"a": b"1", b"b" * 40: b"value " * 30, LONG + b"1": b"x", LONG + b"2": b"y"}
+CHILDREN = {b"child": {b"k": b"v"}}
+STATE = initial_state(TOP, CHILDREN, 1)
+TARGET = Header(b"\x07" * 32, 700, STATE.root, bytes(32), (SET_CHANGE,))
+VOTES = (b"FRNK", b"votes")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store.open(tmp_path, sync=False)
+    store.initialise(genesis_of({b"old": b"state"}), {b"old": b"state"})
+    yield store
+    store.close()
+
+
+def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
+    found = [(child, key, value) for child, table in tables.items() for key, value in table.items()]
+    return [row for row in found if row[2] is not None]  # type: ignore[misc]
+
+
+def adopt(store: Store, state: Changes = STATE) -> None:
+    adoption = store.adopt()
+    adoption.clear()
+    storage = rows(state.storage)
+    adoption.write(storage[1::2], rows(state.nodes))
+    adoption.write(storage[::2], [])
+    adoption.verify(TARGET.state_root)
+    adoption.finish(TARGET, [b"\x04a"], [VOTES])
+
+
+def test_an_adopted_block_is_the_finalized_one_with_its_whole_state(store: Store) -> None:
+    genesis = store.finalized.hash
+    adopt(store)
+    assert store.finalized == BlockRef(700, TARGET.hash)
+    assert store.beginning == 700
+    assert (store.hash_at(0), store.hash_at(1), store.hash_at(700)) == (genesis, None, TARGET.hash)
+    assert store.body(TARGET.hash) == [b"\x04a"]
+    assert store.justifications(TARGET.hash) == [VOTES]
+    assert store.set_changes(0, 10) == [BlockRef(700, TARGET.hash)]
+    with store.state(TARGET.hash) as state:
+        assert {key: state.get(key) for key in TOP} == TOP
+        assert state.get(b"k", b"child") == b"v"
+        assert state.get(b"old") is None
+        assert state.next_key(LONG + b"1") == LONG + b"2"
+    with pytest.raises(StateDiscarded), store.state(genesis):
+        pass
+
+
+def test_the_chain_goes_on_from_there_and_prunes_as_ever(store: Store) -> None:
+    adopt(store)
+    parent = TARGET
+    for value in range(140):
+        with store.state(parent.hash) as state:
+            step = update(state.node, {b"a": b"%d" % value}, 1)
+        header = child_of(parent)
+        header = Header(parent.hash, header.number, step.root, header.extrinsics_root)
+        store.add_block(header, [], changes_for(header, {b"": {b"a": b"%d" % value}}, {b"": step.nodes}))
+        store.finalize(header.hash)
+        parent = header
+    assert store.facts.oldest_state == 840 - 128
+    with store.state(store.hash_at(720) or b"") as state:
+        assert state.get(b"a") == b"19"
+    assert store.body(TARGET.hash) is None
+    assert store.justifications(TARGET.hash) == [VOTES]
+
+
+def test_until_it_is_whole_the_store_has_no_state(store: Store) -> None:
+    genesis = store.finalized.hash
+    adoption = store.adopt()
+    adoption.clear()
+    adoption.write(rows(STATE.storage), [])
+    assert store.finalized.number == 0
+    with pytest.raises(StateDiscarded), store.state(genesis):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("storage", "nodes", "words"),
+    [
+        ([], None, "has not the root"),
+        (None, [], "has not the root"),
+        ([(b"", b"a", b"2")], None, "has not the root"),
+        ([(b"", b"stray", b"1")], None, r"6 rows|\(7, "),
+    ],
+)
+def test_a_state_that_is_not_whole_is_refused(
+    store: Store, storage: list[Row] | None, nodes: list[Row] | None, words: str
+) -> None:
+    adoption = store.adopt()
+    adoption.clear()
+    if storage is None or storage:
+        adoption.write(rows(STATE.storage), [])
+    adoption.write(storage or [], rows(STATE.nodes) if nodes is None else nodes)
+    with pytest.raises(StoreError, match=words):
+        adoption.verify(TARGET.state_root)
+
+
+def test_an_interrupted_adoption_begins_anew(store: Store) -> None:
+    adoption = store.adopt()
+    adoption.clear()
+    adoption.write([(b"", b"stray", b"1")], [])
+    adopt(store)
+    assert store.finalized.number == 700
+
+
+def test_a_chain_that_has_grown_adopts_nothing(store: Store) -> None:
+    genesis = store.header(store.finalized.hash)
+    assert genesis is not None
+    header = child_of(genesis)
+    store.add_block(header, [], changes_for(header, {b"": {b"a": b"b"}}))
+    with pytest.raises(StoreError, match="has grown beyond its first block"):
+        store.adopt().clear()
