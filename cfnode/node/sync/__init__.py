@@ -1,0 +1,1 @@
+"""How does a node come to hold the chain that others hold, and how does it help others to it?"""

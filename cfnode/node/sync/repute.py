@@ -1,0 +1,29 @@
+"""What does a peer lose by what? Substrate's own numbers (network sync, block and state request handlers)."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BAD_ANNOUNCE",
+    "BAD_BLOCK",
+    "BAD_GOSSIP",
+    "BAD_MESSAGE",
+    "BAD_PROOF",
+    "FATAL",
+    "REPEATED",
+    "SILENT",
+]
+
+FATAL = -(1 << 31)
+"""Another chain, or the same request a third time: nothing more to talk about."""
+
+BAD_BLOCK = BAD_PROOF = -(1 << 29)
+"""A block or a proof that does not hold: three of them are too many."""
+
+BAD_MESSAGE = BAD_ANNOUNCE = -(1 << 12)
+"""Bytes that are no message, or an announcement of what cannot be."""
+
+SILENT = REPEATED = -(1 << 10)
+"""No answer to a request, or a cheap request once more."""
+
+BAD_GOSSIP = -5_000
+"""A commit that proves nothing."""

@@ -1,0 +1,94 @@
+"""What do we answer those who sync from us?
+
+All four request protocols are answered from the store, with Substrate's caps and rules of refusal. What a
+node does not hold (a pruned state, blocks before an adopted one, calls with proof) is refused, which costs
+the asker nothing but another peer. Reading and packing happen in a thread: an answer may be megabytes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from cfnode.core.trie import MissingNode, TrieError
+from cfnode.core.wire import WireError, blocks, light, state, warp
+from cfnode.network.model import Network, RequestLimits
+from cfnode.node.chain import Chain
+from cfnode.node.sync import repute
+from cfnode.node.sync.repeats import Repeats
+from cfnode.node.sync.serve_blocks import BlockServer
+from cfnode.node.sync.serve_state import read_proof, state_range
+from cfnode.node.sync.serve_warp import warp_proof
+from cfnode.store import StateDiscarded, Store, UnknownBlock
+
+__all__ = ["LIMITS", "Server"]
+
+log = logging.getLogger("cfnode.sync")
+
+MIB = 1 << 20
+LIMITS = {
+    blocks.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=20, window=8 * MIB),
+    warp.SUFFIX: RequestLimits(request=32, response=32 * MIB, timeout=24, window=16 * MIB),
+    state.SUFFIX: RequestLimits(request=MIB, response=32 * MIB, timeout=40, window=8 * MIB),
+    light.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=15, window=4 * MIB),
+}
+"""Substrate's bounds; the time of a warp request is smoldot's, for slow servers."""
+
+Answer = Callable[[str, bytes], Awaitable[bytes | None]]
+
+
+class Server:
+    """Answers requests about the chain. `declare` it before the network runs."""
+
+    def __init__(self, network: Network, chain: Chain, store: Store) -> None:
+        self._network = network
+        self._store = store
+        self._repeats = Repeats()
+        self._blocks = BlockServer(network, chain, self._repeats)
+
+    def declare(self) -> None:
+        """Tell the network which protocols are answered, and by whom."""
+        answers: dict[str, Answer] = {
+            blocks.SUFFIX: self._blocks.answer,
+            warp.SUFFIX: self._warp,
+            state.SUFFIX: self._state,
+            light.SUFFIX: self._light,
+        }
+        for suffix, answer in answers.items():
+            self._network.serve_requests(suffix, self._guarded(suffix, answer), LIMITS[suffix])
+
+    def _guarded(self, suffix: str, answer: Answer) -> Answer:
+        """A request that is none costs its sender; a state that is not here is refused."""
+
+        async def guarded(peer: str, data: bytes) -> bytes | None:
+            try:
+                return await answer(peer, data)
+            except WireError as error:
+                self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            except (UnknownBlock, StateDiscarded, TrieError, MissingNode) as error:
+                log.debug("%s request of %s is refused: %s", suffix, peer, error)
+            return None
+
+        return guarded
+
+    async def _warp(self, peer: str, data: bytes) -> bytes | None:
+        begin = warp.read_begin(data)
+        return await trio.to_thread.run_sync(warp_proof, self._store, begin)
+
+    async def _state(self, peer: str, data: bytes) -> bytes | None:
+        request = state.StateRequest.decode(data)
+        if self._repeats.exhausted(peer, request):
+            self._network.report(peer, repute.FATAL, "the same state request a third time")
+            return None
+        answer = await trio.to_thread.run_sync(state_range, self._store, request)
+        self._repeats.answered(peer, request)
+        return answer.encode()
+
+    async def _light(self, peer: str, data: bytes) -> bytes | None:
+        request = light.decode_request(data)
+        if isinstance(request, light.RemoteCall):
+            return None
+        proof = await trio.to_thread.run_sync(read_proof, self._store, request)
+        return light.LightResponse(tuple(proof)).encode()

@@ -1,0 +1,56 @@
+"""Which part of a state do we give to those who ask? Protocols `state/2` and `light/2`.
+
+Each works in one snapshot of the store and raises UnknownBlock or StateDiscarded where the state is not here.
+Call them in a thread.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.trie import build_proof, build_range
+from cfnode.core.wire.light import RemoteRead
+from cfnode.core.wire.state import MOST_BYTES, StateEntries, StateRequest, StateResponse
+from cfnode.store import StateView, Store
+
+__all__ = ["read_proof", "state_range"]
+
+MOST_ENTRIES = 20_000
+"""Entries of one answer without proof."""
+
+
+def state_range(store: Store, request: StateRequest) -> StateResponse:
+    """About 2 MiB of what follows the request's start. Raises TrieError for a start that is none."""
+    with store.state(request.block) as state:
+        if request.no_proof:
+            return StateResponse(entries=(_entries(state, request.start),))
+        items, _ = build_range(state, request.start, MOST_BYTES)
+    return StateResponse(proof=tuple(items))
+
+
+def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
+    """The form without proof, of the top trie; a start within a child trie goes on in that one."""
+    child = start[0].removeprefix(CHILD_STORAGE_PREFIX) if len(start) == 2 and start[0] else TOP
+    root = state.get(start[0]) or b"" if child else b""
+    entries: list[tuple[bytes, bytes]] = []
+    size, key = 0, state.next_key(start[-1] if start else b"", child)
+    while key is not None and size < MOST_BYTES and len(entries) < MOST_ENTRIES:
+        value = state.get(key, child) or b""
+        entries.append((key, value))
+        size += len(key) + len(value)
+        key = state.next_key(key, child)
+    return StateEntries(root, tuple(entries), complete=key is None)
+
+
+def read_proof(store: Store, request: RemoteRead) -> list[bytes]:
+    """The nodes and values that prove the keys of a state, or of one of its child tries."""
+    child = request.child
+    with store.state(request.block) as state:
+        if not child:
+            return build_proof(state.node, state.get, request.keys)
+        top = build_proof(state.node, state.get, [CHILD_STORAGE_PREFIX + child])
+        if state.get(CHILD_STORAGE_PREFIX + child) is None:
+            return top
+        within = build_proof(
+            lambda path: state.node(path, child), lambda key: state.get(key, child), request.keys
+        )
+    return list(dict.fromkeys([*top, *within]))

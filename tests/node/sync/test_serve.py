@@ -1,0 +1,168 @@
+"""What a node answers to those who sync from it, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfnode.core.grandpa import AuthoritySet, WarpProof, verify_warp_proof
+from cfnode.core.trie import ProofState, read_range
+from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
+from cfnode.core.wire.light import LightResponse, RemoteCall, RemoteRead
+from cfnode.core.wire.state import StateRequest, StateResponse
+from cfnode.network.model import RequestFailed
+from cfnode.node.authorities import well_known
+from cfnode.node.sync import repute
+from cfnode.node.sync.serve import Server
+from tests.node.conftest import MakeRig
+from tests.node.mini import Rig, put, tx, voter_set, voters_of
+from tests.node.sync.net import MemoryNetwork, join
+
+WHOLE = Attributes.whole()
+
+
+class Asker:
+    """A stranger who asks one server."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.server, self.network = MemoryNetwork("server"), MemoryNetwork("asker")
+        Server(self.server, rig.chain, rig.store).declare()
+        join(self.network, self.server)
+
+    async def ask(self, protocol: str, data: bytes) -> bytes:
+        return await self.network.request("server", protocol, data)
+
+    async def blocks(self, request: BlockRequest) -> BlockResponse:
+        return BlockResponse.decode(await self.ask("sync/2", request.encode()))
+
+
+async def test_blocks_come_upwards_with_bodies_and_justifications(rig: Rig) -> None:
+    made = await rig.blocks(5)
+    await rig.finality.finalize(made[2])
+    answer = await Asker(rig).blocks(BlockRequest(2, WHOLE, 3))
+    assert [block.hash for block in answer.blocks] == made[1:4]
+    assert [list(block.body) for block in answer.blocks] == [rig.chain.body(block) for block in made[1:4]]
+    assert [block.header for block in answer.blocks] == [rig.chain.header(block) for block in made[1:4]]
+    assert [len(block.justifications) for block in answer.blocks] == [0, 1, 0]
+
+
+async def test_and_downwards_also_along_a_fork(rig: Rig) -> None:
+    made = await rig.blocks(3)
+    fork = await rig.block(tx("alice", 0), on=made[0])
+    asker = Asker(rig)
+    down = await asker.blocks(BlockRequest(fork, Attributes.HEADER, 9, descending=True))
+    assert [block.hash for block in down.blocks] == [fork, made[0], rig.chain.genesis_hash]
+    assert (await asker.blocks(BlockRequest(fork, Attributes.HEADER, 9))).blocks == ()
+
+
+async def test_of_what_is_not_known_there_are_no_blocks(rig: Rig) -> None:
+    asker = Asker(rig)
+    assert (await asker.blocks(BlockRequest(bytes(32), WHOLE))).blocks == ()
+    assert (await asker.blocks(BlockRequest(77, WHOLE))).blocks == ()
+
+
+async def test_an_answer_ends_at_128_blocks(rig: Rig) -> None:
+    await rig.blocks(140)
+    answer = await Asker(rig).blocks(BlockRequest(1, Attributes.HEADER))
+    assert len(answer.blocks) == 128
+
+
+async def test_who_asks_the_same_a_third_time_has_said_enough(rig: Rig) -> None:
+    await rig.blocks(1)
+    asker = Asker(rig)
+    for _ in range(2):
+        await asker.blocks(BlockRequest(1, WHOLE))
+    with pytest.raises(RequestFailed):
+        await asker.blocks(BlockRequest(1, WHOLE))
+    assert asker.server.reports == [("asker", repute.FATAL, "the same block request a third time")]
+
+
+async def test_a_justification_may_be_asked_for_as_often_as_one_likes(rig: Rig) -> None:
+    await rig.blocks(1)
+    asker = Asker(rig)
+    for _ in range(9):
+        await asker.blocks(BlockRequest(1, Attributes.JUSTIFICATION))
+    assert asker.server.reports == []
+
+
+async def test_bytes_that_are_no_request_cost_their_sender(rig: Rig) -> None:
+    asker = Asker(rig)
+    for protocol in ("sync/2", "sync/warp", "state/2", "light/2"):
+        with pytest.raises(RequestFailed):
+            await asker.ask(protocol, b"\xff\xff")
+    assert [change for _, change, _ in asker.server.reports] == [repute.BAD_MESSAGE] * 4
+
+
+async def test_a_warp_proof_leads_from_set_to_set_to_the_newest_final_block(make_rig: MakeRig) -> None:
+    keys = well_known(3)
+    rig = await make_rig(authorities=keys)
+    await rig.block(tx("alice", 0, voters_of(keys[:2])), final=True)
+    await rig.block(tx("alice", 1, voters_of(keys[1:])), final=True)
+    last = await rig.block(final=True)
+    asker = Asker(rig)
+    proof = WarpProof.decode(await asker.ask("sync/warp", rig.chain.genesis_hash))
+    target = verify_warp_proof(proof, voter_set(keys, 0))
+    assert (target.header.hash, target.finished) == (last, True)
+    assert target.authorities == AuthoritySet(2, voter_set(keys[1:], 2).authorities)
+    again = WarpProof.decode(await asker.ask("sync/warp", last))
+    assert [fragment.header.hash for fragment in again.fragments] == [last]
+
+
+async def test_a_warp_proof_begins_at_final_blocks_only(rig: Rig) -> None:
+    made = await rig.blocks(4)
+    await rig.finality.finalize(made[0])
+    for begin in (made[3], bytes(32)):
+        with pytest.raises(RequestFailed):
+            await Asker(rig).ask("sync/warp", begin)
+
+
+async def test_a_state_comes_with_its_proof(rig: Rig) -> None:
+    block = await rig.block(tx("alice", 0, put("k", "v" * 100)))
+    header = rig.chain.header(block)
+    assert header is not None
+    answer = StateResponse.decode(await Asker(rig).ask("state/2", StateRequest(block).encode()))
+    found = read_range(answer.proof, header.state_root, ())
+    assert found.next is None
+    assert (b"", b"data k", b"v" * 100) in found.pairs
+
+
+async def test_and_without_it_for_those_who_want_it_so(rig: Rig) -> None:
+    block = await rig.block(tx("alice", 0, put("k", "v")))
+    asker = Asker(rig)
+    answer = StateResponse.decode(await asker.ask("state/2", StateRequest(block, no_proof=True).encode()))
+    assert (b"data k", b"v") in answer.entries[0].entries
+    assert answer.entries[0].complete
+
+
+async def test_a_state_that_is_gone_is_refused(make_rig: MakeRig) -> None:
+    from cfnode.store import Pruning
+
+    rig = await make_rig(pruning=Pruning(2, 2))
+    for block in await rig.blocks(6):
+        await rig.finality.finalize(block)
+    with pytest.raises(RequestFailed):
+        await Asker(rig).ask("state/2", StateRequest(rig.chain.genesis_hash).encode())
+
+
+async def test_single_values_come_with_proof_of_presence_and_absence(rig: Rig) -> None:
+    block = await rig.block(tx("alice", 0, put("k", "v" * 100)))
+    header = rig.chain.header(block)
+    assert header is not None
+    request = RemoteRead(block, (b"data k", b"data x"))
+    answer = LightResponse.decode(await Asker(rig).ask("light/2", request.encode()))
+    assert answer.proof is not None
+    state = ProofState(header.state_root, answer.proof)
+    assert (state.get(b"data k"), state.get(b"data x")) == (b"v" * 100, None)
+
+
+async def test_a_child_trie_that_is_not_there_is_proven_absent(rig: Rig) -> None:
+    header = rig.chain.header(rig.chain.genesis_hash)
+    assert header is not None
+    request = RemoteRead(rig.chain.genesis_hash, (b"key",), b"child")
+    answer = LightResponse.decode(await Asker(rig).ask("light/2", request.encode()))
+    assert answer.proof is not None
+    assert ProofState(header.state_root, answer.proof).get(b"key", b"child") is None
+
+
+async def test_calls_with_proof_are_refused(rig: Rig) -> None:
+    with pytest.raises(RequestFailed):
+        await Asker(rig).ask("light/2", RemoteCall(rig.chain.genesis_hash, "Core_version").encode())
