@@ -159,6 +159,27 @@ def deposit(said: Said, address: str, asset: Any, amount: Decimal, transaction: 
     said.block(f"{amount} {asset.name} have arrived at {address}", block)
 
 
+@command("announce")
+@click.argument("address")
+@click.argument("asset", type=AssetName())
+@click.argument("amount", type=Units())
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+def announce(said: Said, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
+    """Let AMOUNT of ASSET be seen at a deposit ADDRESS, unconfirmed: it may be boosted."""
+    arguments = (_pair(asset), atoms(amount, asset.decimals), transaction)
+    block = said.call("dev_announceDeposit", address, *arguments)
+    said.block(f"{amount} {asset.name} are on their way to {address}", block)
+
+
+@command("boost")
+@click.argument("asset", type=AssetName())
+@click.argument("amount", type=Units())
+def boost(said: Said, asset: Any, amount: Decimal) -> None:
+    """Put AMOUNT of ASSET up for boosting deposits."""
+    block = said.call("dev_setBoost", _pair(asset), atoms(amount, asset.decimals))
+    said.block(f"{amount} {asset.name} are there to boost deposits", block)
+
+
 @command("price")
 @click.argument("asset", type=AssetName())
 @click.argument("dollars", type=Units())
@@ -206,7 +227,7 @@ def jump(said: Said, duration: int) -> None:
 
 @command("epoch")
 def epoch(said: Said) -> None:
-    """Begin the next epoch, with new keys."""
+    """Begin the next epoch."""
     block = said.call("dev_nextEpoch")
     said.block(f"epoch {said.call('cf_current_epoch', block)} has begun", block)
 

@@ -101,6 +101,18 @@ class DevControl:
             "witness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
         )
 
+    async def announce_deposit(
+        self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
+    ) -> Inclusion:
+        """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
+        return await self.apply(
+            "prewitness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
+        )
+
+    async def set_boost_depth(self, asset: str, amount: int) -> Inclusion:
+        """Put this much, in the smallest unit, up for boosting deposits of an asset."""
+        return await self.apply("set_boost_depth", asset=asset, amount=amount)
+
     async def set_pool(self, asset: str, price: int | None, depth: int | None) -> Inclusion:
         """Fill a pool anew: price of a whole unit, and USDC in it, both in microdollars; None keeps one."""
         return await self.apply("set_pool", asset=asset, price=price, depth=depth)

@@ -107,6 +107,19 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
     return _block(await _dev(node).witness_deposit(place, asset, amount, transaction))
 
 
+async def announce_deposit(
+    node: Node, address: str, asset: str, amount: int, transaction: bytes | None
+) -> str:
+    """See a deposit that its chain has not yet confirmed: it may be boosted; the block's hash."""
+    place = address_on(ASSETS[asset].chain, address)
+    return _block(await _dev(node).announce_deposit(place, asset, amount, transaction))
+
+
+async def set_boost(node: Node, asset: str, amount: int) -> str:
+    """Put an amount (in the smallest unit) up for boosting deposits of an asset; the block's hash."""
+    return _block(await _dev(node).set_boost_depth(asset, amount))
+
+
 async def set_pool(node: Node, asset: str, price: int | None, depth: int | None) -> str:
     """Fill a pool anew: price of a whole unit and USDC in the pool, in microdollars; the block's hash."""
     return _block(await _dev(node).set_pool(asset, price, depth))
@@ -124,7 +137,7 @@ async def abort_broadcast(node: Node, chain: str) -> str:
 
 
 async def next_epoch(node: Node) -> str:
-    """Begin the next epoch, with new keys; the hash of its first block."""
+    """Begin the next epoch; the hash of its first block."""
     return to_hex((await _dev(node).next_epoch()).hash)
 
 
@@ -162,6 +175,12 @@ METHODS: Final = tuple(
             deposit,
             (*PLACE, Param("amount", AMOUNT), Param("transaction", HASH, optional=True)),
         ),
+        (
+            "dev_announceDeposit",
+            announce_deposit,
+            (*PLACE, Param("amount", AMOUNT), Param("transaction", HASH, optional=True)),
+        ),
+        ("dev_setBoost", set_boost, (Param("asset", ASSET), Param("amount", AMOUNT))),
         (
             "dev_setPool",
             set_pool,

@@ -38,6 +38,11 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
             ("deposit", ADDRESS, "arbitrum.usdc", "20", "--transaction", BLOCK),
             [["dev_deposit", ADDRESS, {"chain": "Arbitrum", "asset": "USDC"}, "0x1312d00", BLOCK]],
         ),
+        (
+            ("announce", ADDRESS, "Eth", "1.5", "--transaction", BLOCK),
+            [["dev_announceDeposit", ADDRESS, ETHER, hex(15 * 10**17), BLOCK]],
+        ),
+        (("boost", "Eth", "2"), [["dev_setBoost", ETHER, hex(2 * 10**18)]]),
         (("price", "Eth", "2800.25"), [["dev_setPool", ETHER, hex(2_800_250_000), None]]),
         (("depth", "Eth", "1000"), [["dev_setPool", ETHER, None, hex(10**9)]]),
         (("fail-receiver", ADDRESS, "Eth"), [["dev_failReceiver", ADDRESS, ETHER, True]]),

@@ -47,6 +47,21 @@ async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
     assert finalised["action"] == ("Swap", {"swap_request_id": 1})
 
 
+async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    refund = REFUND | {"refund_address": BTC_ADDRESS}
+    channel = await instant.call(
+        "broker_requestSwapDepositAddress", BTC, ETH, EVM_ADDRESS, 10, None, 30, None, refund
+    )
+    await instant.call("dev_setBoost", BTC, 10**9)
+    seen = await instant.call("dev_announceDeposit", channel["address"], BTC, 10**8)
+    boosted = next(fields for _, name, fields in await events_of(instant, seen) if name == "DepositBoosted")
+    assert (boosted["boost_fee"], boosted["max_boost_fee_bps"]) == ([("BoostPool", 50_000)], 30)
+    final = await instant.call("dev_deposit", channel["address"], BTC, 10**8)
+    (finalised,) = [fields for _, name, fields in await events_of(instant, final) if "Finalised" in name]
+    assert finalised["action"][0] == "BoostersCredited"
+
+
 async def test_amounts_are_any_integer_that_the_chain_can_hold(instant: Served) -> None:
     account = account_text(b"\x07" * 32)
     for amount in (5 * ETHER, hex(5 * ETHER), 2**70):

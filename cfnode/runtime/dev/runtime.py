@@ -21,6 +21,7 @@ from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
 from .apis_channels import ChannelsApi
 from .apis_environment import EnvironmentApi
+from .apis_orders import OrdersApi
 from .apis_pools import PoolsApi
 from .apis_swaps import SwapsApi
 from .executive import Executive
@@ -81,6 +82,7 @@ APIS: tuple[type[RuntimeApi], ...] = (
     ChannelsApi,
     EnvironmentApi,
     PoolsApi,
+    OrdersApi,
     SwapsApi,
 )
 

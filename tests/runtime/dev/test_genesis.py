@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "c3902db8a872ed4dbde6d3eb3e9113ba460f431805ac06b6f7db9cd3c7bf1ca7"
+DEV_GENESIS_HASH = "f0215e689f020e464c8d6235cafca0c1e4b7ed885863972197acff9ad0d53434"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

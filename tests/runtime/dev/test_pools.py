@@ -6,6 +6,10 @@ import pytest
 
 from cfnode.core.assets import assets_since
 from cfnode.runtime.dev.config import DevGenesis, DevPool
+from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
+from cfnode.runtime.dev.pallets.liquidity_pools import MAKER
+from tests.runtime.dev.broker import request
+from tests.runtime.dev.swapper import BITCOIN, ETHER, Swapper
 from tests.runtime.dev.world import World
 
 API = "CustomRuntimeApi_cf_"
@@ -59,3 +63,39 @@ def test_genesis_can_say_other_prices() -> None:
     assert (prices["range_order"] ** 2 * 10**18 >> 192) == 3_999_999_999
     _, depth = world.api(API + "pool_depth", "Eth", "Usdc", {"start": -887_272, "end": 887_272})
     assert 0 <= 10**9 - depth["bids"]["range_orders"]["depth"] < 10
+
+
+def test_the_makers_order_earns_the_fees_of_swaps() -> None:
+    broker = Swapper()
+    broker.deposit("Eth", "Btc", ETHER)
+    broker.blocks(2)
+    kind, orders = broker.world.api(API + "pool_orders", "Eth", "Usdc", None, False)
+    assert (kind, orders["limit_orders"]) == ("Ok", {"asks": [], "bids": []})
+    (order,) = orders["range_orders"]
+    assert (order["lp"], order["range"]) == (MAKER, {"start": -887_272, "end": 887_272})
+    earned = broker.pool("Eth").total_fees_earned
+    assert 0 <= earned["base"] - order["fees_earned"]["base"] <= 1
+    assert earned["base"] > 0
+    assert broker.world.api(API + "pool_orders", "Eth", "Usdc", bytes(32), False)[1]["range_orders"] == []
+    value = broker.world.api(
+        API + "pool_range_order_liquidity_value", "Eth", "Usdc", order["range"], order["liquidity"]
+    )
+    depth = broker.pool("Eth").depth(-887_272, 887_272)
+    assert value == ("Ok", depth)
+
+
+def test_boost_pools_are_told_of_once_there_is_something_in_them() -> None:
+    broker = Swapper()
+    assert broker.world.api(API + "boost_pools_depth") == []
+    assert broker.world.api(API + "boost_pool_details", "Btc") == []
+    broker.dev("set_boost_depth", asset="Btc", amount=2 * BITCOIN)
+    address = broker.opened(**request("Btc", "Eth", boost_fee=10))["deposit_address"]
+    broker.announce(address, "Btc", BITCOIN)
+    left = BITCOIN + BITCOIN * 5 // 10_000
+    assert broker.world.api(API + "boost_pools_depth") == [
+        {"asset": "Btc", "tier": 5, "available_amount": left}
+    ]
+    ((tier, details),) = broker.world.api(API + "boost_pool_details", "Btc")
+    assert (tier, details["available_amounts"]) == (5, [(BOOSTER, left)])
+    owed = {"total": BITCOIN, "fee": BITCOIN * 5 // 10_000}
+    assert details["pending_boosts"] == [(1, [(BOOSTER, owed)])]

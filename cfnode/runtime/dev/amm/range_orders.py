@@ -178,6 +178,32 @@ class RangePool:
             total_swap_outputs=dict(outputs) | {bought: outputs[bought] + output},
         )
 
+    def value(self, lower: int, upper: int, liquidity: int) -> dict[str, int]:
+        """What liquidity between two ticks holds at the present price."""
+        a, b, now = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
+        return {
+            "base": _base(liquidity, max(a, now), max(b, now)),
+            "quote": _quote(liquidity, min(a, now), min(b, now)),
+        }
+
+    def fees_of(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
+        """What an order between two ticks has earned and not yet taken."""
+        last, earned = position["last_fee_growth_inside"], position["accumulative_fees"]
+        return {
+            side: earned[side]
+            + ((self._growth_inside(lower, upper, side) - last[side]) % _WORD * position["liquidity"] >> 128)
+            for side in ("base", "quote")
+        }
+
+    def _growth_inside(self, lower: int, upper: int, side: str) -> int:
+        below = self._growth_beyond(lower, side, passed=self.current_tick >= lower)
+        above = self._growth_beyond(upper, side, passed=self.current_tick < upper)
+        return (self.global_fee_growth[side] - below - above) % _WORD
+
+    def _growth_beyond(self, tick: int, side: str, *, passed: bool) -> int:
+        outside: int = self.liquidity_map[tick]["fee_growth_outside"][side]
+        return outside if passed else self.global_fee_growth[side] - outside
+
     def depth(self, lower: int, upper: int) -> dict[str, int]:
         """What the pool would pay out in all between two ticks: base above the price, quote below."""
         depth = {"base": 0, "quote": 0}
@@ -188,9 +214,8 @@ class RangePool:
                 liquidity += self.liquidity_map[start]["liquidity_delta"]
             if start < lower or end > upper:
                 continue
-            a, b, now = sqrt_price_at(start), sqrt_price_at(end), self.current_sqrt_price
-            depth["base"] += _base(liquidity, max(a, now), max(b, now))
-            depth["quote"] += _quote(liquidity, min(a, now), min(b, now))
+            for side, amount in self.value(start, end, liquidity).items():
+                depth[side] += amount
         return depth
 
 
