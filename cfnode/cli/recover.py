@@ -15,6 +15,7 @@ import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.recover_find import find
 from cfnode.cli.sdk_errors import print_json, told_by_sdk
 
 if TYPE_CHECKING:
@@ -31,7 +32,15 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
     "cfnode recover arbitrum 7 --eth-rpc https://… --unsigned --from 0x…"
 )
 @click.argument("chain", type=click.Choice(_CHAINS, case_sensitive=False))
-@click.argument("broadcast_id", type=click.IntRange(0, 2**32 - 1))
+@click.argument("broadcast_id", type=click.IntRange(0, 2**32 - 1), required=False)
+@click.option(
+    "--for",
+    "owner",
+    metavar="OWNER",
+    help="Find the broadcast: the address to be paid, or the swap's depositChannelId, id or transaction.",
+)
+@click.option("--network", default="mainnet", show_default=True, help="Whose swap service --for may ask.")
+@click.option("--backend", metavar="URL", help="A swap service for --for, in place of the network's own.")
 @click.option(
     "--node", default=client.DEFAULT_URL, show_default=True, help="A State Chain node's HTTP address."
 )
@@ -55,7 +64,10 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
 )
 def recover(
     chain: str,
-    broadcast_id: int,
+    broadcast_id: int | None,
+    owner: str | None,
+    network: str,
+    backend: str | None,
     node: str,
     eth_rpc: str | None,
     key: Path | None,
@@ -67,6 +79,8 @@ def recover(
     timeout: float,
 ) -> None:
     """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum; tron: the payload only)."""
+    if (broadcast_id is None) == (owner is None):
+        raise Failure("give BROADCAST_ID, or --for OWNER to find it", ExitCode.USAGE)
     if as_json and key and not (yes or dry_run or unsigned):
         raise Failure("--json does not ask: add --yes, --dry-run or --unsigned", ExitCode.USAGE)
     if (unsigned or dry_run) and not (key or sender):
@@ -74,10 +88,10 @@ def recover(
     address = _address(sender) if sender else None
     from cfnode.sdk import SwapSDK
 
-    with told_by_sdk(as_json), SwapSDK(network="mainnet", rpc_url=node) as sdk:
+    with told_by_sdk(as_json), SwapSDK(network=network, rpc_url=node, backend_url=backend) as sdk:
         wallet = _wallet(key)
         work = _Recovery(sdk, eth_rpc, as_json, timeout)
-        work.explain(chain, broadcast_id)
+        work.explain(chain, find(sdk, chain, owner or "") if broadcast_id is None else broadcast_id)
         address = wallet.address if wallet else address
         if eth_rpc is None or address is None or chain == "tron":
             work.finish(_hint(chain, eth_rpc))

@@ -68,8 +68,8 @@ def client(
 
 
 def asset_of(text: str) -> Asset:
-    """The asset that a person wrote: `Arbitrum/USDC`, `ArbUsdc` or a symbol with a usual chain."""
-    chain, slash, symbol = text.partition("/")
+    """The asset that a person wrote: `Arbitrum/USDC` (or with a dot), `ArbUsdc`, or a mere symbol."""
+    chain, slash, symbol = text.replace(".", "/", 1).partition("/")
     for asset in ASSETS.values():
         if slash and (asset.chain.lower(), asset.symbol) == (chain.lower(), symbol.upper()):
             return asset

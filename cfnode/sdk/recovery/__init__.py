@@ -31,6 +31,7 @@ from cfnode.sdk.recovery.evm import (
     SendTransaction,
     UnsignedTransaction,
 )
+from cfnode.sdk.recovery.find import FindFailedCalls
 from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.wallet import Wallet
@@ -45,6 +46,7 @@ __all__ = [
     "FailedCall",
     "FetchFailedCall",
     "FetchReceipt",
+    "FindFailedCalls",
     "KeyRotated",
     "MissingExtra",
     "NoFundsForGas",

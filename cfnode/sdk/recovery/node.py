@@ -20,7 +20,7 @@ from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 
-__all__ = ["CHAINS", "FailedCall", "FetchFailedCall"]
+__all__ = ["CHAINS", "FailedCall", "FetchFailedCall", "hex_bytes", "list_question", "storage_key"]
 
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
@@ -73,13 +73,13 @@ class FetchFailedCall(Call[FailedCall]):
         answers = yield from rpc_batch(session, url, _questions(chain, self.broadcast_id, at))
         offered, vault, *entries = answers
         manager, chain_id, epoch_entry, started, duration, counter = (
-            _bytes(each, session) for each in entries
+            hex_bytes(each, session) for each in entries
         )
         epoch = int.from_bytes(epoch_entry, "little")
         lists = yield from rpc_batch(
-            session, url, [_list_question(chain, each, at) for each in (epoch, epoch - 1)]
+            session, url, [list_question(chain, each, at) for each in (epoch, epoch - 1)]
         )
-        listed = [_original_epoch(_bytes(each, session), self.broadcast_id) for each in lists]
+        listed = [_original_epoch(hex_bytes(each, session), self.broadcast_id) for each in lists]
         if not isinstance(offered, Mapping):
             raise _nothing(chain, self.broadcast_id, int.from_bytes(counter, "little"), listed)
         payload = read_payload(chain, self.broadcast_id, offered, int.from_bytes(chain_id, "little") or None)
@@ -88,7 +88,7 @@ class FetchFailedCall(Call[FailedCall]):
 
 def _questions(chain: str, broadcast_id: int, at: str) -> list[tuple[str, list[Any]]]:
     def read(pallet: str, item: str) -> tuple[str, list[Any]]:
-        return "state_getStorage", ["0x" + _prefix(pallet, item).hex(), at]
+        return "state_getStorage", [storage_key(pallet, item), at]
 
     return [
         (f"cf_failed_call_{chain.lower()}", [broadcast_id, at]),
@@ -102,17 +102,20 @@ def _questions(chain: str, broadcast_id: int, at: str) -> list[tuple[str, list[A
     ]
 
 
-def _list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
+def list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
+    """The read of an epoch's list of failed calls."""
     key = max(epoch, 0).to_bytes(4, "little")
-    prefix = _prefix(f"{chain}IngressEgress", "FailedForeignChainCalls")
-    return "state_getStorage", ["0x" + (prefix + twox_64(key) + key).hex(), at]
+    prefix = storage_key(f"{chain}IngressEgress", "FailedForeignChainCalls")
+    return "state_getStorage", [prefix + (twox_64(key) + key).hex(), at]
 
 
-def _prefix(pallet: str, item: str) -> bytes:
-    return twox_128(pallet.encode()) + twox_128(item.encode())
+def storage_key(pallet: str, item: str) -> str:
+    """The key of a storage item, 0x hex."""
+    return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
 
 
-def _bytes(text: Any, session: Session) -> bytes:
+def hex_bytes(text: Any, session: Session) -> bytes:
+    """A storage value from its 0x hex; empty where there is none."""
     try:
         return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
     except (AttributeError, ValueError):
