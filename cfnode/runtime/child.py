@@ -81,19 +81,22 @@ class Child:
 
     async def receive(self) -> frames.Answer:
         """The next message; raises ExecutorDied. A receive that is cancelled loses nothing."""
+        waited = await self._fill(frames.LENGTH_SIZE)
         try:
-            end = frames.LENGTH_SIZE + frames.frame_length(await self._peek(frames.LENGTH_SIZE))
-            await self._peek(end)
+            end = frames.LENGTH_SIZE + frames.frame_length(bytes(self._buffer[: frames.LENGTH_SIZE]))
+            waited = await self._fill(end) or waited
             with memoryview(self._buffer)[frames.LENGTH_SIZE : end] as body:
                 answer = frames.decode_answer(body)
         except ValueError as error:
             raise ExecutorDied(f"the executor process answers nonsense: {error}") from error
         del self._buffer[:end]
+        if not waited:  # others have their turn with every message, but no more often: a call passes many
+            await trio.lowlevel.cancel_shielded_checkpoint()
         return answer
 
-    async def _peek(self, size: int) -> bytes:
-        """Have `size` bytes in the buffer; the first of them, up to a prefix."""
-        await trio.lowlevel.checkpoint()
+    async def _fill(self, size: int) -> bool:
+        """Have `size` bytes in the buffer; whether that took a turn of the loop."""
+        waited = len(self._buffer) < size
         while len(self._buffer) < size:
             try:
                 data = await self._stream.receive_some(_READ_SIZE)
@@ -102,7 +105,7 @@ class Child:
             if not data:
                 raise await self._died()
             self._buffer += data
-        return bytes(self._buffer[: frames.LENGTH_SIZE])
+        return waited
 
     def kill(self) -> None:
         """End the process now; `end` must still follow."""

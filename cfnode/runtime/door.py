@@ -11,7 +11,7 @@ This module holds what both sides speak of: where a call runs, what a runtime is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -29,6 +29,7 @@ __all__ = [
     "InherentData",
     "Missing",
     "OnProof",
+    "Prepares",
     "ProofRefused",
     "Runtime",
     "RuntimeTrap",
@@ -71,6 +72,15 @@ class Runtime(Protocol):
         Raises UnknownFunction, and RuntimeTrap where a runtime in WebAssembly would trap. MissingNode, which
         the journal raises over a proof, must pass.
         """
+        ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A runtime that can use the time between two calls."""
+
+    def prepare(self) -> None:
+        """Do what the next call would begin with."""
         ...
 
 

@@ -34,6 +34,7 @@ from cfnode.runtime.door import (
     BlockRefused,
     Deadline,
     OnProof,
+    Prepares,
     Runtime,
     RuntimeTrap,
     UnknownFunction,
@@ -76,6 +77,7 @@ class Worker:
                     self._answer(order)
                 except _ANSWERED as error:
                     self._send(_failed(order.id, error))
+                self._runtime_for.prepare()
 
     def _answer(self, order: frames.Call | frames.Execute | frames.Build) -> None:
         match order:
@@ -140,6 +142,11 @@ class _Kept:
                 return runtime
         self._kept = [(code, self._runtime_for(code)), *self._kept][:_KEPT_RUNTIMES]
         return self._kept[0][1]
+
+    def prepare(self) -> None:
+        """Let the newest one use the time until the next order."""
+        if self._kept and isinstance(runtime := self._kept[0][1], Prepares):
+            runtime.prepare()
 
 
 _ANSWERED = (

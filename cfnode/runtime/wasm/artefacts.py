@@ -60,21 +60,24 @@ class Artefacts:
         self._where = where
         self.compiled = 0
 
-    def load(self, code: bytes) -> wasmtime.Module:
-        """The compiled module of a `:code`; raises UnsupportedCode."""
+    def load(self, code: bytes, module_of: Callable[[bytes], bytes] = expand) -> wasmtime.Module:
+        """The compiled module of a `:code`; raises UnsupportedCode.
+
+        `module_of` gives what the compiler takes: a binary module, or one in the text format.
+        """
         name = f"{blake2_256(code).hex()}-{fingerprint()}.cwasm"
         try:
             _make_private(self._where)
         except OSError:
             with tempfile.TemporaryDirectory(prefix="cfnode-") as passing:
-                return self._load_from(Path(passing) / name, code)
-        return self._load_from(self._where / name, code)
+                return self._load_from(Path(passing) / name, code, module_of)
+        return self._load_from(self._where / name, code, module_of)
 
-    def _load_from(self, path: Path, code: bytes) -> wasmtime.Module:
+    def _load_from(self, path: Path, code: bytes, module_of: Callable[[bytes], bytes]) -> wasmtime.Module:
         for attempt in (1, 2):
             if not _is_whole(path):
                 self.compiled += 1
-                _compile(expand(code), path)
+                _compile(module_of(code), path)
             try:
                 return wasmtime.Module.deserialize_file(engine(), str(path))
             except wasmtime.WasmtimeError as error:

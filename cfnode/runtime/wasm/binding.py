@@ -47,6 +47,10 @@ class Binding(Protocol):
         """
         ...
 
+    def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
+        """What an instance exports under this name, or None."""
+        ...
+
 
 def best_binding() -> Binding:
     """The fastest one that is known to work with the wasmtime at hand."""
@@ -136,6 +140,10 @@ class PublicBinding:
         """As `Binding.call`."""
         result = function(store, *(_signed(argument, "i32") for argument in arguments))
         return int(result or 0) & _ALL
+
+    def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
+        """As `Binding.export`; makes an object of every export to give one."""
+        return instance.exports(store).get(name)
 
 
 def _signed(number: int, kind: str) -> int:

@@ -3,7 +3,7 @@
 A runtime's own variables must not leak from call to call, so each gets an instance of its own: a store, a
 memory, the shim and the module, some 0.9 ms. What does not depend on the call is made once: the host
 functions are bound to a linker, and look at the host and the memory of the call at work. So one loaded module
-does one call at a time.
+does one call at a time. Between calls the next instance is made ready.
 
 A module that exports its memory instead of importing it cannot have the shim, which must exist before it; it
 gets the allocator in Python.
@@ -12,7 +12,7 @@ gets the allocator in Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,10 @@ from cfnode.runtime.wasm.memory import GuestMemory
 __all__ = ["Instance", "LoadedModule"]
 
 PAGE = 1 << 16
+MOST_PAGES = 1 << 16
+_START_TICKS = 10
+"""Epochs that starting an instance may take: runtimes have no start function, but a module can."""
+
 _ALLOCATOR = {
     "ext_allocator_malloc_version_1": Signature(("u32",), "u32"),
     "ext_allocator_free_version_1": Signature(("u32",), None),
@@ -44,9 +48,12 @@ class LoadedModule:
         self.memory = GuestMemory()
         self.allocator: Allocator | None = None
         self._module, self._shim, self._binding = module, shim, binding
+        self._spare: Instance | None = None
+        self._last_heap_pages = 0
         self._linker = wasmtime.Linker(engine())
         self._linker.allow_shadowing = True
-        self._imports_memory = _imports_memory(module)
+        self._imports_memory = _memory_import(module) is not None
+        self._first_pages = _first_pages(module)
         self._provided = {found.name for found in shim.exports} if self._imports_memory else set()
         for wanted in module.imports:
             self._bind(wanted)
@@ -90,21 +97,42 @@ class LoadedModule:
 
         Raises wasmtime's errors and traps, and HostError.
         """
-        store = wasmtime.Store(engine())
         try:
-            store.set_epoch_deadline(ticks)
-            yield self._instantiate(store, heap_pages)
+            if self._spare is None or self._spare.heap_pages != heap_pages:
+                self._discard()
+                self._spare = self._instantiate(wasmtime.Store(engine()), heap_pages)
+            self._spare.store.set_epoch_deadline(ticks)
+            yield self._spare
         finally:
-            self.allocator = None
-            self.memory.detach()
-            store.close()
+            self._discard()
+
+    def prepare(self) -> None:
+        """Make the instance of the next call, while nobody waits; what fails is met by that call."""
+        if self._spare is None:
+            with suppress(wasmtime.WasmtimeError, wasmtime.Trap, HostError, UnsupportedCode):
+                self._spare = self._instantiate(wasmtime.Store(engine()), self._last_heap_pages)
+
+    def _discard(self) -> None:
+        spare, self._spare = self._spare, None
+        self.allocator = None
+        self.memory.detach()
+        if spare is not None:
+            self._last_heap_pages = spare.heap_pages
+            spare.store.close()
 
     def _instantiate(self, store: wasmtime.Store, heap_pages: int) -> Instance:
-        if not self._imports_memory:
-            return self._with_own_memory(store, heap_pages)
-        first = _first_pages(self._module)
-        pages = min(first + heap_pages, 1 << 16)
-        memory = wasmtime.Memory(store, wasmtime.MemoryType(wasmtime.Limits(first, pages)))
+        store.set_epoch_deadline(_START_TICKS)
+        try:
+            make = self._with_memory if self._imports_memory else self._with_own_memory
+            return Instance(self, store, make(store, heap_pages), heap_pages)
+        except BaseException:
+            self.memory.detach()
+            store.close()
+            raise
+
+    def _with_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
+        pages = min(self._first_pages + heap_pages, MOST_PAGES)
+        memory = wasmtime.Memory(store, wasmtime.MemoryType(wasmtime.Limits(self._first_pages, pages)))
         shim = wasmtime.Instance(store, self._shim, [memory]).exports(store)
         self._linker.define(store, "env", "memory", memory)
         for name in self._provided:
@@ -113,42 +141,53 @@ class LoadedModule:
         malloc = shim[_MALLOC]
         assert isinstance(malloc, wasmtime.Func)
         self.memory.attach(store, memory, lambda size: self._binding.call(store, malloc, (size,)))
-        exports = self._linker.instantiate(store, self._module).exports(store)
+        instance = self._linker.instantiate(store, self._module)
         top = shim["top"]
         assert isinstance(top, wasmtime.Global)
-        top.set_value(store, _heap_base(store, exports) + 7 & ~7)
-        return Instance(self, store, exports)
+        top.set_value(store, self._heap_base(store, instance) + 7 & ~7)
+        return instance
 
-    def _with_own_memory(self, store: wasmtime.Store, heap_pages: int) -> Instance:
-        store.set_limits(memory_size=(_own_pages(self._module) + heap_pages) * PAGE)
-        exports = self._linker.instantiate(store, self._module).exports(store)
-        memory = exports["memory"]
-        assert isinstance(memory, wasmtime.Memory)
-        self.memory.attach(store, memory, self._allocate)
-        self.allocator = Allocator(self.memory, _heap_base(store, exports))
-        return Instance(self, store, exports)
+    def _with_own_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
+        store.set_limits(memory_size=min(self._first_pages + heap_pages, MOST_PAGES) * PAGE)
+        instance = self._linker.instantiate(store, self._module)
+        self.memory.attach(store, self._binding.export(store, instance, "memory"), self._allocate)
+        self.allocator = Allocator(self.memory, self._heap_base(store, instance))
+        return instance
 
-    def run(self, store: wasmtime.Store, function: wasmtime.Func, args: bytes) -> bytes:
+    def _heap_base(self, store: wasmtime.Store, instance: wasmtime.Instance) -> int:
+        base = self._binding.export(store, instance, "__heap_base")
+        if not isinstance(base, wasmtime.Global):
+            raise UnsupportedCode("the state's code does not say where its heap begins (__heap_base)")
+        return int(base.value(store))
+
+    def run(self, store: wasmtime.Store, instance: wasmtime.Instance, function: str, args: bytes) -> bytes:
         """Call a runtime's entry point: pointer and length of the arguments, span of the output."""
+        entry = self._binding.export(store, instance, function)
         pointer = self.memory.place(args) if args else 0
-        return self.memory.span(self._binding.call(store, function, (pointer, len(args))))
+        return self.memory.span(self._binding.call(store, entry, (pointer, len(args))))
 
 
 class Instance:
     """A runtime for one call."""
 
-    __slots__ = ("_exports", "_loaded", "_store")
+    __slots__ = ("_instance", "_loaded", "heap_pages", "store")
 
-    def __init__(self, loaded: LoadedModule, store: wasmtime.Store, exports: Any) -> None:
-        self._loaded, self._store, self._exports = loaded, store, exports
+    def __init__(
+        self, loaded: LoadedModule, store: wasmtime.Store, instance: wasmtime.Instance, heap_pages: int
+    ) -> None:
+        self._loaded, self.store, self._instance, self.heap_pages = loaded, store, instance, heap_pages
 
     def call(self, function: str, args: bytes) -> bytes:
         """The output of an exported function."""
-        return self._loaded.run(self._store, self._exports[function], args)
+        return self._loaded.run(self.store, self._instance, function, args)
 
 
 def _not_offered(name: str, _slots: Any) -> None:
     raise HostError(f"the runtime calls {name}, which this node does not offer")
+
+
+def _is_entry_point(kind: object) -> bool:
+    return isinstance(kind, wasmtime.FuncType) and _types(kind) == (["i32", "i32"], ["i64"])
 
 
 def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:
@@ -161,32 +200,11 @@ def _memory_import(module: wasmtime.Module) -> wasmtime.MemoryType | None:
     return kind if isinstance(kind, wasmtime.MemoryType) else None
 
 
-def _memory_export(module: wasmtime.Module) -> wasmtime.MemoryType | None:
-    kind = next((found.type for found in module.exports if found.name == "memory"), None)
-    return kind if isinstance(kind, wasmtime.MemoryType) else None
-
-
-def _imports_memory(module: wasmtime.Module) -> bool:
-    """Whether the memory comes from outside; raises UnsupportedCode where there is none at all."""
-    if _memory_import(module) is not None:
-        return True
-    if _memory_export(module) is None:
-        raise UnsupportedCode("the state's code has no memory: it neither imports nor exports one")
-    return False
-
-
 def _first_pages(module: wasmtime.Module) -> int:
-    kind = _memory_import(module)
-    return kind.limits.min if kind else 0
-
-
-def _own_pages(module: wasmtime.Module) -> int:
-    kind = _memory_export(module)
-    return kind.limits.min if kind else 0
-
-
-def _heap_base(store: wasmtime.Store, exports: Any) -> int:
-    base = exports.get("__heap_base")
-    if not isinstance(base, wasmtime.Global):
-        raise UnsupportedCode("the state's code does not say where its heap begins (__heap_base)")
-    return int(base.value(store))
+    """Pages of 64 KiB that the runtime begins with; raises UnsupportedCode where it has no memory."""
+    kind = _memory_import(module) or next(
+        (found.type for found in module.exports if found.name == "memory"), None
+    )
+    if not isinstance(kind, wasmtime.MemoryType):
+        raise UnsupportedCode("the state's code has no memory: it neither imports nor exports one")
+    return kind.limits.min

@@ -4,7 +4,8 @@ Two things must hold in a raw callback. No exception may leave it: ctypes would 
 would go on with garbage; so everything is caught, kept, and raised again when the outermost call returns. And
 the upper half of a slot that holds an i32 is not defined.
 
-wasmtime C API: `wasmtime_linker_define_func_unchecked`, `wasmtime_func_call_unchecked`.
+wasmtime C API: `wasmtime_linker_define_func_unchecked`, `wasmtime_func_call_unchecked`,
+`wasmtime_instance_export_get`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 
 import wasmtime
 from wasmtime import _bindings, _ffi
+from wasmtime._extern import wrap_extern
 
 from cfnode.runtime.wasm.binding import SLOT_WORDS, Act
 
@@ -42,6 +44,10 @@ _define = _declare(
 _call = _declare(
     "wasmtime_func_call_unchecked", _Error,
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
+)  # fmt: skip
+_export = _declare(
+    "wasmtime_instance_export_get", ctypes.c_bool,
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p,
 )  # fmt: skip
 _trap_new = _declare("wasmtime_trap_new", ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
 _TRAP = b"a host function failed"
@@ -85,6 +91,17 @@ class RawBinding:
         if error or trap or self._raised is not None:
             self._fail(error, trap)
         return int(slots[0])
+
+    def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
+        """As `Binding.export`."""
+        found = _ffi.wasmtime_extern_t()
+        bare = name.encode()
+        place = ctypes.byref(instance._instance)
+        if not _export(
+            ctypes.cast(store._context(), ctypes.c_void_p), place, bare, len(bare), ctypes.byref(found)
+        ):
+            return None
+        return wrap_extern(found)
 
     def _fail(self, error: Any, trap: Any) -> NoReturn:
         failure: Exception = (

@@ -67,10 +67,9 @@ class WasmRuntime:
     @cached_property
     def loaded(self) -> LoadedModule:
         """The module, compiled and bound."""
-        shim = bytes(wasmtime.wat2wasm((files(__package__) / "shim.wat").read_text()))
         module = self._artefacts.load(self._code)
-        host = Host(self._version_of)
-        return LoadedModule(module, self._artefacts.load(shim), host, self._binding or best_binding())
+        shim = self._artefacts.load((files(__package__) / "shim.wat").read_bytes(), lambda text: text)
+        return LoadedModule(module, shim, Host(self._version_of), self._binding or best_binding())
 
     @cached_property
     def _version(self) -> bytes:
@@ -104,6 +103,11 @@ class WasmRuntime:
             self._trapped(function, str(error))
         finally:
             loaded.host.leave()
+
+    def prepare(self) -> None:
+        """As `door.Prepares.prepare`."""
+        if "loaded" in self.__dict__:
+            self.loaded.prepare()
 
     def _trapped(self, function: str, reason: str) -> NoReturn:
         words = [line for line in self.loaded.host.words if line]

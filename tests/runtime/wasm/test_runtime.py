@@ -181,3 +181,18 @@ def resident() -> int:
     """Bytes of this process in memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
+
+
+def test_an_instance_made_ahead_is_as_fresh_and_fits_the_state(runtime: WasmRuntime) -> None:
+    runtime.prepare()  # not loaded yet: nothing happens
+    for _ in range(3):
+        assert runtime.call("Counter_calls", b"", journal())[0] == 1
+        runtime.prepare()
+        runtime.prepare()
+    with pytest.raises(RuntimeTrap):
+        runtime.call("Counter_recurse", b"", journal())
+    runtime.prepare()
+    small = journal({b":heappages": (4).to_bytes(8, "little")})
+    with pytest.raises(RuntimeTrap, match=r"more memory than it may have|memory cannot grow"):
+        runtime.call("Counter_hoard", b"", small)
+    assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
