@@ -47,6 +47,10 @@ class Binding(Protocol):
         """
         ...
 
+    def caller(self, store: wasmtime.Store, function: wasmtime.Func) -> Callable[[int], int]:
+        """A function of one i32 that calls no host function, made ready for being called often."""
+        ...
+
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
         """What an instance exports under this name, or None."""
         ...
@@ -140,6 +144,10 @@ class PublicBinding:
         """As `Binding.call`."""
         result = function(store, *(_signed(argument, "i32") for argument in arguments))
         return int(result or 0) & _ALL
+
+    def caller(self, store: wasmtime.Store, function: wasmtime.Func) -> Callable[[int], int]:
+        """As `Binding.caller`."""
+        return lambda argument: self.call(store, function, (argument,))
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
         """As `Binding.export`; makes an object of every export to give one."""

@@ -140,7 +140,7 @@ class LoadedModule:
                 self._linker.define(store, "env", name, shim[name])
         malloc = shim[_MALLOC]
         assert isinstance(malloc, wasmtime.Func)
-        self.memory.attach(store, memory, lambda size: self._binding.call(store, malloc, (size,)))
+        self.memory.attach(store, memory, self._binding.caller(store, malloc))
         instance = self._linker.instantiate(store, self._module)
         top = shim["top"]
         assert isinstance(top, wasmtime.Global)
