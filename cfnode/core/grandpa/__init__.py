@@ -21,7 +21,7 @@ from cfnode.core.grandpa.messages import (
     Precommit,
 )
 from cfnode.core.grandpa.verify import FinalityError, verify_commit, verify_justification
-from cfnode.core.grandpa.warp import WarpFragment, WarpProof, WarpTarget, verify_warp_proof
+from cfnode.core.grandpa.warp import WarpFragment, WarpProof, WarpTarget, follow_warp_proof, verify_warp_proof
 
 __all__ = [
     "COMMIT",
@@ -41,6 +41,7 @@ __all__ = [
     "WarpProof",
     "WarpTarget",
     "encode_authorities",
+    "follow_warp_proof",
     "forced_change",
     "read_authorities",
     "scheduled_change",

@@ -8,6 +8,7 @@ sync.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cfnode.core.grandpa.authorities import AuthoritySet
@@ -17,7 +18,7 @@ from cfnode.core.grandpa.verify import FinalityError, verify_justification
 from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, encode_compact
 
-__all__ = ["WarpFragment", "WarpProof", "WarpTarget", "verify_warp_proof"]
+__all__ = ["WarpFragment", "WarpProof", "WarpTarget", "follow_warp_proof", "verify_warp_proof"]
 
 _MIN_FRAGMENT = 98 + 46  # a header and a justification without votes
 
@@ -68,15 +69,24 @@ def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 
     """Follow a proof from the authorities after block number `after`; raises FinalityError."""
     if not proof.fragments:
         raise FinalityError("the warp proof is empty")
+    *_, target = follow_warp_proof(proof, authorities, after)
+    return target
+
+
+def follow_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 0) -> Iterator[WarpTarget]:
+    """Where a proof leads, fragment by fragment: what came before a FinalityError holds.
+
+    `finished` is true for the last fragment of a proof that says so.
+    """
     for index, fragment in enumerate(proof.fragments):
         header = fragment.header
         if header.number <= after:
             raise FinalityError(f"warp proof: block {header.number} follows block {after}")
         verify_justification(fragment.justification, authorities, (header.hash, header.number))
-        last = index == len(proof.fragments) - 1
-        authorities = _next_set(header, authorities, may_stay=last and proof.finished)
+        finished = proof.finished and index == len(proof.fragments) - 1
+        authorities = _next_set(header, authorities, may_stay=finished)
+        yield WarpTarget(header, authorities, finished)
         after = header.number
-    return WarpTarget(proof.fragments[-1].header, authorities, proof.finished)
 
 
 def _next_set(header: Header, authorities: AuthoritySet, *, may_stay: bool) -> AuthoritySet:

@@ -37,12 +37,14 @@ _HASH_PREFIX = b"\x80"
 class StateRange:
     """What a range shows. `pairs`: (child, key, value) in order; `nodes`: (child, path, encoded node).
 
-    `next` is where the next range begins, None at the end of the state.
+    `next` is where the next range begins, None at the end of the state. `ahead`: keys of the top trie behind
+    which more is known to lie, ascending; whoever wants to ask for later parts at the same time begins there.
     """
 
     pairs: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
     nodes: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
     next: Position | None = ()
+    ahead: list[bytes] = field(default_factory=list)
 
 
 class _Source:
@@ -50,6 +52,8 @@ class _Source:
 
     position: Position | None = ()
     """The last key that was met, None when there is nothing more."""
+    waiting: list[tuple[bytes, bytes]]
+    """The subtrees of the top trie that were not walked yet: (path, entry), the first one last."""
 
     def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
         """The node at `path`; raises MissingNode."""
@@ -65,6 +69,7 @@ class _Proof(_Source):
 
     def __init__(self, entries: dict[bytes, bytes]) -> None:
         self._entries = entries
+        self.waiting: list[tuple[bytes, bytes]] = []
         self.nodes: dict[tuple[bytes, bytes], bytes] = {}
 
     def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
@@ -131,6 +136,7 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
         for pair in _walk_state(source, root, start):
             found.pairs.append(pair)
     found.next = source.position
+    found.ahead = sorted({covering_key(path) for path, _ in source.waiting})
     found.nodes = [(child, path, encoded) for (child, path), encoded in source.nodes.items()]
     return found
 
@@ -227,6 +233,8 @@ def _nodes(
     if root == EMPTY_ROOT:
         return
     stack = [(b"", _HASH_PREFIX + root)]
+    if child == TOP:
+        source.waiting = stack
     while stack:
         path, entry = stack.pop()
         encoded = source.node(child, path, entry[1:]) if is_hash_entry(entry) else entry[1:]

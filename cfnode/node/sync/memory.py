@@ -1,0 +1,82 @@
+"""What need not be proven again after a restart?
+
+The authority sets that warp proofs have led to are kept in a file beside the database (which light-RPC mode
+deletes): the last proven header and the set after it. The file is keyed by the genesis hash and sealed with a
+hash, so that half a file or another chain's is no file. It is believed as our own keys are; a peer still has
+to continue from its block, and when none does, it is forgotten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from cfnode.core.grandpa import AuthoritySet, encode_authorities, read_authorities
+from cfnode.core.hashing import blake2_256
+from cfnode.core.header import Header
+from cfnode.core.scale import Cursor, ScaleError, encode_compact
+
+__all__ = ["FILE_NAME", "SetsFile", "Trust"]
+
+FILE_NAME = "authority-sets"
+_MAGIC = b"cfnode sets 1\n"
+MAX_SIZE = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """A final block, and who finalizes what follows it."""
+
+    header: Header
+    authorities: AuthoritySet
+
+    @property
+    def number(self) -> int:
+        return self.header.number
+
+
+class SetsFile:
+    """The file of one chain. Its methods block: call them in a thread."""
+
+    def __init__(self, path: Path, genesis_hash: bytes) -> None:
+        self.path = path
+        self._genesis_hash = genesis_hash
+
+    def load(self) -> Trust | None:
+        """What was proven last; None where nothing usable is there."""
+        try:
+            if self.path.stat().st_size > MAX_SIZE:
+                return None
+            return self._decode(self.path.read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def save(self, trust: Trust) -> None:
+        """Keep this instead; written beside and renamed: the old one or the new one. Raises OSError."""
+        beside = self.path.with_suffix(".new")
+        beside.write_bytes(self._encode(trust))
+        beside.replace(self.path)
+
+    def forget(self) -> None:
+        """Delete the file."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+    def _encode(self, trust: Trust) -> bytes:
+        header = trust.header.encode()
+        sets = trust.authorities.set_id.to_bytes(8, "little") + encode_authorities(
+            trust.authorities.authorities
+        )
+        content = _MAGIC + self._genesis_hash + encode_compact(len(header)) + header + sets
+        return content + blake2_256(content)
+
+    def _decode(self, data: bytes) -> Trust:
+        content, seal = data[:-32], data[-32:]
+        if blake2_256(content) != seal or not content.startswith(_MAGIC + self._genesis_hash):
+            raise ScaleError("the file of authority sets is damaged, or another chain's")
+        cursor = Cursor(content, len(_MAGIC) + 32)
+        header = Header.decode(cursor.bytes())
+        set_id, authorities = cursor.u64(), read_authorities(cursor)
+        cursor.finish()
+        return Trust(header, AuthoritySet(set_id, authorities))

@@ -1,0 +1,86 @@
+"""How far is the sync, in the official node's words?
+
+One object that the parts of the sync write and the informant, the RPC and the metrics read. When nothing has
+moved for a while, it says what is waited for: silent waiting is what people complain of most.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from enum import Enum
+
+import trio
+
+__all__ = ["STALLED_S", "Phase", "Progress", "tell_waiting"]
+
+log = logging.getLogger("cfnode.sync")
+
+MIB = 1 << 20
+STALLED_S = 15.0
+"""Seconds without a step after which the reason is said, each time."""
+
+
+class Phase(Enum):
+    """The part of the way that the node is on."""
+
+    PEERS = "Waiting for peers"
+    PROOFS = "Downloading finality proofs"
+    TARGET = "Downloading target block"
+    STATE = "Downloading state"
+    IMPORTING = "Importing state"
+    BLOCKS = "Syncing"
+    DONE = "Idle"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Counters of the sync under way; `size` is bytes of proofs or of state. `steps` grows with each step."""
+
+    phase: Phase = Phase.PEERS
+    sets: int = 0
+    size: int = 0
+    keys: int = 0
+    target: int | None = None
+    waiting_for: str = "no peer is connected yet"
+    steps: int = 0
+
+    @property
+    def is_syncing(self) -> bool:
+        """Is the node behind, or its state not whole?"""
+        return self.phase is not Phase.DONE
+
+    def enter(self, phase: Phase, waiting_for: str) -> None:
+        """Begin a phase."""
+        if phase is not self.phase:
+            self.phase, self.size, self.keys = phase, 0, 0
+        self.step(waiting_for)
+
+    def step(self, waiting_for: str) -> None:
+        """Something has moved on; what is waited for next."""
+        self.steps += 1
+        self.waiting_for = waiting_for
+
+    def line(self) -> str | None:
+        """The informant's words for the phase; None when the node is in step with the chain."""
+        amount = f"{self.size / MIB:.2f} MiB"
+        match self.phase:
+            case Phase.DONE:
+                return None
+            case Phase.PROOFS:
+                return f"⏩ Warping, {self.phase.value}, {self.sets} sets, {amount}"
+            case Phase.STATE | Phase.IMPORTING:
+                return f"⏩ Warping, {self.phase.value}, {self.keys} keys, {amount}"
+            case Phase.BLOCKS:
+                return f"⚙️  {self.phase.value}, target=#{self.target}"
+            case _:
+                return f"⏩ {self.phase.value}"
+
+
+async def tell_waiting(progress: Progress) -> None:
+    """Until cancelled: one line for each `STALLED_S` in which nothing moved."""
+    while True:
+        before = progress.steps
+        await trio.sleep(STALLED_S)
+        if progress.is_syncing and progress.steps == before:
+            log.warning("%s: no progress for %d s: %s", progress.phase.value, STALLED_S, progress.waiting_for)

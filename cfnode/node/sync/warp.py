@@ -1,0 +1,161 @@
+"""How does the node get from the genesis authorities to the newest final block, believing nobody?
+
+It asks one peer at a time for a warp proof from the last block it trusts, the highest first, and checks the
+fragments in a thread, each against the weights of the set before. What holds, stays, whatever comes after it:
+
+- a fragment that does not hold costs its peer its place; another one goes on from the last good block;
+- a peer that does not answer, or holds no history from our block on, is left aside for a while;
+- when nobody continues what an earlier run proved, that memory is dropped and genesis is the beginning.
+
+Substrate, GRANDPA warp sync.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+from cfnode.core.grandpa import FinalityError, WarpProof, follow_warp_proof
+from cfnode.core.wire import WireError
+from cfnode.core.wire.warp import SUFFIX, read_proof
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.sync import repute
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.progress import Phase, Progress
+
+__all__ = ["Followed", "WarpSync", "follow_answer"]
+
+log = logging.getLogger("cfnode.sync")
+
+AGAIN_S = 5.0
+"""Seconds after which peers that could not help are asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Where an answer leads. `refused` says why it goes no further; None where nothing in it is wrong."""
+
+    trust: Trust
+    sets: int
+    finished: bool
+    refused: str | None
+
+
+def follow_answer(answer: bytes, trust: Trust, step: Callable[[], None] = lambda: None) -> Followed:
+    """Check a warp answer from a trusted block on, as far as it holds; `step` is called for each fragment.
+
+    It takes seconds for hundreds of sets: call it in a thread.
+    """
+    sets = 0
+    try:
+        proof = read_proof(answer)
+        if _says_nothing_new(proof, trust):
+            return Followed(trust, 0, True, None)
+        if not proof.fragments:
+            return Followed(trust, 0, False, "an empty warp proof")
+        for target in follow_warp_proof(proof, trust.authorities, trust.number):
+            trust, sets = Trust(target.header, target.authorities), sets + 1
+            step()
+        return Followed(trust, sets, proof.finished, None)
+    except (WireError, FinalityError) as error:
+        return Followed(trust, sets, False, str(error))
+
+
+def _says_nothing_new(proof: WarpProof, trust: Trust) -> bool:
+    """A server without anything newer sends its newest block once more, which the set before it signed."""
+    return proof.finished and len(proof.fragments) == 1 and proof.fragments[0].header == trust.header
+
+
+class WarpSync:
+    """One way to the newest final block. `beginning`: the genesis block and its authorities."""
+
+    def __init__(
+        self, network: Network, book: PeerBook, beginning: Trust, memory: SetsFile | None, progress: Progress
+    ) -> None:
+        self._network = network
+        self._book = book
+        self._beginning = beginning
+        self._memory = memory
+        self._progress = progress
+        self._set_aside: set[str] = set()
+
+    async def run(self, trust: Trust | None = None) -> Trust:
+        """The newest final block that a peer can prove; from `trust` on, or from what was proven before."""
+        trust = trust or await self._remembered() or self._beginning
+        while True:
+            peer = self._pick()
+            if peer is None:
+                trust = await self._nobody(trust)
+                continue
+            followed = await self._ask(peer, trust)
+            if followed is None:
+                continue
+            if followed.trust is not trust:
+                trust = followed.trust
+                self._set_aside.clear()
+                await self._remember(trust)
+            if followed.finished:
+                return trust
+
+    def _pick(self) -> str | None:
+        return next((peer for peer in self._book.by_height() if peer not in self._set_aside), None)
+
+    async def _nobody(self, trust: Trust) -> Trust:
+        """No peer is left to ask: wait, and where all have refused a remembered block, drop the memory."""
+        if len(self._book) and trust is not self._beginning and trust == await self._remembered():
+            log.warning("No peer continues from block #%d, proven before: beginning at genesis", trust.number)
+            await self._forget()
+            self._set_aside.clear()
+            return self._beginning
+        reason = "no peer is connected yet" if not len(self._book) else "no peer gave a proof that holds"
+        self._progress.waiting_for = reason
+        await self._book.changed(AGAIN_S)
+        self._set_aside.clear()
+        return trust
+
+    async def _ask(self, peer: str, trust: Trust) -> Followed | None:
+        """One peer's proof, checked; None if it did not help at all."""
+        self._progress.enter(Phase.PROOFS, f"a warp proof from #{trust.number} by {peer}")
+        self._set_aside.add(peer)
+        try:
+            answer = await self._network.request(peer, SUFFIX, trust.header.hash)
+        except RequestFailed as error:
+            self._progress.waiting_for = f"{peer} gave no warp proof from #{trust.number} ({error})"
+            log.debug("%s", self._progress.waiting_for)
+            return None
+        self._progress.size += len(answer)
+        followed = await trio.to_thread.run_sync(follow_answer, answer, trust, self._step)
+        if followed.refused is not None:
+            self._drop(peer, followed.refused)
+        return followed
+
+    def _step(self) -> None:
+        """Called in the thread for each verified fragment."""
+        self._progress.sets += 1
+        self._progress.steps += 1
+
+    def _drop(self, peer: str, reason: str) -> None:
+        log.warning("Peer %s sent a warp proof that does not hold: %s", peer, reason)
+        self._progress.waiting_for = f"another peer: the proof of {peer} does not hold ({reason})"
+        self._network.report(peer, repute.BAD_PROOF, reason)
+        self._network.disconnect(peer, "bad warp proof")
+        self._book.forget(peer)
+
+    async def _remembered(self) -> Trust | None:
+        return None if self._memory is None else await trio.to_thread.run_sync(self._memory.load)
+
+    async def _remember(self, trust: Trust) -> None:
+        if self._memory is None:
+            return
+        try:
+            await trio.to_thread.run_sync(self._memory.save, trust)
+        except OSError as error:
+            log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
+
+    async def _forget(self) -> None:
+        if self._memory is not None:
+            await trio.to_thread.run_sync(self._memory.forget)

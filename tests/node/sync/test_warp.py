@@ -1,0 +1,189 @@
+"""From genesis to the newest final block by proofs, past peers that lie, refuse or know nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from cfnode.core.grandpa import WarpFragment, WarpProof
+from cfnode.core.header import Header
+from cfnode.node.authorities import well_known
+from cfnode.node.sync import repute
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.progress import Progress
+from cfnode.node.sync.serve import Server
+from cfnode.node.sync.warp import WarpSync, follow_answer
+from tests.node.conftest import MakeRig
+from tests.node.mini import Rig, tx, voter_set, voters_of
+from tests.node.sync.net import MemoryNetwork, Tamper, join
+
+KEYS = well_known(3)
+
+
+async def grown(make_rig: MakeRig) -> Rig:
+    """Three sets, the last block of the third one."""
+    rig = await make_rig(authorities=KEYS)
+    await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
+    await rig.block(tx("alice", 1, voters_of(KEYS[1:])), final=True)
+    await rig.block(final=True)
+    return rig
+
+
+class Client:
+    """A node that knows genesis and some peers, all of which serve the same chain."""
+
+    def __init__(self, rig: Rig, memory: SetsFile | None = None, **liars: Tamper | None) -> None:
+        self.rig, self.network, self.book = rig, MemoryNetwork("client"), PeerBook()
+        header = rig.store.header(rig.chain.genesis_hash)
+        assert header is not None
+        self.genesis = Trust(header, voter_set(KEYS, 0))
+        self.progress = Progress()
+        for height, (name, tamper) in enumerate(reversed(liars.items())):
+            self.add(name, tamper, height)
+        self.sync = WarpSync(self.network, self.book, self.genesis, memory, self.progress)
+
+    def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
+        peer = MemoryNetwork(name, tamper=tamper)
+        Server(peer, self.rig.chain, self.rig.store).declare()
+        join(self.network, peer)
+        self.book.note(name, height, bytes(32))
+
+
+def edited(proof: bytes | None, edit: object) -> bytes:
+    assert proof is not None and callable(edit)
+    fragments = list(WarpProof.decode(proof).fragments)
+    edit(fragments)
+    return WarpProof(tuple(fragments), True).encode()
+
+
+def forge_last(fragments: list[WarpFragment]) -> None:
+    last = fragments[-1]
+    header = Header(last.header.parent_hash, last.header.number, bytes(32), bytes(32))
+    fragments[-1] = WarpFragment(header, last.justification)
+
+
+def skip_one(fragments: list[WarpFragment]) -> None:
+    del fragments[0]
+
+
+def repeat_one(fragments: list[WarpFragment]) -> None:
+    fragments.insert(1, fragments[0])
+
+
+async def test_a_new_node_proves_its_way_to_the_newest_final_block(make_rig: MakeRig) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig, honest=None)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+    assert trust.authorities == voter_set(KEYS[1:], 2)
+    assert client.progress.sets == 3
+    assert client.progress.line() == (
+        f"⏩ Warping, Downloading finality proofs, 3 sets, {client.progress.size / 2**20:.2f} MiB"
+    )
+
+
+@pytest.mark.parametrize("edit", [forge_last, skip_one, repeat_one])
+async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked(
+    make_rig: MakeRig, edit: object
+) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig, liar=lambda protocol, request, answer: edited(answer, edit), honest=None)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("liar", repute.BAD_PROOF)]
+    assert "liar" not in client.network.peers
+
+
+async def test_what_a_liar_proved_before_its_lie_is_kept(make_rig: MakeRig) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig, liar=lambda protocol, request, answer: edited(answer, forge_last), honest=None)
+    await client.sync.run()
+    asked = [request for peer, _, request in client.network.asked if peer == "honest"]
+    assert asked == [rig.chain.hash_at(2)]
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x00\x01", b"\x00\x00", b"\xff" * 100, None])
+async def test_empty_and_senseless_answers_lead_to_the_next_peer(
+    make_rig: MakeRig, answer: bytes | None
+) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig, useless=lambda *_: answer, honest=None)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+
+
+async def test_a_proof_that_comes_in_parts_is_put_together(make_rig: MakeRig) -> None:
+    rig = await grown(make_rig)
+
+    def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        assert answer is not None
+        proof = WarpProof.decode(answer)
+        return answer if len(proof.fragments) == 1 else WarpProof(proof.fragments[:1], False).encode()
+
+    client = Client(rig, slow=first_only)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+    assert len(client.network.asked) == 3
+
+
+async def test_without_peers_it_waits_and_says_so(make_rig: MakeRig, autojump_clock: MockClock) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig)
+
+    async def come_later() -> None:
+        await trio.sleep(40)
+        assert client.progress.waiting_for == "no peer is connected yet"
+        client.add("late", None)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(come_later)
+        trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+
+
+async def test_a_restart_does_not_pay_again(make_rig: MakeRig, tmp_path: Path) -> None:
+    rig = await grown(make_rig)
+    memory = SetsFile(tmp_path / "sets", rig.chain.genesis_hash)
+    first = await Client(rig, memory, honest=None).sync.run()
+    again = Client(rig, memory, honest=None)
+    assert await again.sync.run() == first
+    assert [request for _, _, request in again.network.asked] == [first.header.hash]
+    assert again.progress.sets == 0
+
+
+async def test_a_memory_that_no_peer_continues_is_dropped(
+    make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = await grown(make_rig)
+    memory = SetsFile(tmp_path / "sets", rig.chain.genesis_hash)
+    memory.save(Trust(Header(bytes(32), 999, bytes(32), bytes(32)), voter_set(KEYS, 7)))
+    trust = await Client(rig, memory, honest=None).sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+    assert "No peer continues from block #999" in caplog.text
+
+
+def test_a_damaged_memory_or_another_chains_is_none(tmp_path: Path) -> None:
+    path, trust = tmp_path / "sets", Trust(Header(bytes(32), 5, bytes(32), bytes(32)), voter_set(KEYS, 7))
+    memory = SetsFile(path, b"g" * 32)
+    assert memory.load() is None
+    memory.save(trust)
+    assert memory.load() == trust
+    assert SetsFile(path, b"h" * 32).load() is None
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :])
+        assert memory.load() is None
+
+
+async def test_no_single_spoilt_byte_moves_trust_to_a_false_block(make_rig: MakeRig) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig, honest=None)
+    answer = await client.network.request("honest", "sync/warp", rig.chain.genesis_hash)
+    true = {rig.chain.hash_at(number) for number in range(4)}
+    for at in range(0, len(answer), 7):
+        spoilt = answer[:at] + bytes((answer[at] ^ 1,)) + answer[at + 1 :]
+        assert follow_answer(spoilt, client.genesis).trust.header.hash in true
