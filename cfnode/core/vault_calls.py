@@ -20,6 +20,7 @@ __all__ = [
     "Transfer",
     "VaultCall",
     "all_batch",
+    "call_data",
     "execute_x_swap_and_call",
     "transfer_fallback",
 ]
@@ -127,6 +128,16 @@ def execute_x_swap_and_call(
         f"executexSwapAndCall{arguments}",
         [transfer.words, _word(source_chain), _bytes(source_address), _bytes(message)],
     )
+
+
+def call_data(signature: str, *arguments: int | bytes) -> bytes:
+    """The data of a call that nobody signs; in the text of its type `bytes` is dynamic, all else a word."""
+    types = signature[signature.index("(") + 1 : -1].split(",")
+    encoded = [
+        _bytes(value) if kind == "bytes" and isinstance(value, bytes) else _word(value)
+        for kind, value in zip(types, arguments, strict=True)
+    ]
+    return keccak_256(signature.encode())[:4] + _encode(encoded)
 
 
 def _word(value: int | bytes) -> bytes:

@@ -13,6 +13,7 @@ from tests.rpc.conftest import Served
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
 PAYEE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+BTC_ADDRESS = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 REFUND = {"retry_duration": 10, "refund_address": PAYEE, "min_price": "0x0"}
 
 
@@ -63,6 +64,82 @@ async def test_the_minimum_fee_of_vault_swaps_has_a_cap(broker: Served) -> None:
     assert len(await broker.call("broker_set_vault_swap_minimum_broker_fee", 10)) == 66
     error = await broker.error("broker_setVaultSwapMinimumBrokerFee", 1001)
     assert 'name: "BrokerCommissionBpsTooHigh"' in error["message"]
+
+
+async def test_a_vault_swap_from_ethereum_is_a_call_of_the_vault(broker: Served) -> None:
+    extra = {"chain": "Ethereum", "input_amount": "0xde0b6b3a7640000", "refund_parameters": REFUND}
+    call = await broker.call("broker_requestSwapParameterEncoding", ETH, BTC, BTC_ADDRESS, 10, extra)
+    vaults = await broker.call("broker_getVaultAddresses")
+    assert list(call) == ["chain", "calldata", "value", "to"]
+    assert (call["chain"], call["value"]) == ("Ethereum", "0xde0b6b3a7640000")
+    assert list(bytes.fromhex(call["to"][2:])) == vaults["ethereum"]["Eth"]
+    terms = await broker.call("broker_EncodeCfParameters", ETH, BTC, BTC_ADDRESS, 10, REFUND)
+    assert terms[2:] in call["calldata"]
+    account = ss58.encode(own_account(broker), 2112)
+    same = await broker.call("cf_request_swap_parameter_encoding", account, ETH, BTC, BTC_ADDRESS, 10, extra)
+    assert same == call
+
+
+async def test_a_vault_swap_from_bitcoin_reads_back(broker: Served) -> None:
+    extra = {"chain": "Bitcoin", "min_output_amount": 5, "retry_duration": 10}
+    asked = [BTC, ETH, PAYEE, 10, extra]
+    assert await broker.error("broker_request_swap_parameter_encoding", *asked) == {
+        "code": -32021,
+        "message": "DispatchError: NoPrivateChannelExistsForBroker",
+    }
+    await broker.call("broker_open_private_btc_channel")
+    swap = await broker.call("broker_request_swap_parameter_encoding", *asked)
+    assert list(swap) == ["chain", "nulldata_payload", "deposit_address"]
+    ((_, address),) = (await broker.call("cf_get_vault_addresses"))["bitcoin"]
+    assert bytes(address["Btc"]).decode() == swap["deposit_address"]
+    read = await broker.call("broker_DecodeVaultSwapParameter", swap)
+    assert read == {
+        "source_asset": BTC,
+        "destination_asset": ETH,
+        "destination_address": PAYEE,
+        "broker_commission": 10,
+        "extra_parameters": {
+            "chain": "Bitcoin",
+            "min_output_amount": "0x5",
+            "retry_duration": 10,
+            "max_oracle_price_slippage": None,
+        },
+        "channel_metadata": None,
+        "boost_fee": 0,
+        "affiliate_fees": [],
+        "dca_parameters": None,
+    }
+
+
+async def test_an_address_that_is_none_is_an_error_without_words(broker: Served) -> None:
+    extra = {"chain": "Bitcoin", "min_output_amount": 5, "retry_duration": 10}
+    error = await broker.error("broker_request_swap_parameter_encoding", BTC, ETH, "0x12", 10, extra)
+    assert error == {"code": -32603, "message": "Internal error while processing request."}
+
+
+async def test_open_channels_are_listed_for_all_and_for_the_broker(broker: Served) -> None:
+    assert await broker.call("broker_get_open_deposit_channels", "All") == {"chain_accounts": []}
+    channel = await broker.call(
+        "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
+    )
+    numbers = list(bytes.fromhex(channel["address"][2:]))
+    listed = {"chain_accounts": [[{"Eth": numbers}, ETH]]}
+    for choice in ("All", "Mine"):
+        assert await broker.call("broker_getOpenDepositChannels", choice) == listed
+    account = ss58.encode(own_account(broker), 2112)
+    assert await broker.call("broker_all_open_deposit_channels") == [[account, "Swap", listed]]
+
+
+async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
+    account = ss58.encode(own_account(broker), 2112)
+    info = await broker.call("cf_account_info", account)
+    assert (info["account_id"], info["role"]) == (account, "broker")
+    assert info["earned_fees"]["Ethereum"]["USDC"] == "0x0"
+    assert "affiliates" not in info
+    everybody = await broker.call("cf_all_account_infos", ["Broker"])
+    assert everybody == [info]
+    nobody = await broker.call("cf_account_info", ss58.encode(b"\x05" * 32, 2112))
+    assert (nobody["role"], nobody["flip_balance"]) == ("unregistered", "0x0")
 
 
 async def test_a_call_that_the_runtime_does_not_have_is_named(broker: Served) -> None:

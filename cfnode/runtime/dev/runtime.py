@@ -24,6 +24,7 @@ from .apis_environment import EnvironmentApi
 from .apis_orders import OrdersApi
 from .apis_pools import PoolsApi
 from .apis_swaps import SwapsApi
+from .apis_vault_swaps import VaultSwapsApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
 from .pallets.account_roles import AccountRoles
@@ -84,6 +85,7 @@ APIS: tuple[type[RuntimeApi], ...] = (
     PoolsApi,
     OrdersApi,
     SwapsApi,
+    VaultSwapsApi,
 )
 
 DIGEST_BYTES = 32

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "f0215e689f020e464c8d6235cafca0c1e4b7ed885863972197acff9ad0d53434"
+DEV_GENESIS_HASH = "301b2b23ecd885baaac66c202fc24764e0c16a832b8376c918a96011a9b2bdfc"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -15,6 +15,7 @@ from . import (
     substrate,
     swaps,
     validators,
+    vault_swaps,
     xcm,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "substrate",
     "swaps",
     "validators",
+    "vault_swaps",
     "xcm",
 ]
