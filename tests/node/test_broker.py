@@ -190,5 +190,5 @@ async def test_without_exactly_one_broker_key_there_is_no_broker(
 
 
 async def test_a_call_that_cannot_be_encoded_names_the_field(broker: BrokerClient) -> None:
-    with pytest.raises(ValueError, match="destination_asset"):
+    with pytest.raises(SubmissionError, match="destination_asset: there is no variant 'Doge'"):
         await broker.request_swap_deposit_address(replace(channel(), destination_asset="Doge"))
