@@ -1,0 +1,78 @@
+"""What does a node say of itself?
+
+The message of `/ipfs/id/1.0.0` (libp2p specs, "identify"): the listener of the substream sends it and ends.
+Everything in it but the key is hearsay, and the key has to be the one that the connection proved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.p2p.noise import key_message, public_key
+from cfnode.core.p2p.protobuf import Message, bytes_field
+
+__all__ = ["MAX_IDENTIFY", "PROTOCOL", "Identify"]
+
+PROTOCOL = "/ipfs/id/1.0.0"
+PROTOCOL_VERSION = "/substrate/1.0"
+MAX_IDENTIFY = 65_536
+"""Bytes of the message, the bound of Substrate's libp2p backend."""
+MAX_ADDRESSES = 30
+MAX_PROTOCOLS = 128
+MAX_TEXT = 256
+"""Characters that we keep of what a stranger calls itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """One node about itself, and `observed`: the address at which it sees the other side."""
+
+    public: bytes
+    agent: str
+    listen: tuple[Multiaddr, ...] = ()
+    protocols: tuple[str, ...] = ()
+    observed: Multiaddr | None = None
+    version: str = PROTOCOL_VERSION
+
+    def encode(self) -> bytes:
+        """The protobuf message, without its length."""
+        fields = [bytes_field(1, key_message(self.public))]
+        fields += (bytes_field(2, address.encode()) for address in self.listen)
+        fields += (bytes_field(3, name.encode()) for name in self.protocols)
+        if self.observed is not None:
+            fields.append(bytes_field(4, self.observed.encode()))
+        return b"".join((*fields, bytes_field(5, self.version.encode()), bytes_field(6, self.agent.encode())))
+
+    @classmethod
+    def decode(cls, data: bytes) -> Identify:
+        """Read a message; raises RemoteError. Addresses of kinds that we do not know are left out."""
+        message = Message.decode(data, max_fields=1024)
+        observed = _addresses([message.data(4) or b""])
+        return cls(
+            public=public_key(message.data(1) or b""),
+            agent=_text(message.data(6)),
+            listen=_addresses(message.repeated(2)[:MAX_ADDRESSES]),
+            protocols=tuple(_text(name) for name in message.repeated(3)[:MAX_PROTOCOLS]),
+            observed=observed[0] if observed else None,
+            version=_text(message.data(5)),
+        )
+
+
+def _addresses(items: list[bytes]) -> tuple[Multiaddr, ...]:
+    found = []
+    for item in items:
+        try:
+            address = Multiaddr.decode(item)
+        except RemoteError:
+            continue
+        if address.parts:
+            found.append(address)
+    return tuple(found)
+
+
+def _text(data: bytes | None) -> str:
+    """What may be shown on a terminal: printable, not too long."""
+    text = (data or b"").decode("utf-8", "replace")[:MAX_TEXT]
+    return "".join(character if character.isprintable() else "·" for character in text)

@@ -1,0 +1,177 @@
+"""Which nodes are there, and who knows more of them?
+
+The part of Kademlia (libp2p specs, "kad-dht") that Substrate uses to find peers: FIND_NODE. Nodes are
+ordered by the distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes
+at each distance from ourselves and gives the nearest ones it knows; a `Lookup` asks ever nearer nodes until
+none is nearer. Nobody can fill the table: a bucket takes 20, and an old node leaves only after it could not
+be reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.multiaddr import PEER_PREFIX, Multiaddr
+from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
+from cfnode.core.peer_id import peer_id, public_of
+
+__all__ = ["MAX_MESSAGE", "K", "KnownPeer", "Lookup", "RoutingTable", "decode_answer", "decode_query"]
+
+K = 20
+PARALLEL = 3
+MAX_MESSAGE = 70_000
+"""Bytes of a message: 20 peers with ten addresses each have less."""
+MAX_ADDRESSES = 10
+"""Of one peer."""
+MAX_ASKED = 60
+"""Peers that one lookup asks."""
+FIND_NODE = 4
+MAX_KEY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPeer:
+    """A peer and where it is said to be."""
+
+    peer: str
+    addresses: tuple[Multiaddr, ...]
+
+    def encode(self, connected: bool = False) -> bytes:
+        addresses = b"".join(bytes_field(2, address.encode()) for address in self.addresses)
+        return bytes_field(1, peer_bytes(self.peer)) + addresses + uint_field(3, int(connected))
+
+
+def peer_bytes(peer: str) -> bytes:
+    """A peer id as its multihash, 38 bytes."""
+    return PEER_PREFIX + public_of(peer)
+
+
+def query(target: bytes) -> bytes:
+    """The message that asks for the nodes nearest to `target` (a multihash, or any bytes)."""
+    return uint_field(1, FIND_NODE) + bytes_field(2, target)
+
+
+def decode_query(data: bytes) -> bytes | None:
+    """The target of a FIND_NODE, None for a query of another kind; raises RemoteError."""
+    message = Message.decode(data, max_fields=256)
+    if message.uint(1) != FIND_NODE:
+        return None
+    target = message.data(2) or b""
+    if not 0 < len(target) <= MAX_KEY:
+        raise RemoteError(f"kademlia: a target of {len(target)} bytes")
+    return target
+
+
+def answer(peers: Iterable[KnownPeer]) -> bytes:
+    """The answer to a FIND_NODE."""
+    return uint_field(1, FIND_NODE) + b"".join(bytes_field(8, peer.encode()) for peer in peers)
+
+
+def decode_answer(data: bytes) -> list[KnownPeer]:
+    """At most K peers of an answer; those without an ed25519 id or without a usable address are left out."""
+    message = Message.decode(data, max_fields=1024)
+    if message.uint(1) != FIND_NODE:
+        raise RemoteError(f"kademlia: an answer of type {message.uint(1)} to FIND_NODE")
+    peers = [_known(Message.decode(item, max_fields=256)) for item in message.repeated(8)[:K]]
+    return [peer for peer in peers if peer is not None]
+
+
+def _known(message: Message) -> KnownPeer | None:
+    identity = message.data(1) or b""
+    if len(identity) != len(PEER_PREFIX) + 32 or not identity.startswith(PEER_PREFIX):
+        return None
+    peer = peer_id(identity[len(PEER_PREFIX) :])
+    addresses = []
+    for item in message.repeated(2)[:MAX_ADDRESSES]:
+        try:
+            address = Multiaddr.decode(item)
+        except RemoteError:
+            continue
+        if address.endpoint is not None and address.peer in (None, peer):
+            addresses.append(address.without_peer)
+    return KnownPeer(peer, tuple(addresses)) if addresses else None
+
+
+def position(identity: bytes) -> int:
+    """Where a node or target lies: SHA-256 of its bytes as a number."""
+    return int.from_bytes(sha256(identity).digest(), "big")
+
+
+@dataclass(slots=True)
+class RoutingTable:
+    """The nodes we know, at most K at each distance from ourselves."""
+
+    own: str
+    _buckets: dict[int, dict[str, KnownPeer]] = field(default_factory=dict)
+
+    def add(self, peer: KnownPeer) -> bool:
+        """Take a node in, or its new addresses; False where its bucket is full."""
+        if peer.peer == self.own:
+            return False
+        bucket = self._buckets.setdefault(self._distance(peer.peer), {})
+        if peer.peer not in bucket and len(bucket) >= K:
+            return False
+        bucket[peer.peer] = peer
+        return True
+
+    def remove(self, peer: str) -> None:
+        """Forget a node that could not be reached."""
+        self._buckets.get(self._distance(peer), {}).pop(peer, None)
+
+    def nearest(self, target: bytes, count: int = K) -> list[KnownPeer]:
+        """The known nodes nearest to `target`, the nearest first."""
+        place = position(target)
+        known = [peer for bucket in self._buckets.values() for peer in bucket.values()]
+        return sorted(known, key=lambda peer: position(peer_bytes(peer.peer)) ^ place)[:count]
+
+    def __contains__(self, peer: object) -> bool:
+        return isinstance(peer, str) and peer in self._buckets.get(self._distance(peer), {})
+
+    def __len__(self) -> int:
+        return sum(len(bucket) for bucket in self._buckets.values())
+
+    def _distance(self, peer: str) -> int:
+        """The bucket: how many bits of the distance count."""
+        return (position(peer_bytes(self.own)) ^ position(peer_bytes(peer))).bit_length()
+
+
+@dataclass(slots=True)
+class Lookup:
+    """One search. `next()` says whom to ask; `answered` and `failed` bring what came of it."""
+
+    target: bytes
+    known: dict[str, KnownPeer]
+    _asked: set[str] = field(default_factory=set)
+    _failed: set[str] = field(default_factory=set)
+
+    @classmethod
+    def start(cls, target: bytes, peers: Iterable[KnownPeer]) -> Lookup:
+        return cls(target, {peer.peer: peer for peer in peers})
+
+    def next(self) -> KnownPeer | None:
+        """The nearest node not asked yet among the K nearest, None when the search has ended."""
+        if len(self._asked) >= MAX_ASKED:
+            return None
+        for peer in self.result():
+            if peer.peer not in self._asked:
+                self._asked.add(peer.peer)
+                return peer
+        return None
+
+    def answered(self, peers: Iterable[KnownPeer]) -> None:
+        """Take in what a node told."""
+        for peer in peers:
+            self.known.setdefault(peer.peer, peer)
+
+    def failed(self, peer: str) -> None:
+        """That node does not answer: it does not count among the nearest."""
+        self._failed.add(peer)
+
+    def result(self) -> list[KnownPeer]:
+        """The K nearest so far."""
+        place = position(self.target)
+        live = [peer for peer in self.known.values() if peer.peer not in self._failed]
+        return sorted(live, key=lambda peer: position(peer_bytes(peer.peer)) ^ place)[:K]

@@ -1,0 +1,227 @@
+"""Where can a node be reached?
+
+A multiaddress (multiformats.io/multiaddr) is a row of parts, each a protocol and for most a value:
+`/ip4/1.2.3.4/tcp/30333/p2p/12D3KooW…`, or the same in binary, `varint(code) ‖ value`. We read every part that
+Substrate nodes announce, and dial TCP and WebSocket over IPv4, IPv6 and DNS names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
+
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.protobuf import decode_varint, encode_varint, framed
+from cfnode.core.peer_id import PeerIdError, peer_id, public_of
+
+__all__ = ["Endpoint", "Multiaddr", "MultiaddrError"]
+
+MAX_PARTS = 16
+MAX_BYTES = 1024
+MAX_NAME = 253
+"""Characters of a DNS name."""
+PEER_PREFIX = bytes.fromhex("002408011220")
+
+
+class MultiaddrError(ValueError):
+    """The text is not a multiaddress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What has to be dialed: a host (address or DNS name) and a TCP port, perhaps with WebSocket on it."""
+
+    host: str
+    port: int
+    websocket: bool = False
+    family: str = "ip"
+    """`ip`, or `dns`, `dns4`, `dns6`: which kinds of addresses the name may stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Multiaddr:
+    """The parts in order: (protocol, value as text, empty where it has none)."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Multiaddr:
+        """Read the textual form; raises MultiaddrError."""
+        words = text.split("/")
+        if words[0] != "" or len(words) < 2:
+            raise MultiaddrError(f"{text!r}: an address begins with /, as in /ip4/1.2.3.4/tcp/30333")
+        parts, rest = [], words[1:]
+        while rest:
+            name = rest.pop(0)
+            kind = _BY_NAME.get(name)
+            if kind is None:
+                raise MultiaddrError(f"{text!r}: there is no address part called {name!r}")
+            if kind.size != 0 and not rest:
+                raise MultiaddrError(f"{text!r}: /{name} needs a value")
+            value = rest.pop(0) if kind.size != 0 else ""
+            parts.append((kind.name, kind.checked(value, text)))
+        return cls(tuple(parts))
+
+    @classmethod
+    def decode(cls, data: bytes) -> Multiaddr:
+        """Read the binary form; raises RemoteError."""
+        if len(data) > MAX_BYTES:
+            raise RemoteError(f"multiaddress: {len(data)} bytes, {MAX_BYTES} are allowed")
+        parts: list[tuple[str, str]] = []
+        offset = 0
+        while offset < len(data):
+            code, offset = decode_varint(data, offset)
+            kind = _BY_CODE.get(code)
+            if kind is None or len(parts) == MAX_PARTS:
+                raise RemoteError(f"multiaddress: part {len(parts)} has the unknown code {code}")
+            value, offset = kind.take(data, offset)
+            parts.append((kind.name, value))
+        return cls(tuple(parts))
+
+    def encode(self) -> bytes:
+        """The binary form."""
+        return b"".join(_BY_NAME[name].encode(value) for name, value in self.parts)
+
+    def __str__(self) -> str:
+        return "".join(f"/{name}/{value}" if value else f"/{name}" for name, value in self.parts)
+
+    @property
+    def peer(self) -> str | None:
+        """The peer id at the end, if it names one."""
+        name, value = self.parts[-1] if self.parts else ("", "")
+        return value if name == "p2p" else None
+
+    @property
+    def without_peer(self) -> Multiaddr:
+        """The address of the machine alone."""
+        return Multiaddr(self.parts[:-1]) if self.peer else self
+
+    def with_peer(self, peer: str) -> Multiaddr:
+        """The address of that node on this machine."""
+        return Multiaddr((*self.without_peer.parts, ("p2p", peer)))
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """What to dial, None where it is not one of the transports that we have."""
+        match self.without_peer.parts:
+            case ((host_kind, host), ("tcp", port)):
+                websocket = False
+            case ((host_kind, host), ("tcp", port), ("ws", _)):
+                websocket = True
+            case _:
+                return None
+        if host_kind not in _HOSTS:
+            return None
+        return Endpoint(host, int(port), websocket, _HOSTS[host_kind])
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the whole internet can reach it, as far as the address tells."""
+        name, value = self.parts[0] if self.parts else ("", "")
+        if name in ("ip4", "ip6"):
+            return ip_address(value).is_global
+        return (
+            name.startswith("dns") and value != "localhost" and not value.endswith((".local", ".localhost"))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One protocol of the table. `size`: bytes of the value; None: its length stands in front."""
+
+    name: str
+    code: int
+    size: int | None
+    to_bytes: Callable[[str], bytes]
+    to_text: Callable[[bytes], str]
+
+    def checked(self, value: str, whole: str) -> str:
+        try:
+            return self.to_text(self.to_bytes(value))
+        except (ValueError, OverflowError, AddressValueError, PeerIdError, RemoteError) as error:
+            raise MultiaddrError(f"{whole!r}: {value!r} is no value for /{self.name} ({error})") from None
+
+    def encode(self, value: str) -> bytes:
+        data = self.to_bytes(value)
+        return encode_varint(self.code) + (framed(data) if self.size is None else data)
+
+    def take(self, data: bytes, offset: int) -> tuple[str, int]:
+        size, offset = decode_varint(data, offset) if self.size is None else (self.size, offset)
+        if size > len(data) - offset:
+            raise RemoteError(f"multiaddress: the value of /{self.name} is cut short")
+        try:
+            return self.to_text(data[offset : offset + size]), offset + size
+        except (ValueError, PeerIdError) as error:
+            raise RemoteError(f"multiaddress: no value for /{self.name} ({error})") from None
+
+
+def _nothing(value: str) -> bytes:
+    return b""
+
+
+def _no_text(data: bytes) -> str:
+    return ""
+
+
+def _port(text: str) -> bytes:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("a port is a decimal number")
+    return int(text[:6]).to_bytes(2, "big")
+
+
+def _port_text(data: bytes) -> str:
+    return str(int.from_bytes(data, "big"))
+
+
+def _name(text: str) -> bytes:
+    if (
+        not 0 < len(text) <= MAX_NAME
+        or not text.isascii()
+        or not all(c.isalnum() or c in "-._" for c in text)
+    ):
+        raise ValueError("a DNS name has letters, digits, dots and hyphens")
+    return text.encode()
+
+
+def _name_text(data: bytes) -> str:
+    text = data.decode("ascii")
+    _name(text)
+    return text
+
+
+def _peer(text: str) -> bytes:
+    return PEER_PREFIX + public_of(text)
+
+
+def _peer_text(data: bytes) -> str:
+    if not data.startswith(PEER_PREFIX):
+        raise ValueError("the peer id is not that of an ed25519 key")
+    return peer_id(data[len(PEER_PREFIX) :])
+
+
+def _opaque(text: str) -> bytes:
+    return bytes.fromhex(text)
+
+
+_KINDS = (
+    _Kind("ip4", 4, 4, lambda text: IPv4Address(text).packed, lambda data: str(IPv4Address(data))),
+    _Kind("ip6", 41, 16, lambda text: IPv6Address(text).packed, lambda data: str(IPv6Address(data))),
+    _Kind("dns", 53, None, _name, _name_text),
+    _Kind("dns4", 54, None, _name, _name_text),
+    _Kind("dns6", 55, None, _name, _name_text),
+    _Kind("dnsaddr", 56, None, _name, _name_text),
+    _Kind("tcp", 6, 2, _port, _port_text),
+    _Kind("udp", 273, 2, _port, _port_text),
+    _Kind("ws", 477, 0, _nothing, _no_text),
+    _Kind("wss", 478, 0, _nothing, _no_text),
+    _Kind("tls", 448, 0, _nothing, _no_text),
+    _Kind("quic", 460, 0, _nothing, _no_text),
+    _Kind("quic-v1", 461, 0, _nothing, _no_text),
+    _Kind("webrtc-direct", 280, 0, _nothing, _no_text),
+    _Kind("certhash", 466, None, _opaque, bytes.hex),
+    _Kind("p2p", 421, None, _peer, _peer_text),
+)
+_BY_NAME = {kind.name: kind for kind in _KINDS} | {"ipfs": _KINDS[-1]}
+_BY_CODE = {kind.code: kind for kind in _KINDS}
+_HOSTS = {"ip4": "ip", "ip6": "ip", "dns": "dns", "dns4": "dns4", "dns6": "dns6"}

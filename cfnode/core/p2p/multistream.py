@@ -1,0 +1,118 @@
+"""Which protocol will this stream speak?
+
+multistream-select 1.0 (libp2p specs, "connections/README"): each message is a line with its length in front
+(LEB128, newline counted). Both sides send the header line; the dialer proposes a name, the listener echoes it
+or answers `na`. The dialer need not wait for the header, so a negotiation takes one round trip; with a single
+name it may even send its first data behind the proposal.
+
+What an unauthenticated stranger may do here is bounded: line length, number of proposals, and nothing but
+UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.protobuf import Frames, framed
+
+__all__ = ["HEADER", "Dialer", "Listener", "line"]
+
+HEADER = "/multistream/1.0.0"
+REFUSED = "na"
+MAX_LINE = 1024
+"""Bytes of a line. The longest name in use has 120."""
+MAX_PROPOSALS = 20
+
+
+def line(text: str) -> bytes:
+    """A protocol name as it goes over the wire."""
+    return framed(text.encode() + b"\n")
+
+
+class _Side:
+    """What both sides do: cut lines, check the header, keep what follows for the next protocol."""
+
+    def __init__(self) -> None:
+        self.chosen: str | None = None
+        self._frames = Frames(MAX_LINE)
+        self._out = bytearray(line(HEADER))
+        self._header_seen = False
+
+    @property
+    def rest(self) -> bytes:
+        """After the choice: bytes that belong to the chosen protocol already."""
+        return self._frames.rest
+
+    def bytes_to_send(self) -> bytes:
+        """What has to go out now; each byte is handed out once."""
+        out = bytes(self._out)
+        self._out.clear()
+        return out
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what came, up to the choice; raises RemoteError."""
+        self._frames.feed(data)
+        while self.chosen is None and (frame := self._frames.next()) is not None:
+            text = _text(frame)
+            if self._header_seen:
+                self._on_line(text)
+            elif text != HEADER:
+                raise RemoteError(f"multistream: the header is {text[:40]!r}, not {HEADER!r}")
+            self._header_seen = True
+
+    def _on_line(self, text: str) -> None:
+        raise NotImplementedError
+
+
+class Dialer(_Side):
+    """Proposes names in the order of preference."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        if not names:
+            raise LocalError("multistream: there is no protocol to propose")
+        super().__init__()
+        self._names = list(names)
+        self._propose()
+
+    def _propose(self) -> None:
+        self._out += line(self._names[0])
+
+    def _on_line(self, text: str) -> None:
+        if text == self._names[0]:
+            self.chosen = text
+        elif text != REFUSED:
+            raise RemoteError(f"multistream: {text[:40]!r} answers the proposal {self._names[0]!r}")
+        else:
+            refused = self._names.pop(0)
+            if not self._names:
+                raise RemoteError(f"multistream: the protocol {refused} is refused")
+            self._propose()
+
+
+class Listener(_Side):
+    """Accepts the first proposal it knows."""
+
+    def __init__(self, known: Container[str]) -> None:
+        super().__init__()
+        self._known = known
+        self._proposals = 0
+
+    def _on_line(self, text: str) -> None:
+        self._proposals += 1
+        if text in self._known:
+            self.chosen = text
+            self._out += line(text)
+        elif self._proposals == MAX_PROPOSALS:
+            raise RemoteError(f"multistream: {MAX_PROPOSALS} proposals and none that we speak")
+        else:
+            self._out += line(REFUSED)
+
+
+def _text(frame: bytes) -> str:
+    if not frame.endswith(b"\n"):
+        raise RemoteError("multistream: a line has no end")
+    try:
+        return frame[:-1].decode()
+    except UnicodeDecodeError:
+        raise RemoteError("multistream: a line is not UTF-8") from None

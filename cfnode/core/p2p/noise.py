@@ -1,0 +1,310 @@
+"""Who is at the other end, and how do we keep others out?
+
+`Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of libp2p's
+"noise-libp2p": each side proves its node key by a signature over the static key of the handshake. Three
+messages:
+
+1. dialer: e
+2. listener: e, ee, s, es, payload
+3. dialer: s, se, payload
+
+Every message has its length in front (u16, big-endian). Afterwards a `Channel` seals and opens messages of
+up to 65,535 bytes; a nonce is a counter, and a connection that used them all ends. Only ed25519 node keys
+are taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.protobuf import Message, bytes_field
+from cfnode.core.peer_id import peer_id
+
+__all__ = ["MAX_PLAINTEXT", "Channel", "Handshake", "key_message", "public_key"]
+
+NAME = b"Noise_XX_25519_ChaChaPoly_SHA256"
+SIGNED = b"noise-libp2p-static-key:"
+KEY_PREFIX = bytes.fromhex("08011220")
+"""The protobuf message PublicKey {type: ed25519, data: 32 bytes} up to the key."""
+
+TAG = 16
+MAX_MESSAGE = 65_535
+MAX_PLAINTEXT = MAX_MESSAGE - TAG
+MAX_HANDSHAKE = 4096
+"""Bytes of a handshake message. Real ones have less than 300; extensions may come."""
+MAX_NONCE = (1 << 64) - 2
+"""The last counter that may be used; the one above is reserved."""
+IDENTITY_KEY, IDENTITY_SIGNATURE = 1, 2
+
+
+def key_message(public: bytes) -> bytes:
+    """The protobuf form of an ed25519 public key."""
+    return KEY_PREFIX + public
+
+
+def public_key(message: bytes) -> bytes:
+    """The ed25519 key (32 bytes) in its protobuf form; raises RemoteError."""
+    fields = Message.decode(message, max_fields=16)
+    key = fields.data(2)
+    if fields.uint(1) != 1 or key is None or len(key) != 32:
+        raise RemoteError("noise: the node key is not an ed25519 key")
+    return key
+
+
+class _Cipher:
+    """A key with its counter."""
+
+    __slots__ = ("_aead", "_nonce")
+
+    def __init__(self, key: bytes) -> None:
+        self._aead = ChaCha20Poly1305(key)
+        self._nonce = 0
+
+    def _next(self) -> bytes:
+        nonce = self._nonce
+        if nonce > MAX_NONCE:
+            raise RemoteError("noise: the connection has used all its nonces")
+        self._nonce = nonce + 1
+        return bytes(4) + nonce.to_bytes(8, "little")
+
+    def seal(self, plaintext: bytes, bound: bytes | None = None) -> bytes:
+        return self._aead.encrypt(self._next(), plaintext, bound)
+
+    def open(self, sealed: bytes | memoryview, bound: bytes | None = None) -> bytes:
+        try:
+            return self._aead.decrypt(self._next(), sealed, bound)
+        except InvalidTag:
+            raise RemoteError("noise: a message was forged, altered or cut") from None
+
+
+class _Symmetric:
+    """The Noise `SymmetricState`: everything said so far, hashed, and the keys that follow from it."""
+
+    def __init__(self) -> None:
+        self._hash = self._chain = NAME
+        self._cipher: _Cipher | None = None
+        self.mix_hash(b"")  # the empty prologue
+
+    def mix_hash(self, data: bytes) -> None:
+        self._hash = hashlib.sha256(self._hash + data).digest()
+
+    def mix_key(self, secret: X25519PrivateKey, public: bytes) -> None:
+        try:
+            shared = secret.exchange(X25519PublicKey.from_public_bytes(public))
+        except ValueError:
+            raise RemoteError("noise: a key of the handshake is a point of low order") from None
+        self._chain, key = self._derive(shared)
+        self._cipher = _Cipher(key)
+
+    def seal(self, plaintext: bytes) -> bytes:
+        sealed = self._keyed().seal(plaintext, self._hash)
+        self.mix_hash(sealed)
+        return sealed
+
+    def open(self, sealed: bytes) -> bytes:
+        plaintext = self._keyed().open(sealed, self._hash)
+        self.mix_hash(sealed)
+        return plaintext
+
+    def split(self) -> tuple[_Cipher, _Cipher]:
+        first, second = self._derive(b"")
+        return _Cipher(first), _Cipher(second)
+
+    def _keyed(self) -> _Cipher:
+        if self._cipher is None:
+            raise LocalError("noise: there is no key yet")
+        return self._cipher
+
+    def _derive(self, material: bytes) -> tuple[bytes, bytes]:
+        """HKDF with two outputs (Noise, section 4.3)."""
+        mixed = hmac.digest(self._chain, material, "sha256")
+        first = hmac.digest(mixed, b"\x01", "sha256")
+        return first, hmac.digest(mixed, first + b"\x02", "sha256")
+
+
+class _Messages:
+    """Cuts a byte stream at the u16 lengths."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.buffer = bytearray()
+
+    def next(self) -> bytes | None:
+        """The next whole message, None while it is not here; raises RemoteError."""
+        if len(self.buffer) < 2:
+            return None
+        length = int.from_bytes(self.buffer[:2], "big")
+        if length > self.limit:
+            raise RemoteError(f"noise: a handshake message of {length} bytes, {self.limit} are allowed")
+        if len(self.buffer) < 2 + length:
+            return None
+        message = bytes(memoryview(self.buffer)[2 : 2 + length])
+        del self.buffer[: 2 + length]
+        return message
+
+
+class Channel:
+    """The secured connection: seal what goes out, open what comes in."""
+
+    def __init__(self, sending: _Cipher, receiving: _Cipher, rest: bytes) -> None:
+        self._sending, self._receiving = sending, receiving
+        self._buffer = bytearray(rest)
+
+    def seal(self, plaintext: bytes) -> bytes:
+        """One message for the wire; at most MAX_PLAINTEXT bytes go in."""
+        if len(plaintext) > MAX_PLAINTEXT:
+            raise LocalError(f"noise: {len(plaintext)} bytes are more than a message holds ({MAX_PLAINTEXT})")
+        sealed = self._sending.seal(plaintext)
+        return len(sealed).to_bytes(2, "big") + sealed
+
+    def receive_data(self, data: bytes) -> list[bytes]:
+        """The plaintexts of the messages that are whole now; raises RemoteError."""
+        self._buffer += data
+        with memoryview(self._buffer) as view:
+            spans = list(_spans(view))
+            opened = [self._receiving.open(view[start:end]) for start, end in spans]
+        if spans:
+            del self._buffer[: spans[-1][1]]
+        return opened
+
+
+def _spans(view: memoryview) -> Iterator[tuple[int, int]]:
+    """Where whole messages lie."""
+    start = 2
+    while start <= len(view):
+        end = start + int.from_bytes(view[start - 2 : start], "big")
+        if end > len(view):
+            return
+        yield start, end
+        start = end + 2
+
+
+class Handshake:
+    """One side of the handshake. `static` and `ephemeral` are 32 fresh random bytes each.
+
+    `expected` is the node key (32 bytes) that the dialed address names. When `finished`, `remote` is the node
+    key of the other side, proven, and `channel()` gives the secured connection.
+    """
+
+    def __init__(
+        self,
+        identity: Keypair,
+        *,
+        dialer: bool,
+        static: bytes,
+        ephemeral: bytes,
+        expected: bytes | None = None,
+    ) -> None:
+        if identity.scheme != "ed25519":
+            raise LocalError("noise: a node key is an ed25519 key")
+        self._identity, self._dialer, self._expected = identity, dialer, expected
+        self._static = X25519PrivateKey.from_private_bytes(static)
+        self._ephemeral = X25519PrivateKey.from_private_bytes(ephemeral)
+        self._state = _Symmetric()
+        self._messages = _Messages(MAX_HANDSHAKE)
+        self._out = bytearray()
+        self._theirs = b""
+        self.remote = b""
+        self.finished = False
+        if dialer:
+            self._send(self._say_ephemeral() + self._say_plainly(b""))
+
+    def bytes_to_send(self) -> bytes:
+        """What has to go out now; each byte is handed out once."""
+        out = bytes(self._out)
+        self._out.clear()
+        return out
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what came; raises RemoteError. Bytes behind the handshake are kept for the channel."""
+        self._messages.buffer += data
+        while not self.finished and (message := self._messages.next()) is not None:
+            self._on_message(message)
+
+    def channel(self) -> Channel:
+        """The secured connection, once."""
+        if not self.finished:
+            raise LocalError("noise: the handshake has not finished")
+        first, second = self._state.split()
+        sending, receiving = (first, second) if self._dialer else (second, first)
+        return Channel(sending, receiving, bytes(self._messages.buffer))
+
+    def _on_message(self, message: bytes) -> None:
+        if self._dialer:
+            self._read_answer(message)
+            self._send(self._say_static(self._theirs))
+            self.finished = True
+        elif not self._theirs:
+            self._read_hello(message)
+            say = self._say_ephemeral()
+            self._state.mix_key(self._ephemeral, self._theirs)
+            self._send(say + self._say_static(self._theirs))
+        else:
+            self._read_static(message)
+            self.finished = True
+
+    def _read_hello(self, message: bytes) -> None:
+        self._theirs = self._read_ephemeral(message)
+        self._state.mix_hash(message[32:])
+
+    def _read_answer(self, message: bytes) -> None:
+        self._theirs = self._read_ephemeral(message)
+        self._state.mix_key(self._ephemeral, self._theirs)
+        self._read_static(message[32:])
+
+    def _read_ephemeral(self, message: bytes) -> bytes:
+        if len(message) < 32:
+            raise RemoteError(f"noise: a message of {len(message)} bytes holds no key")
+        self._state.mix_hash(message[:32])
+        return message[:32]
+
+    def _read_static(self, message: bytes) -> None:
+        if len(message) < 32 + 2 * TAG:
+            raise RemoteError(f"noise: {len(message)} bytes hold neither static key nor payload")
+        static = self._state.open(message[: 32 + TAG])
+        self._state.mix_key(self._ephemeral, static)
+        self._check(self._state.open(message[32 + TAG :]), static)
+
+    def _check(self, payload: bytes, static: bytes) -> None:
+        """Does the node key vouch for the static key, and is it the one that we called?"""
+        fields = Message.decode(payload, max_fields=64)
+        node, signature = public_key(fields.data(IDENTITY_KEY) or b""), fields.data(IDENTITY_SIGNATURE) or b""
+        try:
+            Ed25519PublicKey.from_public_bytes(node).verify(signature, SIGNED + static)
+        except (InvalidSignature, ValueError):
+            raise RemoteError("noise: the node key does not vouch for the handshake's key") from None
+        if self._expected is not None and node != self._expected:
+            raise RemoteError(
+                f"the node proves to be {peer_id(node)}, its address says {peer_id(self._expected)}"
+            )
+        self.remote = node
+
+    def _say_ephemeral(self) -> bytes:
+        public = self._ephemeral.public_key().public_bytes_raw()
+        self._state.mix_hash(public)
+        return public
+
+    def _say_plainly(self, payload: bytes) -> bytes:
+        self._state.mix_hash(payload)
+        return payload
+
+    def _say_static(self, theirs: bytes) -> bytes:
+        """Our static key and payload; the key exchange between is static with their ephemeral key."""
+        public = self._static.public_key().public_bytes_raw()
+        sealed = self._state.seal(public)
+        self._state.mix_key(self._static, theirs)
+        signature = self._identity.sign(SIGNED + public)
+        payload = bytes_field(IDENTITY_KEY, key_message(self._identity.public))
+        return sealed + self._state.seal(payload + bytes_field(IDENTITY_SIGNATURE, signature))
+
+    def _send(self, message: bytes) -> None:
+        self._out += len(message).to_bytes(2, "big") + message

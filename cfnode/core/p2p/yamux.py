@@ -1,0 +1,361 @@
+"""How do many streams share one connection without harming each other?
+
+Yamux (libp2p specs, "yamux"): frames of a 12-byte header (version, type, flags, stream, length; big-endian)
+and, for data, a body. A stream begins with the flag SYN on its first frame, ends one way with FIN and both
+ways with RST, and a side may send only what the other's receive window allows: 262,144 bytes at first, more
+as the receiver says.
+
+What bounds the memory a peer can take:
+- a window is enforced: a byte too many ends the connection;
+- inbound streams are counted until our side has released them, also those the peer has reset long ago;
+- windows beyond the first 256 KiB come from one budget a connection, so the sum has a fixed limit
+  (`MAX_BUFFERED`);
+- frames that a peer makes us send (pongs, resets) and does not read are counted, too.
+
+A body is handed on as it arrives, so a frame never has to be whole in memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+from cfnode.core.p2p.errors import LocalError, RemoteError
+
+__all__ = [
+    "INITIAL_WINDOW",
+    "MAX_BODY",
+    "MAX_BUFFERED",
+    "MAX_INBOUND",
+    "DataReceived",
+    "Event",
+    "GoneAway",
+    "Pong",
+    "Session",
+    "StreamEnded",
+    "StreamOpened",
+    "StreamReset",
+    "WindowGrown",
+]
+
+INITIAL_WINDOW = 262_144
+MAX_INBOUND = 128
+"""Streams a peer may have open at a time. A Substrate node uses about ten, plus its requests under way."""
+EXTRA_WINDOWS = 32 << 20
+"""Bytes of window beyond the first, over all streams of a connection."""
+MAX_OUTBOUND = 128
+MAX_BUFFERED = (MAX_INBOUND + MAX_OUTBOUND) * INITIAL_WINDOW + EXTRA_WINDOWS
+"""What a connection can have received that nobody has read: the sum of all windows."""
+MAX_WAITING = 10_000
+"""Frames the peer has made us send and does not read."""
+MAX_SEND_WINDOW = (1 << 32) - 1
+
+HEADER = struct.Struct("!BBHII")
+MAX_BODY = 65_519 - HEADER.size
+"""Bytes of a body we send: header and body make one noise message."""
+
+DATA, WINDOW, PING, GO_AWAY = range(4)
+SYN, ACK, FIN, RST = 1, 2, 4, 8
+NORMAL, PROTOCOL_ERROR, INTERNAL_ERROR = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOpened:
+    """The peer opened a stream."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class DataReceived:
+    """Bytes of a stream; they count against its window until `consumed`."""
+
+    stream: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """The peer will send no more on this stream."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReset:
+    """The peer ended the stream both ways."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowGrown:
+    """There is room to send on this stream."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """The answer to our ping of that value."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoneAway:
+    """The peer closes the connection: 0 in order, 1 for a protocol error, 2 for an internal one."""
+
+    code: int
+
+
+Event = StreamOpened | DataReceived | StreamEnded | StreamReset | WindowGrown | Pong | GoneAway
+
+
+@dataclass(slots=True)
+class _Stream:
+    window: int
+    """What we let the peer have under way, bytes."""
+    receivable: int
+    sendable: int = INITIAL_WINDOW
+    consumed: int = 0
+    """Read by our side and not yet given back to the peer."""
+    ours_ended: bool = False
+    theirs_ended: bool = False
+    reset: bool = False
+
+
+@dataclass(slots=True)
+class _Body:
+    """The body that is arriving; `stream` None: nobody wants it."""
+
+    stream: int | None
+    left: int
+    ends: bool
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection's streams. The dialer's streams have odd numbers, the listener's even ones."""
+
+    dialer: bool
+    _streams: dict[int, _Stream] = field(default_factory=dict)
+    _inbound: int = 0
+    _extra: int = EXTRA_WINDOWS
+    _next: int = 0
+    _buffer: bytearray = field(default_factory=bytearray)
+    _body: _Body | None = None
+    _out: list[bytes] = field(default_factory=list)
+    _waiting: int = 0
+    _gone: bool = False
+
+    def __post_init__(self) -> None:
+        self._next = 1 if self.dialer else 2
+
+    # What comes
+
+    def receive_data(self, data: bytes) -> list[Event]:
+        """Take what came; what happened, in order.
+
+        Raises RemoteError, after which the connection must end.
+        """
+        self._buffer += data
+        events: list[Event] = []
+        position = 0
+        with memoryview(self._buffer) as view:
+            while (used := self._step(view[position:], events)) > 0:
+                position += used
+        del self._buffer[:position]
+        return events
+
+    def _step(self, view: memoryview, events: list[Event]) -> int:
+        """Take one header or a piece of a body; the number of bytes used, 0 where more are needed."""
+        if self._body is not None:
+            return self._take_body(self._body, view, events)
+        if len(view) < HEADER.size:
+            return 0
+        version, kind, flags, number, length = HEADER.unpack_from(view)
+        if version != 0 or kind > GO_AWAY or flags > 0xF:
+            raise RemoteError(f"yamux: no frame has version {version}, type {kind} and flags {flags}")
+        if kind in (PING, GO_AWAY):
+            self._on_session_frame(kind, flags, length, events)
+        else:
+            self._on_stream_frame(kind, flags, number, length, events)
+        return HEADER.size
+
+    def _take_body(self, body: _Body, view: memoryview, events: list[Event]) -> int:
+        piece = view[: body.left]
+        body.left -= len(piece)
+        if body.stream is not None and piece:
+            events.append(DataReceived(body.stream, bytes(piece)))
+        if body.left == 0:
+            self._body = None
+            if body.ends and body.stream is not None:
+                self._on_end(body.stream, events)
+        return len(piece)
+
+    def _on_session_frame(self, kind: int, flags: int, value: int, events: list[Event]) -> None:
+        if kind == GO_AWAY:
+            self._gone = True
+            events.append(GoneAway(value))
+        elif flags & SYN:
+            self._answer(HEADER.pack(0, PING, ACK, 0, value))
+        else:
+            events.append(Pong(value))
+
+    def _on_stream_frame(self, kind: int, flags: int, number: int, length: int, events: list[Event]) -> None:
+        if flags & SYN:
+            self._on_open(number, events)
+        stream = self._streams.get(number)
+        if stream is None and number % 2 == self.dialer and number >= self._next:
+            raise RemoteError(f"yamux: a frame for stream {number}, which we never opened")
+        if stream is None or stream.reset:  # what was under way when the stream ended
+            if kind == DATA and length:
+                self._body = _Body(None, length, ends=False)
+        elif flags & RST:
+            self._on_reset(number, stream, events)
+            if kind == DATA and length:
+                self._body = _Body(None, length, ends=False)
+        elif kind == WINDOW:
+            self._on_window(number, stream, length, events)
+            if flags & FIN:
+                self._on_end(number, events)
+        else:
+            self._on_data(number, stream, length, bool(flags & FIN), events)
+
+    def _on_open(self, number: int, events: list[Event]) -> None:
+        if number == 0 or number % 2 == self.dialer:
+            raise RemoteError(f"yamux: the peer may not open a stream with the number {number}")
+        if number in self._streams:
+            raise RemoteError(f"yamux: stream {number} is opened twice")
+        if self._inbound >= MAX_INBOUND or self._gone:
+            self._answer(HEADER.pack(0, WINDOW, RST, number, 0))
+            return
+        self._inbound += 1
+        self._streams[number] = _Stream(INITIAL_WINDOW, INITIAL_WINDOW)
+        self._answer(HEADER.pack(0, WINDOW, ACK, number, 0))
+        events.append(StreamOpened(number))
+
+    def _on_reset(self, number: int, stream: _Stream, events: list[Event]) -> None:
+        stream.reset = True
+        events.append(StreamReset(number))
+
+    def _on_window(self, number: int, stream: _Stream, more: int, events: list[Event]) -> None:
+        stream.sendable += more
+        if stream.sendable > MAX_SEND_WINDOW:
+            raise RemoteError(f"yamux: the window of stream {number} grows beyond 2^32")
+        if more:
+            events.append(WindowGrown(number))
+
+    def _on_data(self, number: int, stream: _Stream, length: int, ends: bool, events: list[Event]) -> None:
+        if stream.theirs_ended and (length or ends):
+            raise RemoteError(f"yamux: data on stream {number} after its end")
+        if length > stream.receivable:
+            raise RemoteError(
+                f"yamux: {length} bytes on stream {number}, its window has room for {stream.receivable}"
+            )
+        stream.receivable -= length
+        if length:
+            self._body = _Body(number, length, ends)
+        elif ends:
+            self._on_end(number, events)
+
+    def _on_end(self, number: int, events: list[Event]) -> None:
+        stream = self._streams.get(number)
+        if stream is None or stream.reset:
+            return
+        if stream.theirs_ended:
+            raise RemoteError(f"yamux: stream {number} ends twice")
+        stream.theirs_ended = True
+        events.append(StreamEnded(number))
+
+    # What goes
+
+    def frames_to_send(self) -> list[bytes]:
+        """The frames that have to go out now, each for a noise message of its own; handed out once."""
+        out, self._out, self._waiting = self._out, [], 0
+        return out
+
+    def open(self, window: int = INITIAL_WINDOW) -> int:
+        """A new stream.
+
+        `window`: bytes that may be under way to us; less is given when the budget is used up.
+        """
+        if self._gone:
+            raise LocalError("yamux: the connection is closing")
+        if len(self._streams) - self._inbound >= MAX_OUTBOUND:
+            raise LocalError(f"yamux: {MAX_OUTBOUND} streams of ours are open already")
+        extra = min(max(window - INITIAL_WINDOW, 0), self._extra)
+        self._extra -= extra
+        number, self._next = self._next, self._next + 2
+        self._streams[number] = _Stream(INITIAL_WINDOW + extra, INITIAL_WINDOW + extra)
+        self._out.append(HEADER.pack(0, WINDOW, SYN, number, extra))
+        return number
+
+    def sendable(self, number: int) -> int:
+        """How many bytes the peer has room for on this stream."""
+        return self._live(number).sendable
+
+    def send(self, number: int, data: bytes | memoryview) -> int:
+        """Send what fits in the window and in one frame; how many bytes that was."""
+        stream = self._live(number)
+        if stream.ours_ended:
+            raise LocalError(f"yamux: our side of stream {number} has ended")
+        size = min(len(data), stream.sendable, MAX_BODY)
+        if size:
+            stream.sendable -= size
+            self._out.append(HEADER.pack(0, DATA, 0, number, size) + bytes(data[:size]))
+        return size
+
+    def consumed(self, number: int, size: int) -> None:
+        """Our side has read `size` bytes: room for as many more is given once it is worth a frame."""
+        stream = self._streams.get(number)
+        if stream is None or stream.reset or stream.theirs_ended:
+            return
+        stream.consumed += size
+        if stream.consumed >= stream.window // 2:
+            self._out.append(HEADER.pack(0, WINDOW, 0, number, stream.consumed))
+            stream.receivable += stream.consumed
+            stream.consumed = 0
+
+    def finish(self, number: int) -> None:
+        """We send no more on this stream."""
+        stream = self._streams.get(number)
+        if stream is not None and not stream.ours_ended and not stream.reset:
+            stream.ours_ended = True
+            self._out.append(HEADER.pack(0, DATA, FIN, number, 0))
+
+    def release(self, number: int) -> None:
+        """Nobody uses the stream any more: its place is free; reset unless it has ended both ways."""
+        stream = self._streams.pop(number, None)
+        if stream is None:
+            return
+        if not stream.reset and not (stream.ours_ended and stream.theirs_ended):
+            self._out.append(HEADER.pack(0, WINDOW, RST, number, 0))
+        if number % 2 == self.dialer:
+            self._extra += stream.window - INITIAL_WINDOW
+        else:
+            self._inbound -= 1
+        if self._body is not None and self._body.stream == number:
+            self._body.stream = None
+
+    def ping(self, value: int) -> None:
+        """Ask for a sign of life; a Pong of the same value (u32) answers."""
+        self._out.append(HEADER.pack(0, PING, SYN, 0, value))
+
+    def go_away(self, code: int = NORMAL) -> None:
+        """Tell the peer that the connection ends."""
+        self._gone = True
+        self._out.append(HEADER.pack(0, GO_AWAY, 0, 0, code))
+
+    def _live(self, number: int) -> _Stream:
+        stream = self._streams.get(number)
+        if stream is None or stream.reset:
+            raise LocalError(f"yamux: stream {number} is not open")
+        return stream
+
+    def _answer(self, frame: bytes) -> None:
+        self._waiting += 1
+        if self._waiting > MAX_WAITING:
+            raise RemoteError(f"yamux: {MAX_WAITING} answers wait and the peer does not read")
+        self._out.append(frame)

@@ -1,0 +1,136 @@
+"""Multiaddresses, identify and Kademlia."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p import kademlia
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.identify import Identify
+from cfnode.core.p2p.kademlia import KnownPeer, Lookup, RoutingTable
+from cfnode.core.p2p.multiaddr import Endpoint, Multiaddr, MultiaddrError
+from cfnode.core.p2p.protobuf import bytes_field, framed, uint_field
+from cfnode.core.peer_id import peer_id, public_of
+
+BOOT_KEY = "cb863746a3daf4202581a7cb8431ef6835977bd114d61179bfd1d92264b4c7e8"
+BOOT = peer_id(bytes.fromhex(BOOT_KEY))
+HERE = Multiaddr.parse("/ip4/127.0.0.1/tcp/30333")
+
+
+@cache
+def peer(number: int) -> str:
+    return peer_id(Keypair.from_seed(number.to_bytes(32, "big"), "ed25519").public)
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoint"),
+    [
+        ("/ip4/138.68.126.239/tcp/30333", Endpoint("138.68.126.239", 30333)),
+        ("/ip6/::1/tcp/1/ws", Endpoint("::1", 1, websocket=True)),
+        ("/dns4/boot.example/tcp/443", Endpoint("boot.example", 443, family="dns4")),
+        ("/dns/boot.example/tcp/443/wss", None),
+        ("/ip4/1.2.3.4/udp/30333/quic-v1", None),
+    ],
+)
+def test_an_address_says_what_to_dial(text: str, endpoint: Endpoint | None) -> None:
+    address = Multiaddr.parse(f"{text}/p2p/{BOOT}")
+    assert str(address) == f"{text}/p2p/{BOOT}"
+    assert address.peer == BOOT
+    assert address.endpoint == endpoint
+    assert Multiaddr.decode(address.encode()) == address
+
+
+def test_an_address_has_the_bytes_of_the_specification() -> None:
+    address = Multiaddr.parse(f"/ip4/138.68.126.239/tcp/30333/ws/p2p/{BOOT}")
+    assert address.encode().hex() == f"048a447eef06767ddd03a50326002408011220{BOOT_KEY}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ip4/1.2.3.4", "/ip4", "/ip4/1.2.3", "/tcp/65536", "/tcp/x", "/p2p/Qm", "/x/1"]
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(MultiaddrError):
+        Multiaddr.parse(text)
+
+
+@given(st.binary(max_size=80))
+def test_no_bytes_make_the_readers_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
+    for read in (Multiaddr.decode, Identify.decode, kademlia.decode_query, kademlia.decode_answer):
+        with contextlib.suppress(RemoteError):
+            read(data)
+
+
+def test_private_addresses_are_known_as_such() -> None:
+    assert Multiaddr.parse("/ip4/138.68.126.239/tcp/1").is_global
+    assert Multiaddr.parse("/dns/boot.example/tcp/1").is_global
+    for text in ("/ip4/10.0.0.1/tcp/1", "/ip4/127.0.0.1/tcp/1", "/ip6/fe80::1/tcp/1", "/dns/localhost/tcp/1"):
+        assert not Multiaddr.parse(text).is_global
+
+
+def test_identify_is_read_as_it_was_written_and_made_fit_to_print() -> None:
+    said = Identify(public_of(BOOT), "node/1 (x)", (HERE,), ("/ipfs/ping/1.0.0", "/a/kad"), HERE)
+    assert Identify.decode(said.encode()) == said
+    rude = Identify(public_of(BOOT), "\x1b[2Jhi" + "x" * 1000)
+    agent = Identify.decode(rude.encode()).agent
+    assert agent.startswith("·[2Jhi")
+    assert len(agent) == 256
+    with pytest.raises(RemoteError, match="not an ed25519 key"):
+        Identify.decode(bytes_field(1, uint_field(1, 0) + bytes_field(2, bytes(32))))
+
+
+def test_find_node_has_the_bytes_of_the_specification() -> None:
+    query = kademlia.query(kademlia.peer_bytes(BOOT))
+    assert framed(query).hex() == f"2a08041226002408011220{BOOT_KEY}"
+    assert kademlia.decode_query(query) == kademlia.peer_bytes(BOOT)
+    assert kademlia.decode_query(uint_field(1, 5)) is None
+
+
+def test_an_answer_brings_peers_and_drops_what_cannot_be_dialed() -> None:
+    known = KnownPeer(peer(1), (HERE,))
+    elsewhere = KnownPeer(peer(2), (Multiaddr.parse("/ip4/1.2.3.4/udp/1/quic-v1"),))
+    assert kademlia.decode_answer(kademlia.answer([known, elsewhere])) == [known]
+    assert kademlia.decode_answer(uint_field(1, 4)) == []
+    with pytest.raises(RemoteError, match="type 0"):
+        kademlia.decode_answer(b"")
+
+
+def test_nobody_can_crowd_the_table_out() -> None:
+    table = RoutingTable(peer(0))
+    taken = [number for number in range(1, 200) if table.add(KnownPeer(peer(number), (HERE,)))]
+    assert not table.add(KnownPeer(peer(0), (HERE,)))
+    assert len(table) == len(taken) < 199
+    assert all(len(bucket) <= kademlia.K for bucket in table._buckets.values())
+    target = kademlia.peer_bytes(peer(taken[0]))
+    assert table.nearest(target, 1)[0].peer == peer(taken[0])
+    table.remove(peer(taken[0]))
+    assert peer(taken[0]) not in table
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 99))
+def test_a_lookup_finds_a_node_that_only_others_know(wanted: int) -> None:
+    target = kademlia.peer_bytes(peer(wanted))
+    tables = {peer(number): RoutingTable(peer(number)) for number in range(100)}
+    for table in tables.values():
+        for number in range(100):
+            table.add(KnownPeer(peer(number), (HERE,)))
+    lookup = Lookup.start(target, tables[peer(50)].nearest(bytes(32), 3))
+    while (asked := lookup.next()) is not None:
+        lookup.answered(tables[asked.peer].nearest(target))
+    assert lookup.result()[0].peer == peer(wanted)
+
+
+def test_a_lookup_among_liars_ends() -> None:
+    lookup = Lookup.start(bytes(32), [KnownPeer(peer(1), (HERE,))])
+    asked, fresh = 0, 2
+    while lookup.next() is not None:
+        asked += 1
+        lookup.answered(KnownPeer(peer(number), (HERE,)) for number in range(fresh, fresh + 5))
+        fresh += 5
+    assert 20 <= asked <= kademlia.MAX_ASKED

@@ -1,0 +1,113 @@
+"""Two sides prove who they are and talk in secret; everything else is a RemoteError."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.noise import MAX_PLAINTEXT, Channel, Handshake
+from cfnode.core.peer_id import peer_id
+
+ALICE = Keypair.from_seed(bytes([1]) * 32, "ed25519")
+BOB = Keypair.from_seed(bytes([2]) * 32, "ed25519")
+CAROL = Keypair.from_seed(bytes([3]) * 32, "ed25519")
+
+
+def sides(expected: bytes | None = None) -> tuple[Handshake, Handshake]:
+    dialer = Handshake(ALICE, dialer=True, static=b"\x11" * 32, ephemeral=b"\x12" * 32, expected=expected)
+    return dialer, Handshake(BOB, dialer=False, static=b"\x21" * 32, ephemeral=b"\x22" * 32)
+
+
+def shake(dialer: Handshake, listener: Handshake, size: int = 1000) -> tuple[Channel, Channel]:
+    while not (dialer.finished and listener.finished):
+        for source, sink in ((dialer, listener), (listener, dialer)):
+            data = source.bytes_to_send()
+            for start in range(0, len(data), size):
+                sink.receive_data(data[start : start + size])
+    return dialer.channel(), listener.channel()
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 300))
+def test_both_sides_learn_who_the_other_is_however_the_bytes_are_cut(size: int) -> None:
+    dialer, listener = sides(expected=BOB.public)
+    shake(dialer, listener, size)
+    assert dialer.remote == BOB.public
+    assert listener.remote == ALICE.public
+
+
+@settings(max_examples=20)
+@given(st.lists(st.binary(max_size=500), max_size=8), st.integers(1, 400))
+def test_what_is_sealed_is_opened_in_order(messages: list[bytes], size: int) -> None:
+    here, there = shake(*sides())
+    for source, sink in ((here, there), (there, here)):
+        stream = b"".join(source.seal(message) for message in messages)
+        got: list[bytes] = []
+        for start in range(0, len(stream), size):
+            got += sink.receive_data(stream[start : start + size])
+        assert got == messages
+
+
+def test_a_message_has_a_largest_size() -> None:
+    here, there = shake(*sides())
+    assert there.receive_data(here.seal(bytes(MAX_PLAINTEXT))) == [bytes(MAX_PLAINTEXT)]
+    with pytest.raises(LocalError, match="more than a message holds"):
+        here.seal(bytes(MAX_PLAINTEXT + 1))
+
+
+def test_another_node_than_the_address_names_is_refused_by_both_names() -> None:
+    dialer, listener = sides(expected=CAROL.public)
+    with pytest.raises(RemoteError, match=f"proves to be {peer_id(BOB.public)}.*{peer_id(CAROL.public)}"):
+        shake(dialer, listener)
+
+
+def test_every_altered_byte_of_the_handshake_is_noticed() -> None:
+    _, listener = sides()
+    hello = sides()[0].bytes_to_send()
+    listener.receive_data(hello)
+    answer = listener.bytes_to_send()
+    for index in range(2, len(answer)):
+        dialer, _ = sides()
+        dialer.bytes_to_send()
+        altered = bytearray(answer)
+        altered[index] ^= 0x40
+        with pytest.raises(RemoteError):
+            dialer.receive_data(bytes(altered))
+
+
+def test_altered_replayed_and_reordered_messages_are_refused() -> None:
+    here, there = shake(*sides())
+    first, second = here.seal(b"first"), here.seal(b"second")
+    with pytest.raises(RemoteError, match="forged, altered or cut"):
+        shake(*sides())[1].receive_data(second)
+    assert there.receive_data(first) == [b"first"]
+    with pytest.raises(RemoteError):
+        there.receive_data(first)
+
+
+def test_a_key_of_low_order_is_refused() -> None:
+    _, listener = sides()
+    with pytest.raises(RemoteError, match="low order"):
+        listener.receive_data((32).to_bytes(2, "big") + bytes(32))
+
+
+def test_a_connection_ends_before_a_nonce_comes_again() -> None:
+    here, _ = shake(*sides())
+    here._sending._nonce = (1 << 64) - 2
+    here.seal(b"the last one")
+    with pytest.raises(RemoteError, match="all its nonces"):
+        here.seal(b"one too many")
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=400))
+def test_no_bytes_make_a_handshake_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
+    for side in sides():
+        with contextlib.suppress(RemoteError):
+            side.receive_data(len(data).to_bytes(2, "big") + data)
+            side.receive_data(data)
