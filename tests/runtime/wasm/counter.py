@@ -1,7 +1,8 @@
 """A runtime in WebAssembly of our own: a counter, written by hand in the text format.
 
 An extrinsic is `compact length ‖ kind ‖ rest`: `+` and a byte adds to the counter, `s` is stale, `x` exhausts
-the block's resources, `t` traps, `o` adds and leaves a transaction open. Bodies are shorter than 64 bytes, so
+the block's resources, `t` traps, `o` adds and leaves a transaction open, `u` puts the value of `next-code`
+under `:code`. Bodies are shorter than 64 bytes, so
 that a compact length is one byte. The inherent data becomes one extrinsic: `+` and the number of its items.
 
 What misbehaves on demand stands below the runtime APIs.
@@ -38,7 +39,8 @@ _PLACES = {
     "PANIC": (1456, b"panicked: told to"),
     "TARGET": (1488, b"runtime"),
     "VALID": (1504, b"\0" + bytes(8) + b"\0" + b"\x04\x10mark" + (64).to_bytes(8, "little") + b"\x01"),
-    "NONE": (1568, b"\0"),
+    "CODE": (1568, b":code"),
+    "NEXT": (1584, b"next-code"),
 }
 _SCRATCH = 4096
 
@@ -98,7 +100,8 @@ _SOURCE = f"""(module
     (i32.load (i32.const {_SCRATCH})))
 
   (func $add (param $amount i32)
-    (i32.store (i32.const {_SCRATCH}) (i32.add (call $counter) (local.get $amount)))
+    (i32.store (i32.const {_SCRATCH})
+      (i32.add (call $counter) (i32.mul (local.get $amount) (i32.const {{STEP}}))))
     (call $set {_span("COUNTER")} (call $span (i32.const {_SCRATCH}) (i32.const 4))))
 
   ;; How many bytes a compact number of up to four bytes takes.
@@ -128,12 +131,22 @@ _SOURCE = f"""(module
     (memory.copy (i32.const {_SCRATCH + 1}) (local.get $at) (local.get $size))
     (call $append {_span("EXTRINSICS")}
       (call $span (i32.const {_SCRATCH}) (i32.add (local.get $size) (i32.const 1))))
+    (if (i32.eq (local.get $kind) (i32.const 117)) (then (call $upgrade)))
     (call $begin)
     (call $add (i32.load8_u offset=2 (local.get $at)))
     (if (i32.eq (local.get $kind) (i32.const 116))
       (then (call $log (i32.const 1) {_span("TARGET")} {_span("PANIC")}) unreachable))
     (if (i32.ne (local.get $kind) (i32.const 111)) (then (call $commit)))
     {_span("OK")})
+
+  ;; Take what lies under `next-code` for the code; it comes as an Option behind a compact length.
+  (func $upgrade
+    (local $span i64) (local $option i32) (local $head i32)
+    (local.set $option (i32.wrap_i64 (local.tee $span (call $get {_span("NEXT")}))))
+    (local.set $head (i32.add (i32.const 1) (call $compact (i32.add (local.get $option) (i32.const 1)))))
+    (call $set {_span("CODE")} (call $span
+      (i32.add (local.get $option) (local.get $head))
+      (i32.sub (i32.wrap_i64 (i64.shr_u (local.get $span) (i64.const 32))) (local.get $head)))))
 
   ;; The header that was initialized, with both roots, in scratch memory: its span.
   (func $finish (result i64)
@@ -249,9 +262,14 @@ def section(name: bytes, data: bytes) -> bytes:
 
 
 @cache
-def module(*, own_memory: bool = False, sections: bool = True) -> bytes:
-    """The assembled runtime; with a memory of its own instead of an imported one; without its version."""
-    plain = bytes(wasmtime.wat2wasm(_SOURCE.replace("{MEMORY}", _EXPORTED if own_memory else _IMPORTED)))
+def module(*, own_memory: bool = False, sections: bool = True, step: int = 1) -> bytes:
+    """The assembled runtime.
+
+    With a memory of its own instead of an imported one; without its version in sections; adding `step` times
+    what an extrinsic says.
+    """
+    text = _SOURCE.replace("{MEMORY}", _EXPORTED if own_memory else _IMPORTED).replace("{STEP}", str(step))
+    plain = bytes(wasmtime.wat2wasm(text))
     if not sections:
         return plain
     version = section(b"runtime_version", FIELDS_START + b"\0" + FIELDS_END)

@@ -1,0 +1,137 @@
+"""WebAssembly in the executor process: new code in a block, and what the node itself never loads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from cfnode.core.aura import pre_runtime_item, sealed
+from cfnode.core.header import Header
+from cfnode.core.trie import EMPTY_ROOT, root
+from cfnode.runtime.door import AtBlock, BuiltBlock, Deadline, ExecutorDied
+from cfnode.runtime.executor import Executor
+from cfnode.store import Pruning, Store
+from tests.conftest import ROOT
+from tests.runtime.wasm import counter
+
+STATE = {b":code": counter.module(), b"next-code": counter.module(step=10)}
+GENESIS = Header(bytes(32), 0, root(STATE, 1), EMPTY_ROOT)
+
+
+def opened(path: Path) -> Store:
+    store = Store.open(path, pruning=Pruning(8, 8), sync=False)
+    store.initialise(GENESIS, STATE)
+    return store
+
+
+async def build(executor: Executor, parent: Header, *candidates: bytes) -> BuiltBlock:
+    return await executor.build_block(
+        parent.hash, [pre_runtime_item(parent.number + 1)], [], list(candidates), 5.0
+    )
+
+
+async def extend(executor: Executor, store: Store, parent: Header, *candidates: bytes) -> Header:
+    """Build, execute as a stranger's block, keep."""
+    built = await build(executor, parent, *candidates)
+    assert len(built.body) == 1 + len(candidates)
+    header = sealed(built.header, bytes(64))
+    changes = await executor.execute_block(header, built.body)
+    assert changes == built.changes
+    await executor.overlay_added(store.add_block(header, built.body, changes))
+    return header
+
+
+async def count(executor: Executor, block: Header) -> int:
+    return int.from_bytes(await executor.call(AtBlock(block.hash), "Counter_get"), "little")
+
+
+async def test_new_code_rules_from_the_next_block_on_and_the_old_one_stays_at_hand(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    async with Executor.start(store) as executor:
+        before = await extend(executor, store, GENESIS, counter.extrinsic(b"+", 1))
+        at = await extend(executor, store, before, counter.extrinsic(b"u", 1), counter.extrinsic(b"+", 1))
+        after = await extend(executor, store, at, counter.extrinsic(b"+", 1))
+        assert [await count(executor, block) for block in (before, at, after)] == [1, 3, 13]
+        fork = await extend(executor, store, before, counter.extrinsic(b"+", 5))  # still in the old code
+        assert await count(executor, fork) == 6
+        store.finalize(after.hash)
+        again = await extend(executor, store, after, counter.extrinsic(b"+", 2))
+        assert [await count(executor, block) for block in (before, again)] == [1, 33]
+    store.close()
+
+
+async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    died = 0
+    async with Executor.start(store) as executor:
+        head = GENESIS
+        for number in range(20):
+            built = await build(executor, head, counter.extrinsic(b"+", 1))
+            header = sealed(built.header, bytes(64))
+            while True:
+                async with trio.open_nursery() as nursery:
+                    if number % 2 == 0 and died <= number // 2:
+                        nursery.start_soon(_kill_after, executor, number * 1e-4)
+                    try:
+                        changes = await executor.execute_block(header, built.body)
+                        break
+                    except ExecutorDied:
+                        died += 1
+                    finally:
+                        nursery.cancel_scope.cancel()
+            assert changes == built.changes
+            await executor.overlay_added(store.add_block(header, built.body, changes))
+            head = header
+        assert await count(executor, head) == 20
+    assert store.unfinalized()[-1][0] == head
+    store.close()
+
+
+async def _kill_after(executor: Executor, seconds: float) -> None:
+    await trio.sleep(seconds)
+    if executor.pid is not None:
+        os.kill(executor.pid, signal.SIGKILL)
+
+
+async def test_a_runaway_is_ended_without_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    store = opened(tmp_path)
+    async with Executor.start(store, runtimes="tests.runtime.wasm.test_executor:impatient") as executor:
+        assert await count(executor, GENESIS) == 0
+        pid = executor.pid
+        with pytest.raises(Deadline, match=r"Counter_loop took longer than 0.5 s"):
+            await executor.call(AtBlock(GENESIS.hash), "Counter_loop")
+        assert await count(executor, GENESIS) == 0
+        assert executor.pid == pid
+    store.close()
+
+
+def impatient(code: bytes):  # type: ignore[no-untyped-def]
+    """A factory whose runtimes give up early."""
+    from cfnode.runtime.wasm.artefacts import Artefacts, directory
+    from cfnode.runtime.wasm.runtime import WasmRuntime
+
+    return WasmRuntime(code, Artefacts(directory()), call_s=0.5)
+
+
+_NODE = """
+import sys
+import cfnode.cli.run, cfnode.cli.lifetime, cfnode.node.service, cfnode.rpc.server, cfnode.runtime.worker
+from cfnode.runtime.dev.genesis import dev_genesis
+from cfnode.runtime.select import runtime_for
+runtime_for(dev_genesis()[b":code"])
+print(sorted({"wasmtime", "zstandard"} & set(sys.modules)))
+"""
+
+
+def test_neither_the_node_nor_a_development_chain_loads_wasmtime() -> None:
+    done = subprocess.run([sys.executable, "-c", _NODE], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
