@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.contracts import contract_flags, contracts
 from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
 
@@ -96,6 +97,13 @@ def _load(chain: str, development: DevConfig) -> ChainSpec:
     return dev_chain_spec(dev_genesis(development, read_authorities(development.authorities)))
 
 
+def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the contracts of the EVM chains, as for `run`."""
+    for option in reversed(contract_flags(click.option)):
+        command = option(command)
+    return command
+
+
 @click.command("export-chain-spec")
 @chain_options
 @click.option("--dev-authorities", metavar="N|FILE", help="With --dev, as for `run`.")
@@ -103,13 +111,14 @@ def _load(chain: str, development: DevConfig) -> ChainSpec:
     "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
 )
 @click.option("--dev-state-entries", type=click.IntRange(min=0), default=0, help="With --dev, as for `run`.")
+@contract_options
 @click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
 @click.option("--raw", is_flag=True, help="Accepted; the state is always raw.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
               help="Write to FILE instead of standard output.")  # fmt: skip
 def export_chain_spec(
     chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,
-    dev_authorities: str | None, dev_epoch_blocks: int, dev_state_entries: int,
+    dev_authorities: str | None, dev_epoch_blocks: int, dev_state_entries: int, **addresses: Any,
 ) -> None:  # fmt: skip
     """Print a chain specification as JSON, as other nodes take it.
 
@@ -123,7 +132,10 @@ def export_chain_spec(
     from cfnode.node.config import DevConfig
 
     development = DevConfig(
-        authorities=dev_authorities, epoch_blocks=dev_epoch_blocks, state_entries=dev_state_entries
+        authorities=dev_authorities,
+        epoch_blocks=dev_epoch_blocks,
+        state_entries=dev_state_entries,
+        contracts=contracts(addresses),
     )
     with told():
         spec = _load(chosen_chain(chain, dev), development)

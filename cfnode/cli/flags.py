@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from cfnode.cli.contracts import contract_flags
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 COUNT = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
@@ -150,6 +152,7 @@ DEV_FLAGS = [
            help="Blocks between changes of the authority set."),
     dev("--dev-state-entries", type=COUNT, default=0, show_default=True,
            help="Extra storage entries at genesis, to test syncing."),
+    *contract_flags(dev),
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import click
 
 from cfnode.cli import logs
 from cfnode.cli.accepted import accepted_flags, ignored_flags
+from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import told
 from cfnode.cli.flags import GroupedCommand, run_flags
@@ -86,6 +87,7 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
         silent=given["dev_silent"],
         epoch_blocks=given["dev_epoch_blocks"],
         state_entries=given["dev_state_entries"],
+        contracts=contracts(given),
     )
 
 

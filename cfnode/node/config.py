@@ -50,6 +50,24 @@ class PrometheusConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EvmContracts:
+    """Chainflip's contracts on one EVM chain, 20 bytes each, and its chain id; None: the usual ones."""
+
+    vault: bytes | None = None
+    key_manager: bytes | None = None
+    chain_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContractsConfig:
+    """The contracts of all EVM chains."""
+
+    ethereum: EvmContracts = EvmContracts()
+    arbitrum: EvmContracts = EvmContracts()
+    tron: EvmContracts = EvmContracts()
+
+
+@dataclass(frozen=True, slots=True)
 class DevConfig:
     """The development chain that this node authors."""
 
@@ -67,6 +85,8 @@ class DevConfig:
     epoch_blocks: int = 43_200
     state_entries: int = 0
     """Extra storage entries at genesis, for tests of state download."""
+    contracts: ContractsConfig = ContractsConfig()
+    """What the aggregate key signs for; it lies in genesis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 
 from cfnode.core.chainspec import BUILT_IN, ChainSpec, ChainSpecError, RawGenesis, genesis_header, parse
 from cfnode.core.header import Header
 from cfnode.node.authorities import AuthorityKeys
-from cfnode.node.config import Config, DevConfig
-from cfnode.runtime.dev.config import DevAuthority, DevGenesis
+from cfnode.node.config import Config, DevConfig, EvmContracts
+from cfnode.runtime.dev.config import (
+    ARBITRUM,
+    ETHEREUM,
+    TRON,
+    DevAuthority,
+    DevGenesis,
+    EvmAddresses,
+)
 from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import Pruning, Store, StoreError
 from cfnode.store.base_path import ChainPaths, delete_database, open_database_path
@@ -52,7 +60,15 @@ def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGene
         authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),
         epoch_blocks=dev.epoch_blocks,
         state_entries=dev.state_entries,
+        ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),
+        arbitrum=_contracts(ARBITRUM, dev.contracts.arbitrum),
+        tron=_contracts(TRON, dev.contracts.tron),
     )
+
+
+def _contracts(usual: EvmAddresses, stated: EvmContracts) -> EvmAddresses:
+    given = {field.name: getattr(stated, field.name) for field in fields(stated)}
+    return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
 
 def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:

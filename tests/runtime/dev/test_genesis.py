@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "301b2b23ecd885baaac66c202fc24764e0c16a832b8376c918a96011a9b2bdfc"
+DEV_GENESIS_HASH = "140b0026567d371bd1dcc3bde381ec5f1592136859e85d88874362f43db196dc"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

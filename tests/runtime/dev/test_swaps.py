@@ -483,6 +483,37 @@ def test_the_networks_earnings_buy_flip_now_and_then(broker: Swapper) -> None:
     assert broker.world.stored("Swapping", "FlipToBurn") == broker.event("SwapExecuted")["output_amount"]
 
 
+@pytest.mark.parametrize(
+    ("asset", "amount"), [("Btc", 0), ("Btc", 2**64), ("Eth", 2**128 - 1), ("Btc", 2**60 + 1)]
+)
+def test_an_amount_that_no_chain_could_count_is_refused(broker: Swapper, asset: str, amount: int) -> None:
+    address = broker.opened(**request(asset, "Usdc"))["deposit_address"]
+    arguments = {"deposit_address": address, "asset": asset, "amount": amount, "transaction": None}
+    assert broker.dev("witness_deposit", **arguments) == "Dev.InvalidAmount"
+    assert broker.dev("prewitness_deposit", **arguments) == "Dev.InvalidAmount"
+
+
+@pytest.mark.parametrize(
+    ("asset", "price", "depth"),
+    [("Usdc", 1, 1), ("Btc", 0, None), ("Btc", 1, 10**15), ("Eth", None, 2**127), ("Sol", 1, 10**14)],
+)
+def test_a_pool_that_holds_more_than_there_is_is_refused(
+    broker: Swapper, asset: str, price: int | None, depth: int | None
+) -> None:
+    before = broker.world.stored("LiquidityPools", "Pools", {"assets": {"base": "Btc", "quote": "Usdc"}})
+    assert broker.dev("set_pool", asset=asset, price=price, depth=depth) == "Dev.InvalidPool"
+    after = broker.world.stored("LiquidityPools", "Pools", {"assets": {"base": "Btc", "quote": "Usdc"}})
+    assert before == after
+
+
+def test_the_largest_deposits_of_all_do_no_harm(broker: Swapper) -> None:
+    channels = [broker.opened(**request("Eth", "Btc"))["deposit_address"] for _ in range(3)]
+    for address in channels:
+        broker.pay(address, "Eth", 2**110)
+    broker.blocks(8)
+    assert broker.world.stored("Swapping", "SwapRequestIdCounter") >= 3
+
+
 def test_only_the_author_itself_can_see_deposits(broker: Swapper) -> None:
     from cfnode.core.extrinsic import bare_extrinsic
 

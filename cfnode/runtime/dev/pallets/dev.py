@@ -28,6 +28,9 @@ INHERENT = b"devfund0"
 LONGEVITY = 64
 ENTRY_BYTES = 64
 MAX_FUNDED = 64
+MOST_NARROW = 2**60
+MOST_WIDE = 2**110
+"""Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
 class Dev(Sightings):
@@ -42,7 +45,8 @@ class Dev(Sightings):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
         WrongChain = "The address is none of the asset's chain, or no contract could fail there."
         ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
-        InvalidPool = "A pool has a price above zero, and USDC has none."
+        InvalidPool = "A pool has a price above zero and no more than its chain can count; USDC has none."
+        InvalidAmount = "The amount is zero, or more than the asset's chain can count."
 
     @call(0, Cost(), account_id="AccountId32", amount="u128")
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
@@ -83,7 +87,7 @@ class Dev(Sightings):
     ) -> None:
         """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
         origin.ensure_none()
-        self._ensure_watched(deposit_address, asset)
+        self._ensure_watched(deposit_address, asset, amount)
         self.see_deposit(deposit_address, asset, amount, transaction)
 
     @call(5, Cost(), asset="Asset", price="Option<u128>", depth="Option<u128>")
@@ -91,7 +95,9 @@ class Dev(Sightings):
         """Fill a pool anew: price of a whole unit, and USDC in the pool, both in microdollars."""
         origin.ensure_none()
         self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
-        self.other(LiquidityPools).refill(asset, price, depth)
+        reserves = self.other(LiquidityPools).refill(asset, price, depth)
+        sane = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
+        self.ensure(sane, self.Error.InvalidPool)
 
     @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
     def fail_receiver(self, origin: Origin, address: Any, asset: str, fails: bool) -> None:
@@ -125,16 +131,23 @@ class Dev(Sightings):
     ) -> None:
         """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
         origin.ensure_none()
-        self._ensure_watched(deposit_address, asset)
+        self._ensure_watched(deposit_address, asset, amount)
         self.see_deposit(deposit_address, asset, amount, transaction, final=False)
 
     @call(9, Cost(), asset="Asset", amount="u128")
     def set_boost_depth(self, origin: Origin, asset: str, amount: int) -> None:
         """Put this much up for boosting deposits of an asset."""
         origin.ensure_none()
+        self.ensure(amount <= self._most(asset), self.Error.InvalidAmount)
         set_boost_depth(self.other(INGRESS_EGRESS[ASSETS[asset].chain]), asset, amount)
 
-    def _ensure_watched(self, address: Any, asset: str) -> None:
+    def _most(self, asset: str) -> int:
+        """More than there is of any asset, and still far from where sums overflow."""
+        narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
+        return MOST_NARROW if narrow else MOST_WIDE
+
+    def _ensure_watched(self, address: Any, asset: str, amount: int) -> None:
+        self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
         account = self.account_at(address, asset)
         self.ensure(account is not None, self.Error.WrongChain)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])

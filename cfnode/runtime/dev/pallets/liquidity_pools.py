@@ -11,6 +11,8 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, assets_since
 from cfnode.runtime.dev.amm import (
+    MAX_TICK,
+    MIN_TICK,
     OutOfLiquidity,
     RangePool,
     liquidity_for_quote,
@@ -102,10 +104,11 @@ class LiquidityPools(Pallet):
         asset, sold = direction(from_asset, to_asset)
         return self._tried(self.range_pool(asset), sold, amount)[0]
 
-    def refill(self, asset: str, price: int | None, depth: int | None) -> None:
+    def refill(self, asset: str, price: int | None, depth: int | None) -> dict[str, int]:
         """Set a pool's price (of a whole unit) and its USDC, both in microdollars, or keep either.
 
-        The liquidity that is there is replaced; sums of past swaps stay.
+        Returns what is in the pool then, by side. The liquidity that is there is replaced; sums of past swaps
+        stay.
         """
         old = self.range_pool(asset)
         unit = 10 ** ASSETS[asset].decimals
@@ -114,6 +117,7 @@ class LiquidityPools(Pallet):
         made = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, old.fee_hundredth_pips)
         kept = ("total_fees_earned", "total_swap_inputs", "total_swap_outputs")
         self._store(asset, RangePool.from_value(made.to_value() | {n: getattr(old, n) for n in kept}))
+        return made.value(MIN_TICK, MAX_TICK, liquidity)
 
     def _tried(self, pool: RangePool, sold: str, amount: int) -> tuple[int, RangePool]:
         try:

@@ -1,0 +1,74 @@
+"""Which contracts stand on the EVM chains of a development chain?
+
+    --dev-evm-vault, --dev-evm-key-manager, --dev-evm-chain-id      Ethereum
+    --dev-arb-vault, …                                              Arbitrum
+    --dev-tron-vault, …                                             Tron
+
+A test bed with contracts of its own states theirs: they lie inside what the aggregate key signs, hence in
+genesis, and any other value makes another chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from cfnode.node.config import ContractsConfig
+
+__all__ = ["contract_flags", "contracts"]
+
+ADDRESS_BYTES = 20
+PREFIXES = {"evm": "Ethereum", "arb": "Arbitrum", "tron": "Tron"}
+
+
+class EvmAddress(click.ParamType[bytes]):
+    """`0x` and 40 hexadecimal digits, large or small."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """The 20 bytes."""
+        if isinstance(value, bytes):
+            return value
+        digits = str(value).removeprefix("0x")
+        try:
+            found = bytes.fromhex(digits)
+        except ValueError:
+            found = b""
+        if len(found) != ADDRESS_BYTES or len(digits) != 2 * ADDRESS_BYTES or not any(found):
+            self.fail(f"{value!r} is not an address: 0x and 40 hexadecimal digits, not all zero", param, ctx)
+        return found
+
+
+def _flags() -> list[tuple[str, dict[str, Any]]]:
+    """Names and properties of the nine flags."""
+    made: list[tuple[str, dict[str, Any]]] = []
+    for prefix, chain in PREFIXES.items():
+        made += [
+            (f"--dev-{prefix}-vault", {"type": EvmAddress(), "help": f"Vault contract on {chain}."}),
+            (f"--dev-{prefix}-key-manager", {"type": EvmAddress(), "help": f"Key manager on {chain}."}),
+            (
+                f"--dev-{prefix}-chain-id",
+                {"type": click.IntRange(1, 2**64 - 1), "help": f"Chain id of {chain}.", "metavar": "N"},
+            ),
+        ]
+    return made
+
+
+def contract_flags(option: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """The flags, made by a function such as `click.option`."""
+    return [option(name, **properties) for name, properties in _flags()]
+
+
+def contracts(given: Mapping[str, Any]) -> ContractsConfig:
+    """What the flags say; what was not given is None."""
+    from cfnode.node.config import ContractsConfig, EvmContracts
+
+    def of(prefix: str) -> EvmContracts:
+        names = ("vault", "key_manager", "chain_id")
+        return EvmContracts(**{name: given[f"dev_{prefix}_{name}"] for name in names})
+
+    return ContractsConfig(ethereum=of("evm"), arbitrum=of("arb"), tron=of("tron"))
