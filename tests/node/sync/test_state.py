@@ -1,0 +1,180 @@
+"""A state comes from several peers at once, and only the true one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core.header import Header
+from cfnode.core.trie import EMPTY_ROOT, build_range, read_range
+from cfnode.core.wire.state import StateRequest, StateResponse
+from cfnode.node.sync import repute, serve_state
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.progress import Phase, Progress
+from cfnode.node.sync.serve import Server
+from cfnode.node.sync.state import StateSync, TargetLost
+from cfnode.node.sync.state_plan import StatePlan
+from cfnode.store import Store
+from tests.core.trie.test_ranges import Held
+from tests.node.conftest import MakeRig
+from tests.node.mini import Rig, put, tx
+from tests.node.sync.net import MemoryNetwork, Tamper, join
+
+
+async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    """A state of some hundred entries that goes out in small pieces."""
+    monkeypatch.setattr(serve_state, "MOST_BYTES", 2_000)
+    rig = await make_rig("server")
+    nonce = 0
+    for block in range(6):
+        puts = []
+        for entry in range(30):
+            puts.append(tx("alice", nonce, put(f"{entry * 37 % 100} of {block}", "v" * entry * 3)))
+            nonce += 1
+        await rig.block(*puts, final=True)
+    return rig
+
+
+class Client:
+    """A store that knows genesis, and peers."""
+
+    def __init__(self, rig: Rig, path: Path, **peers: Tamper | None) -> None:
+        self.rig, self.network, self.book, self.progress = (
+            rig,
+            MemoryNetwork("client"),
+            PeerBook(),
+            Progress(),
+        )
+        header = rig.store.header(rig.chain.finalized.hash)
+        assert header is not None
+        self.header = header
+        self.store = Store.open(path, sync=False)
+        self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
+        for name, tamper in peers.items():
+            self.add(name, tamper)
+
+    def add(self, name: str, tamper: Tamper | None = None) -> None:
+        peer = MemoryNetwork(name, tamper=tamper)
+        Server(peer, self.rig.chain, self.rig.store).declare()
+        join(self.network, peer)
+        self.book.note(name, self.header.number, self.header.hash)
+
+    async def run(self) -> None:
+        adoption = self.store.adopt()
+        await StateSync(self.network, self.book, adoption, self.header, self.progress).run()
+        adoption.finish(self.header, [], [])
+
+    def assert_same(self) -> None:
+        with self.store.state(self.header.hash) as mine, self.rig.store.state(self.header.hash) as theirs:
+            key: bytes | None = b""
+            count = 0
+            while key is not None:
+                assert mine.get(key) == theirs.get(key)
+                assert mine.next_key(key) == theirs.next_key(key)
+                key, count = mine.next_key(key), count + 1
+            assert count > 180
+
+
+async def test_a_state_comes_from_all_peers_at_once(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await grown(make_rig, monkeypatch)
+    client = Client(rig, tmp_path, a=None, b=None, c=None)
+    await client.run()
+    client.assert_same()
+    helped = {peer for peer, _, _ in client.network.asked}
+    assert helped == {"a", "b", "c"}
+    requests = [StateRequest.decode(data).start for _, _, data in client.network.asked]
+    assert len(set(requests)) == len(requests) > 10, "nothing is asked for twice"
+    assert client.progress.phase is Phase.IMPORTING
+    assert client.progress.keys > 180
+
+
+def spoil(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    assert answer is not None
+    return answer[:-1] + bytes((answer[-1] ^ 1,))
+
+
+def cut(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    assert answer is not None
+    return StateResponse(proof=StateResponse.decode(answer).proof[:-2]).encode()
+
+
+def strip(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    return b""
+
+
+def extra(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    assert answer is not None
+    return StateResponse(proof=(*StateResponse.decode(answer).proof, b"\x00" * 40)).encode()
+
+
+@pytest.mark.parametrize("lie", [spoil, cut, strip, extra])
+async def test_a_peer_that_sends_another_state_is_dropped_and_the_rest_finish_it(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
+) -> None:
+    rig = await grown(make_rig, monkeypatch)
+    client = Client(rig, tmp_path, liar=lie, honest=None)
+    await client.run()
+    client.assert_same()
+    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", repute.BAD_PROOF)}
+    assert "liar" not in client.network.peers
+
+
+async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await grown(make_rig, monkeypatch)
+    first: list[bytes] = []
+
+    def same(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        assert answer is not None
+        first.append(answer)
+        return first[0]
+
+    client = Client(rig, tmp_path, liar=same)
+    client.add("honest")
+    await client.run()
+    client.assert_same()
+
+
+async def test_when_nobody_has_the_state_any_more_a_newer_target_is_needed(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await grown(make_rig, monkeypatch)
+    client = Client(rig, tmp_path, forgetful=lambda *_: None)
+    with pytest.raises(TargetLost, match="no peer gives the state of block #6"):
+        await client.run()
+    assert client.network.reports == []
+
+
+@given(
+    st.dictionaries(st.binary(min_size=1, max_size=3), st.binary(max_size=40), max_size=60),
+    st.integers(40, 400),
+    st.lists(st.integers(0, 3), max_size=400),
+)
+@settings(max_examples=60)
+def test_whoever_takes_which_part_when_the_whole_state_comes(
+    top: dict[bytes, bytes], most: int, turns: list[int]
+) -> None:
+    state, plan = Held(top), StatePlan()
+    got: dict[bytes, bytes] = {}
+    held = [plan.take()]
+    order = iter(turns)
+    while not plan.done:
+        turn = next(order, 0)
+        if turn or not held:
+            part = plan.take()
+            if part is not None:
+                held.append(part)
+                continue
+        part = held.pop(turn % len(held))
+        assert part is not None
+        items, _ = build_range(state, part.start, most)
+        found = read_range(items, state.root, part.start)
+        got |= {key: value for _, key, value in found.pairs}
+        plan.advance(part, found.next, found.ahead)
+    assert got == top
