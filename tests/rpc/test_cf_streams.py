@@ -94,3 +94,21 @@ async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch
         messages = [await ws.notification() for _ in range(5)]
         assert len({str(message["result"]) for message in messages}) == 1
         assert asked.count("CustomRuntimeApi_cf_pool_price_v2") == 1
+
+
+async def test_a_marked_deposit_is_told_to_the_broker_when_it_is_final(instant: Served) -> None:
+    await instant.call("broker_register_account")
+    async with instant.websocket() as ws:
+        await ws.call("broker_subscribe_transaction_screening_events")
+        await ws.notification()
+        tx_id = "0x" + "11" * 32
+        await instant.call("broker_mark_transaction_for_rejection", {"Bitcoin": tx_id})
+        for _ in range(4):
+            await instant.call("dev_newBlock")
+        with trio.fail_after(20):
+            while not (message := (await ws.notification())["result"])["btc_events"]:
+                pass
+    ((name, event),) = message["btc_events"][0].items()
+    assert (name, event["tx_id"]) == ("TransactionRejectionRequestReceived", tx_id)
+    assert event["account_id"].startswith("cF")
+    assert set(message) >= {"block_hash", "block_number", "timestamp", "eth_events", "bsc_events"}

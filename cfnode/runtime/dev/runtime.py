@@ -21,10 +21,12 @@ from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
 from .apis_channels import ChannelsApi
 from .apis_environment import EnvironmentApi
+from .apis_monitoring import MonitoringApi
 from .apis_orders import OrdersApi
 from .apis_pools import PoolsApi
 from .apis_swaps import SwapsApi
 from .apis_vault_swaps import VaultSwapsApi
+from .apis_witnessed import WitnessedApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
 from .pallets.account_roles import AccountRoles
@@ -86,6 +88,8 @@ APIS: tuple[type[RuntimeApi], ...] = (
     OrdersApi,
     SwapsApi,
     VaultSwapsApi,
+    WitnessedApi,
+    MonitoringApi,
 )
 
 DIGEST_BYTES = 32

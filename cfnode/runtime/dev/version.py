@@ -31,6 +31,7 @@ API_VERSIONS = {
     "TransactionPaymentApi": 4,
     "TransactionPaymentCallApi": 3,
     "CustomRuntimeApi": 18,
+    "MonitoringRuntimeApi": 3,
 }
 
 

@@ -10,7 +10,7 @@ from cfnode.core.addresses import NETWORKS, script_from_text, taproot
 from cfnode.core.assets import CHAINS, assets_since
 from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
-from tests.runtime.dev.broker import Broker
+from tests.runtime.dev.broker import Broker, request
 from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.runtime.dev.world import ALICE, World
 
@@ -148,8 +148,8 @@ def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: st
         swapper.world.block()
         if swapper.all_of("SwapEgressScheduled"):
             break
-    request = max(each["swap_request_id"] for each in swapper.all_of("SwapEgressScheduled"))
-    (executed,) = [each for each in swapper.all_of("SwapExecuted") if each["swap_request_id"] == request]
+    request_id = max(each["swap_request_id"] for each in swapper.all_of("SwapEgressScheduled"))
+    (executed,) = [each for each in swapper.all_of("SwapExecuted") if each["swap_request_id"] == request_id]
     (egress,) = swapper.all_of("SwapEgressScheduled")
     fees = executed["network_fee"], executed["broker_fee"]
     assert fees == (told["network_fee"], told["broker_fee"])
@@ -189,3 +189,69 @@ def test_a_swap_is_listed_until_its_block() -> None:
     assert when == execute_at == swapper.world.header.number + 2
     swapper.blocks(2)
     assert ask(swapper.world, "cf_scheduled_swaps", "Btc", "Usdc") == []
+
+
+# What operators watch, and what was seen
+
+
+def watch(world: World, method: str, *arguments: Any) -> Any:
+    return world.api(f"MonitoringRuntimeApi_{method}", *arguments)
+
+
+def test_the_monitoring_data_is_what_its_parts_say(broker: Broker) -> None:
+    broker.opened(**request())
+    world = broker.world
+    data = watch(world, "cf_monitoring_data")
+    parts = {
+        "external_chains_height": "cf_external_chains_block_height",
+        "epoch": "cf_epoch_state",
+        "open_deposit_channels": "cf_open_deposit_channels_count",
+        "fee_imbalance": "cf_fee_imbalance",
+        "sol_aggkey": "cf_sol_aggkey",
+        "activating_key_broadcast_ids": "cf_rotation_broadcast_ids",
+        "pending_broadcasts": "cf_pending_broadcasts_count",
+    }
+    assert {name: data[name] for name in parts} == {name: watch(world, each) for name, each in parts.items()}
+    assert data["open_deposit_channels"]["ethereum"] == 1
+    assert data["epoch"]["rotation_phase"] == "Idle"
+    assert data["authorities"]["authorities"] == len(world.stored("Validator", "CurrentAuthorities"))
+    height = world.stored("BitcoinChainTracking", "CurrentChainState")["block_height"]
+    assert data["external_chains_height"]["bitcoin"] == height
+
+
+def test_an_auction_now_would_change_nothing() -> None:
+    world = World()
+    kind, (outcome, operators, new, bond) = watch(world, "cf_simulate_auction")
+    authorities = world.stored("Validator", "CurrentAuthorities")
+    assert (kind, outcome["winners"], operators, new) == ("Ok", authorities, [], [])
+    assert outcome["bond"] == bond
+    (info,) = watch(world, "cf_accounts_info", authorities[:1])
+    assert (info["is_current_authority"], info["keyholder_epochs"]) == (True, [1])
+
+
+def test_a_witnessed_deposit_is_told_in_its_block_alone() -> None:
+    swapper = Swapper()
+    channel = swapper.opened(**request())["deposit_address"]
+    swapper.pay(channel, "Eth", ETHER)
+    kind, seen = ask(swapper.world, "cf_ingress_events", "Ethereum")
+    assert (kind, seen["vault_deposits"]) == ("Ok", [])
+    (deposit,) = seen["deposits"]
+    assert (deposit["deposit_address"], deposit["amount"], deposit["asset"]) == (channel, ETHER, "Eth")
+    assert deposit["deposit_details"][0] == "Ethereum"
+    assert ask(swapper.world, "cf_ingress_events", "Bitcoin") == (
+        "Ok",
+        {"deposits": [], "vault_deposits": []},
+    )
+    swapper.world.block()
+    assert ask(swapper.world, "cf_ingress_events", "Ethereum")[1]["deposits"] == []
+    assert ask(swapper.world, "cf_ingress_events", "Solana")[0] == "Err"
+
+
+def test_a_deposit_that_is_marked_is_told_to_screeners(broker: Broker) -> None:
+    tx_id = b"\x11" * 32
+    assert broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=tx_id) == "Ok"
+    told = ask(broker.world, "cf_transaction_screening_events")
+    received = ("TransactionRejectionRequestReceived", {"account_id": broker.account, "tx_id": tx_id})
+    assert told == {f"{chain}_events": [] for chain in ("eth", "arb", "sol", "tron")} | {
+        "btc_events": [received]
+    }

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "140b0026567d371bd1dcc3bde381ec5f1592136859e85d88874362f43db196dc"
+DEV_GENESIS_HASH = "5990a71f881c55c436323add11b919af7ed456d905251a6e5dbb591657a558c6"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

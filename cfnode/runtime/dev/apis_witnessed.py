@@ -1,0 +1,136 @@
+"""What does the node ask about the deposits of a block: seen, marked, sent back? (`CustomRuntimeApi`)
+
+The main net's runtime looks into its elections for what was witnessed; here the block's events say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cfnode.core.assets import CHAINS
+
+from .apis_pools import or_message
+from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.swapping.requests import encoded
+from .pallets.system import System
+
+__all__ = ["WitnessedApi"]
+
+_API = "state_chain_runtime::runtime_apis::custom_api::types"
+SCREENED = {"Bitcoin": "btc", "Ethereum": "eth", "Arbitrum": "arb", "Solana": "sol", "Tron": "tron"}
+INGRESS = ("Bitcoin", "Ethereum", "Arbitrum", "Tron")
+_DETAILS = {"btc": "Utxo", "sol": "VaultSwapOrDepositChannelId"}
+_ACCOUNTS = {"btc": "ScriptPubkey", "sol": "Address"}
+_IDS = {"sol": "(Address, u64)"}
+
+enum(
+    f"{_API}::TransactionScreeningEvent<TxId, DepositDetails, Address>",
+    "TransactionRejectionRequestReceived{account_id: AccountId32, tx_id: TxId}",
+    "TransactionRejectionRequestExpired{account_id: AccountId32, tx_id: TxId}",
+    "TransactionRejectedByBroker{refund_broadcast_id: u32, deposit_details: DepositDetails}",
+    "ChannelRejectionRequestReceived{account_id: AccountId32, deposit_address: Address}",
+)
+struct(
+    f"{_API}::TransactionScreeningEvents",
+    **{
+        f"{module}_events": f"Vec<TransactionScreeningEvent<{_IDS.get(module, 'H256')},"
+        f" {_DETAILS.get(module, 'evm::DepositDetails')}, {_ACCOUNTS.get(module, 'H160')}>>"
+        for module in SCREENED.values()
+    },
+)
+enum(
+    f"{_API}::DepositDetails",
+    "Bitcoin(Utxo)",
+    "Ethereum(evm::DepositDetails)",
+    "Arbitrum(evm::DepositDetails)",
+    "Tron(evm::DepositDetails)",
+    name="ingress::DepositDetails",
+)
+enum(
+    "cf_chains::TransactionInId",
+    "Bitcoin(H256)",
+    "Ethereum(H256)",
+    "Arbitrum(H256)",
+    "Tron(H256)",
+    "Solana((Address, u64))",
+    "SolanaDepositChannel(Address)",
+    name="ingress::TransactionInId",
+)
+struct(
+    f"{_API}::DepositWitnessInfo",
+    deposit_chain_block_height="u64",
+    deposit_address="EncodedAddress",
+    amount="u128",
+    asset="Asset",
+    deposit_details="ingress::DepositDetails",
+)
+struct(
+    f"{_API}::VaultDepositWitnessInfo",
+    tx_id="ingress::TransactionInId",
+    deposit_chain_block_height="u64",
+    input_asset="Asset",
+    output_asset="Asset",
+    amount="u128",
+    destination_address="EncodedAddress",
+    deposit_details="ingress::DepositDetails",
+)
+struct(
+    f"{_API}::IngressEvents",
+    deposits="Vec<DepositWitnessInfo>",
+    vault_deposits="Vec<VaultDepositWitnessInfo>",
+)
+
+
+class WitnessedApi(RuntimeApi):
+    """Deposits in the events of the block."""
+
+    api = "CustomRuntimeApi"
+
+    @method("TransactionScreeningEvents")
+    def cf_transaction_screening_events(self) -> dict[str, Any]:
+        """What became of the deposits that brokers marked."""
+        return {f"{module}_events": list(self._screened(chain)) for chain, module in SCREENED.items()}
+
+    def _screened(self, chain: str) -> Iterator[tuple[str, Any]]:
+        for name, fields in self._events(chain):
+            if name in ("TransactionRejectionRequestReceived", "TransactionRejectionRequestExpired"):
+                yield name, {"account_id": fields["account_id"], "tx_id": fields["tx_id"]}
+            elif name == "TransactionRejectedByBroker":
+                details = {"refund_broadcast_id": fields["broadcast_id"], "deposit_details": fields["tx_id"]}
+                yield name, details
+            elif name == "ChannelRejectionRequestReceived":
+                yield name, fields
+
+    @method("Result<IngressEvents, DispatchErrorWithMessage>", chain="ForeignChain")
+    def cf_ingress_events(self, chain: str) -> Any:
+        """The deposits that were witnessed; nobody sends to the vaults themselves here."""
+
+        def answer() -> dict[str, Any]:
+            if chain not in INGRESS:
+                raise DispatchError("Unavailable")
+            return {"deposits": list(self._deposits(chain)), "vault_deposits": []}
+
+        return or_message(answer)
+
+    def _deposits(self, chain: str) -> Iterator[dict[str, Any]]:
+        pallet = self.other(INGRESS_EGRESS[chain])
+        for name, fields in self._events(chain):
+            if name == "DepositFinalised" and fields["deposit_address"] is not None:
+                address = CHAINS[chain].address, fields["deposit_address"]
+                yield {
+                    "deposit_chain_block_height": fields["block_height"],
+                    "deposit_address": encoded(pallet, address),
+                    "amount": fields["amount"],
+                    "asset": fields["asset"],
+                    "deposit_details": (chain, fields["deposit_details"]),
+                }
+
+    def _events(self, chain: str) -> Iterator[tuple[str, Any]]:
+        """The block's events of a chain's ingress pallet: name and fields."""
+        pallet = f"{chain}IngressEgress"
+        for record in self.other(System).Events.get():
+            owner, event = record["event"]
+            if owner == pallet:
+                yield event if isinstance(event, tuple) else (event, {})
