@@ -20,6 +20,7 @@ from cfnode.node.dev import DevControl
 from cfnode.node.finality import DevFinality
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool import TransactionPool
+from cfnode.node.swap_index import SwapIndex
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 from cfnode.store.keystore import Keystore
@@ -37,8 +38,8 @@ class Health(TypedDict):
 class Node:
     """The parts of a running node.
 
-    `author`, `finality` and `dev` exist on a development chain that this node makes, `broker` when the
-    keystore holds exactly one broker key.
+    `author`, `finality`, `dev` and `swaps` exist on a development chain that this node makes, `broker` when
+    the keystore holds exactly one broker key.
     """
 
     config: Config
@@ -55,6 +56,7 @@ class Node:
     author: Author | None = None
     finality: DevFinality | None = None
     dev: DevControl | None = None
+    swaps: SwapIndex | None = None
     broker: BrokerClient | None = None
 
     @property

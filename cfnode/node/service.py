@@ -35,6 +35,7 @@ from cfnode.node.metrics_port import serve_metrics
 from cfnode.node.node import Node
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import SignedClient
+from cfnode.node.swap_index import SwapIndex
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked
@@ -99,6 +100,8 @@ async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskS
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
             await nursery.start(serve_metrics, node.metrics.render, host, prometheus.port)
+        if node.swaps is not None:
+            await nursery.start(node.swaps.run)
         for service in services:
             await nursery.start(service, node, node.config)
         if node.finality is not None and node.author is not None:
@@ -152,7 +155,7 @@ def _with_development(
         funded=[broker_key.account] if broker_key else [],
     )
     control = DevControl(node.chain, node.pool, author, finality)
-    return replace(node, author=author, finality=finality, dev=control)
+    return replace(node, author=author, finality=finality, dev=control, swaps=SwapIndex(node.chain))
 
 
 def _with_broker(node: Node, key: Keypair) -> Node:

@@ -61,7 +61,7 @@ class Gate:
         return [
             *self.cors_headers(origin),
             (b"access-control-allow-methods", b"*" if anything else b"GET, POST"),
-            (b"access-control-allow-headers", b"*" if anything else b"content-type"),
+            (b"access-control-allow-headers", b"*" if anything else b"content-type, x-chainflip-sdk-version"),
             (b"access-control-max-age", b"600"),
         ]
 

@@ -1,4 +1,5 @@
 """What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
+On a node that makes a development chain, the requests of a swap SDK as well (`backend`).
 
 The server below it (hypercorn) has no limits of its own worth the name, so they are here: the size of a
 body is counted as it comes, the whole of it has `BODY_DEADLINE` seconds however slowly it drips, only JSON
@@ -18,6 +19,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import Gate, Headers
+from cfnode.rpc.backend.routes import MAX_BODY, Backend
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.session import Session
@@ -42,8 +44,16 @@ class BodyRefused(Exception):
 class App:
     """The ASGI application of one listener."""
 
-    def __init__(self, dispatcher: Dispatcher, config: RpcConfig, gate: Gate, peers: Peers) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        config: RpcConfig,
+        gate: Gate,
+        peers: Peers,
+        backend: Backend | None = None,
+    ) -> None:
         self._dispatcher = dispatcher
+        self._backend = backend
         self._config = config
         self._gate = gate
         self._peers = peers
@@ -59,6 +69,8 @@ class App:
             await self._websocket(scope, headers, receive, send, refused)
         elif refused is not None:
             await respond(send, 403, refused, [_TEXT])
+        elif self._backend is not None and self._backend.serves(scope["method"], scope["path"]):
+            await self._swap_service(self._backend, scope, headers, receive, send)
         elif scope["method"] == "POST":
             await self._post(scope, headers, receive, send)
         else:
@@ -71,7 +83,8 @@ class App:
             await respond(send, 415, text, [_TEXT, *cors])
             return
         try:
-            body = await self._body(headers.get(b"content-length"), receive)
+            limit = self._config.max_request_size
+            body = await self._body(headers.get(b"content-length"), receive, limit)
         except BodyRefused as error:
             await respond(send, error.status, self._too_big(error.status), [_JSON, *cors], close=True)
             return
@@ -80,9 +93,23 @@ class App:
         reply = await self._dispatcher.answer(jsonrpc.parse(body), self._client(scope, headers))
         await respond(send, 200, reply, [_JSON, *cors])
 
-    async def _body(self, announced: bytes | None, receive: Receive) -> bytes | None:
+    async def _swap_service(
+        self, backend: Backend, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        cors = self._gate.cors_headers(headers.get(b"origin"))
+        try:
+            body = await self._body(headers.get(b"content-length"), receive, MAX_BODY)
+        except BodyRefused as error:
+            text = jsonrpc.encode({"message": f"the body has more than {MAX_BODY} bytes or came too slowly"})
+            await respond(send, error.status, text, [_JSON, *cors], close=True)
+            return
+        if body is not None:
+            answer = await backend.answer(scope["path"], scope["query_string"], body)
+            await respond(send, answer.status, answer.body, [_TEXT if answer.is_text else _JSON, *cors])
+
+    @staticmethod
+    async def _body(announced: bytes | None, receive: Receive, limit: int) -> bytes | None:
         """The whole body; None if the client left meanwhile. Raises BodyRefused."""
-        limit = self._config.max_request_size
         if announced is not None and int(announced) > limit:
             raise BodyRefused(413)
         parts = bytearray()

@@ -22,6 +22,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
 from cfnode.rpc.app import App, Busy
+from cfnode.rpc.backend.routes import Backend
 from cfnode.rpc.connection import Connection
 from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
 from cfnode.rpc.methods import table_for
@@ -190,7 +191,10 @@ async def serve(
     """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError or
     BadNetworkError.
     """
-    await serve_table(node, table_for(node), config.rpc, observer=node.metrics, task_status=task_status)
+    backend = Backend(node) if node.dev is not None else None
+    await serve_table(
+        node, table_for(node), config.rpc, observer=node.metrics, backend=backend, task_status=task_status
+    )
 
 
 async def serve_table(
@@ -199,14 +203,15 @@ async def serve_table(
     config: RpcConfig,
     *,
     observer: Observer | None = None,
+    backend: Backend | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Like `serve`, with the methods given."""
+    """Like `serve`, with the methods given, and with the swap service if there is one."""
     peers = Peers(config)
     sockets = listen(config)
     names = addresses(sockets)
     dispatcher = Dispatcher(node, table, config, allow_unsafe=allows_unsafe(config), observer=observer)
-    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers)
+    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers, backend)
     log.info("Running JSON-RPC server: addr=%s", ",".join(names))
     task_status.started(names)
     await Server(app, peers, config).run(sockets)

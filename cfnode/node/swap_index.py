@@ -1,0 +1,244 @@
+"""What has happened to the swaps of a development chain, by every name that a swap has?
+
+The chain itself forgets a swap once it is over. This index reads the events of each block of the best chain
+as it comes, keeps those that belong to a swap, and finds them again by deposit channel, deposit address, swap
+request, swap, egress, broadcast and transaction. A block that leaves the best chain takes its events along.
+It begins with the node (and the few blocks whose states are still there), lives in memory, and forgets the
+oldest blocks when it holds `MAX_ENTRIES` events.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from cfnode.core.addresses import NETWORKS, AddressError, encode_foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.scale import ScaleError
+from cfnode.node.chain import Chain
+from cfnode.node.events import BestChanged, BlockRef
+from cfnode.runtime.door import DoorError, ExecutorDied
+from cfnode.store import StateDiscarded, UnknownBlock
+
+__all__ = ["Entry", "Key", "SwapIndex"]
+
+log = logging.getLogger("cfnode.dev")
+
+MAX_ENTRIES = 100_000
+MAX_CATCH_UP = 512
+"""Blocks that are looked back at when the node starts, or the index was too slow."""
+ATTEMPTS = 5
+"""At the events of a block, where the executor process is ended meanwhile."""
+LARGE_EVENTS = 32 * 1024
+_INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
+
+Key = tuple[Any, ...]
+"""A name of a swap: ("channel", "Bitcoin", 7), ("request", 12), ("transaction", 32 bytes), …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event of a swap. `time` is the block's, Unix ms; `index` its place among the block's events."""
+
+    block: BlockRef
+    time: int
+    index: int
+    pallet: str
+    name: str
+    fields: dict[str, Any]
+
+    @property
+    def block_index(self) -> str:
+        """Block number and place, as the swap service writes them."""
+        return f"{self.block.number}-{self.index}"
+
+    @property
+    def chain(self) -> str:
+        """The foreign chain whose pallet said it, "" for Swapping."""
+        for end in (_INGRESS, _BROADCASTER):
+            if self.pallet.endswith(end):
+                return self.pallet.removesuffix(end)
+        return ""
+
+
+class SwapIndex:
+    """The events of swaps on the best chain. `run` keeps it; everything else reads."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._blocks: dict[bytes, list[tuple[Key, Entry]]] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._found: dict[Key, list[Entry]] = {}
+        self._size = 0
+        self._progress = trio.Event()
+
+    def find(self, *key: Any) -> list[Entry]:
+        """The events that have this name, oldest first."""
+        return list(self._found.get(key, ()))
+
+    async def up_to_date(self) -> None:
+        """Wait until the block that is the best one now has been read."""
+        best = self._chain.best
+        while best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best):
+            await self._progress.wait()
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Follow the best chain until cancelled; `started` once it has looked back."""
+        while True:
+            with self._chain.subscribe() as events:
+                await self._catch_up()
+                task_status.started()
+                task_status = trio.TASK_STATUS_IGNORED
+                async for event in events:
+                    if isinstance(event, BestChanged):
+                        await self._catch_up()
+
+    async def _catch_up(self) -> None:
+        """Take out what is no longer on the best chain, and read what is new on it."""
+        for block_hash, number in list(self._numbers.items())[::-1]:
+            if self._chain.hash_at(number) == block_hash:
+                break
+            self._forget(block_hash)
+        for block in self._new_blocks():
+            self._keep(block, [pair for entry in await self._read(block) for pair in _named(entry)])
+        self._progress.set()
+        self._progress = trio.Event()
+
+    def _new_blocks(self) -> list[BlockRef]:
+        block: BlockRef | None = self._chain.best
+        found: list[BlockRef] = []
+        while block is not None and block.number > 0 and block.hash not in self._numbers:
+            found.append(block)
+            header = self._chain.header(block.hash) if len(found) < MAX_CATCH_UP else None
+            block = None if header is None else self._chain.block_ref(header.parent_hash)
+        return found[::-1]
+
+    async def _read(self, block: BlockRef) -> list[Entry]:
+        """The events of a block; none of a block that cannot be read, which is no reason to stop."""
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._entries(block)
+            except ExecutorDied as death:
+                log.debug("the events of block %d have to be read again: %s", block.number, death)
+            except (StateDiscarded, UnknownBlock):
+                log.debug("the events of block %d are gone already", block.number)
+                return []
+            except (DoorError, ScaleError) as error:
+                log.warning("the events of block %d cannot be read: %s", block.number, error)
+                return []
+        return []
+
+    async def _entries(self, block: BlockRef) -> list[Entry]:
+        metadata = (await self._chain.runtime_at(block.hash)).metadata
+        with self._chain.state(block.hash) as state:
+            data = state.get(metadata.storage_key("System", "Events")) or b"\0"
+            time = int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")
+        if len(data) > LARGE_EVENTS:
+            records = await trio.to_thread.run_sync(metadata.event_codec.decode, data)
+        else:
+            records = metadata.event_codec.decode(data)
+        return list(_entries(block, time, records))
+
+    def _keep(self, block: BlockRef, named: list[tuple[Key, Entry]]) -> None:
+        self._numbers[block.hash] = block.number
+        self._blocks[block.hash] = named
+        self._size += len(named)
+        for key, entry in named:
+            self._found.setdefault(key, []).append(entry)
+        while (self._size > MAX_ENTRIES or len(self._numbers) > MAX_ENTRIES) and len(self._numbers) > 1:
+            self._forget(next(iter(self._numbers)))
+
+    def _forget(self, block_hash: bytes) -> None:
+        del self._numbers[block_hash]
+        named = self._blocks.pop(block_hash)
+        self._size -= len(named)
+        for key in {key for key, _ in named}:
+            left = [entry for entry in self._found[key] if entry.block.hash != block_hash]
+            if left:
+                self._found[key] = left
+            else:
+                del self._found[key]
+
+
+def _entries(block: BlockRef, time: int, records: list[dict[str, Any]]) -> Iterator[Entry]:
+    for index, record in enumerate(records):
+        pallet, payload = record["event"]
+        if isinstance(payload, tuple) and isinstance(payload[1], dict):
+            yield Entry(block, time, index, pallet, payload[0], payload[1])
+
+
+def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:
+    """An event under each name that it belongs to."""
+    if entry.pallet == "Swapping":
+        keys = _swapping_keys(entry)
+    elif entry.pallet.endswith(_INGRESS):
+        keys = _ingress_keys(entry)
+    elif entry.pallet.endswith(_BROADCASTER) and "broadcast_id" in entry.fields:
+        keys = iter([("broadcast", entry.chain, entry.fields["broadcast_id"])])
+    else:
+        return
+    for key in dict.fromkeys(keys):
+        yield key, entry
+
+
+def _swapping_keys(entry: Entry) -> Iterator[Key]:
+    fields = entry.fields
+    if entry.name == "SwapDepositAddressReady":
+        yield "channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"]
+        yield "address", fields["deposit_address"]
+    if "swap_request_id" in fields:
+        yield "request", fields["swap_request_id"]
+    if "swap_id" in fields:
+        yield "swap", fields["swap_id"]
+    if entry.name == "SwapRequested":
+        kind, origin = _variant(fields["origin"])
+        if kind == "DepositChannel":
+            yield "channel", ASSETS[fields["input_asset"]].chain, origin["channel_id"]
+
+
+def _ingress_keys(entry: Entry) -> Iterator[Key]:
+    fields, chain = entry.fields, entry.chain
+    if entry.name == "DepositFinalised":
+        yield "channel", chain, fields["channel_id"]
+        kind, action = _variant(fields["action"])
+        if kind == "Swap":
+            yield "request", action["swap_request_id"]
+        yield from (("transaction", each) for each in transactions_of(chain, fields["deposit_details"]))
+    elif entry.name == "DepositFailed":
+        witness = _variant(fields["details"])[1].get("deposit_witness")
+        if witness is not None:
+            yield "address", _text_address(chain, witness["deposit_address"])
+            yield from (("transaction", each) for each in transactions_of(chain, witness["deposit_details"]))
+    elif entry.name == "TransferFallbackRequested":
+        place = _text_address(chain, fields["destination_address"])
+        yield "fallback", fields["asset"], place, fields["amount"]
+        yield "broadcast", chain, fields["broadcast_id"]
+    elif "broadcast_id" in fields:
+        yield "broadcast", chain, fields["broadcast_id"]
+        ids = [fields["egress_id"]] if "egress_id" in fields else fields.get("egress_ids", ())
+        yield from (("egress", *each) for each in ids)
+
+
+def transactions_of(chain: str, details: Any) -> list[bytes]:
+    """The hashes of a deposit's transactions, as the chain's own programs compute them."""
+    if not isinstance(details, dict):
+        return []
+    if chain == "Bitcoin":
+        return [details["id"]["tx_id"]]
+    return list(details.get("tx_hashes") or ())
+
+
+def _text_address(chain: str, account: Any) -> Any:
+    try:
+        return encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
+    except AddressError:
+        return account
+
+
+def _variant(value: Any) -> tuple[str, Any]:
+    """Name and payload of an enum's value; the payload is {} where there is none."""
+    return (value, {}) if isinstance(value, str) else value

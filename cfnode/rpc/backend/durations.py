@@ -1,0 +1,39 @@
+"""How long does each part of a swap take on the public networks?
+
+A deposit counts after the chain's confirmations and one block of the State Chain; a swap runs two blocks
+later; a transfer is signed within a few blocks and then takes the confirmations after which it counts as
+sent. On a development chain all of it can be had at once.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.chains import CHAIN_INSTANCES
+
+__all__ = ["confirmations", "durations"]
+
+STATE_CHAIN_SECONDS = 6
+SWAP_SECONDS = 12
+SIGNING_SECONDS = 60
+
+
+def confirmations(chain: str) -> int | None:
+    """Blocks of a chain after which a deposit counts, None where it counts at once."""
+    instance = CHAIN_INSTANCES.get(chain)
+    margin = instance.safety_margin if instance else None
+    return None if margin is None else margin + 1
+
+
+def durations(source: str, target: str) -> dict[str, int]:
+    """Seconds of deposit, swap and egress."""
+    return {
+        "deposit": _confirmed(ASSETS[source].chain) + STATE_CHAIN_SECONDS,
+        "swap": SWAP_SECONDS,
+        "egress": SIGNING_SECONDS + _confirmed(ASSETS[target].chain),
+    }
+
+
+def _confirmed(chain: str) -> int:
+    instance = CHAIN_INSTANCES.get(chain)
+    block = instance.block_time if instance else STATE_CHAIN_SECONDS * 1000
+    return -(-block * (confirmations(chain) or 1) // 1000)

@@ -1,0 +1,94 @@
+"""How are the members of a request read, and how does the service refuse one?
+
+Requests come as query strings, where everything is text, and as JSON; amounts are decimal strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.rpc.broker_params import write_asset
+
+__all__ = ["MAX_BPS", "Refusal", "amount", "asset_pair", "fee", "member", "number", "switch", "text"]
+
+MAX_BPS = 10_000
+LONGEST_NUMBER = 78  # decimal digits: 2^256 has so many
+
+
+class Refusal(Exception):
+    """An answer other than success: the HTTP status, and the `message` that the service gives."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+def invalid(name: str) -> Refusal:
+    """A member that is missing or cannot be meant."""
+    return Refusal(400, f"invalid request: {name}")
+
+
+def text(members: Mapping[str, Any], name: str) -> str:
+    """A member that must be a text."""
+    value = members.get(name)
+    if not isinstance(value, str) or not value:
+        raise invalid(name)
+    return value
+
+
+def number(members: Mapping[str, Any], name: str, most: int, default: int | None = None) -> int:
+    """A whole number from 0 to `most`, as a number or in decimal digits."""
+    value = members.get(name)
+    if value is None and default is not None:
+        return default
+    digits = str(value) if type(value) is int else value
+    if not isinstance(digits, str) or not digits.isascii() or not digits.isdigit():
+        raise invalid(name)
+    if len(digits) > LONGEST_NUMBER or int(digits) > most:
+        raise invalid(name)
+    return int(digits)
+
+
+def amount(members: Mapping[str, Any], name: str) -> int:
+    """An amount above zero, in the smallest unit."""
+    value = number(members, name, 2**128 - 1)
+    if value == 0:
+        raise invalid(name)
+    return value
+
+
+def switch(members: Mapping[str, Any], *names: str) -> bool:
+    """Whether one of the members is true, as a text or as itself."""
+    return any(members.get(name) in ("true", True) for name in names)
+
+
+def member(members: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """A member that is an object, or None."""
+    value = members.get(name)
+    if value is not None and not isinstance(value, Mapping):
+        raise invalid(name)
+    return value
+
+
+def asset_pair(members: Mapping[str, Any], side: str) -> str:
+    """The asset of one side, `src` or `dest`, by variant name.
+
+    Either two texts, srcChain and srcAsset, or srcAsset as an object of both.
+    """
+    value = members.get(f"{side}Asset")
+    chain, symbol = members.get(f"{side}Chain"), value
+    if isinstance(value, Mapping):
+        chain, symbol = value.get("chain"), value.get("asset")
+    if not isinstance(chain, str) or not isinstance(symbol, str):
+        raise invalid(f"{side}Asset")
+    try:
+        return asset_by_symbol(chain, symbol).name
+    except KeyError:
+        raise invalid(f"{side}Asset") from None
+
+
+def fee(kind: str, name: str, value: int) -> dict[str, str]:
+    """A fee as the service writes it; its asset by variant name."""
+    return {"type": kind, **write_asset(ASSETS[name].name), "amount": str(value)}

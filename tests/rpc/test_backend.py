@@ -1,0 +1,291 @@
+"""The swap service of a development node: quotes, channels and statuses as a swap SDK asks for them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.conftest import shared
+from tests.rpc.conftest import Served
+from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+
+ETHER, BITCOIN = 10**18, 10**8
+PAIR = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH"}
+TERMS = {"retryDurationBlocks": 10, "refundAddress": BTC_ADDRESS, "minPriceX128": "0"}
+CHANNEL = PAIR | {"destAddress": EVM_ADDRESS, "amount": str(BITCOIN), "fillOrKillParams": TERMS}
+
+
+async def get(served: Served, path: str, **query: Any) -> tuple[int, Any]:
+    answer = await served.http.request("GET", f"{path}?{urlencode(query)}" if query else path)
+    return answer.status, answer.json()
+
+
+async def post(served: Served, path: str, document: Any) -> tuple[int, Any]:
+    answer = await served.http.request(
+        "POST", path, json.dumps(document).encode(), content_type="application/json"
+    )
+    return answer.status, answer.json()
+
+
+async def opened(served: Served, **changes: Any) -> dict[str, Any]:
+    code, channel = await post(served, "/api/openSwapDepositChannel", CHANNEL | changes)
+    assert code == 201, channel
+    found: dict[str, Any] = channel
+    return found
+
+
+async def status(served: Served, name: Any) -> dict[str, Any]:
+    code, document = await get(served, f"/v2/swaps/{name}")
+    assert code == 200, document
+    found: dict[str, Any] = document
+    return found
+
+
+def quote_query(**changes: Any) -> dict[str, Any]:
+    return PAIR | {"amount": BITCOIN, "isVaultSwap": "false", "dcaEnabled": "false"} | changes
+
+
+# Quotes
+
+
+async def test_a_quote_is_what_the_runtime_simulates(instant: Served) -> None:
+    code, (quote,) = await get(instant, "/v2/quote", **quote_query(brokerCommissionBps=15))
+    rate = await instant.call("cf_swap_rate_v3", BTC, ETH, hex(BITCOIN), 15)
+    assert code == 200
+    assert (quote["type"], quote["depositAmount"]) == ("REGULAR", str(BITCOIN))
+    assert quote["egressAmount"] == str(int(rate["output"], 16))
+    assert quote["intermediateAmount"] == str(int(rate["intermediary"], 16))
+    names = ("ingress_fee", "network_fee", "broker_commission", "egress_fee")
+    assert [each["type"] for each in quote["includedFees"]] == ["INGRESS", "NETWORK", "BROKER", "EGRESS"]
+    assert [each["amount"] for each in quote["includedFees"]] == [
+        str(int(rate[name]["amount"], 16)) for name in names
+    ]
+    swapped = BITCOIN - int(rate["ingress_fee"]["amount"], 16)
+    output = int(rate["output"], 16) + int(rate["egress_fee"]["amount"], 16)
+    assert float(quote["estimatedPrice"]) == pytest.approx(output / 10**18 / (swapped / 10**8), rel=1e-12)
+
+
+async def test_a_quote_has_the_members_of_the_public_services(instant: Served) -> None:
+    (regular, dca) = (await get(instant, "/v2/quote", **quote_query(amount=10 * BITCOIN, dcaEnabled="true")))[
+        1
+    ]
+    optional = {"recommendedLivePriceSlippageTolerancePercent"}  # there is no oracle here
+    for quote, example in ((regular, "quote-regular"), (dca, "quote-dca")):
+        wanted = json.loads(shared("sdk-examples", f"{example}.json").read_text())
+        assert set(wanted) - optional <= set(quote)
+        for name in set(wanted) - optional:
+            assert type(quote[name]) is type(wanted[name]), name
+        assert [set(each) for each in quote["poolInfo"]] == [set(each) for each in wanted["poolInfo"]]
+
+
+async def test_a_large_amount_is_also_offered_in_chunks(instant: Served) -> None:
+    regular, dca = (await get(instant, "/v2/quote", **quote_query(amount=BITCOIN, dcaEnabled="true")))[1]
+    chunks = dca["dcaParams"]["numberOfChunks"]
+    assert (dca["type"], dca["dcaParams"]["chunkIntervalBlocks"]) == ("DCA", 2)
+    assert chunks == -(-int(regular["intermediateAmount"]) // (3_000 * 10**6))
+    assert int(dca["egressAmount"]) > int(regular["egressAmount"])
+    swap = regular["estimatedDurationsSeconds"]["swap"]
+    assert dca["estimatedDurationsSeconds"]["swap"] == swap + 12 * (chunks - 1)
+
+
+async def test_the_first_version_gives_one_quote(instant: Served) -> None:
+    code, quote = await get(instant, "/quote", **quote_query(amount=10 * BITCOIN, dcaEnabled="true"))
+    assert (code, quote["type"]) == (200, "REGULAR")
+
+
+async def test_a_message_is_part_of_the_quote(instant: Served) -> None:
+    (plain,) = (await get(instant, "/v2/quote", **quote_query()))[1]
+    more = {"ccmGasBudget": 125000, "ccmMessageLengthBytes": 4}
+    (quote,) = (await get(instant, "/v2/quote", **quote_query(**more)))[1]
+    assert quote["ccmParams"] == {"gasBudget": "125000", "messageLengthBytes": 4}
+    assert int(quote["egressAmount"]) < int(plain["egressAmount"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"amount": "0"}, "invalid request: amount"),
+        ({"amount": "1.5"}, "invalid request: amount"),
+        ({"amount": str(2**128)}, "invalid request: amount"),
+        ({"amount": "9" * 5000}, "invalid request"),
+        ({"srcAsset": "DOGE"}, "invalid request: srcAsset"),
+        ({"destChain": "Bitcoin", "destAsset": "BTC"}, "Requested assets cannot be swapped"),
+        ({"ccmGasBudget": "1"}, "invalid request: ccmMessageLengthBytes"),
+        ({"isOnChain": "true", "isVaultSwap": "true"}, "invalid request: isOnChain"),
+        ({"brokerCommissionBps": "ten"}, "invalid request: brokerCommissionBps"),
+        ({"amount": "1"}, "expected amount is below minimum swap amount ("),
+        ({"amount": str(2**127)}, "insufficient liquidity for requested amount"),
+    ],
+)
+async def test_a_bad_question_is_refused_in_words(
+    instant: Served, changes: dict[str, Any], message: str
+) -> None:
+    code, answer = await get(instant, "/v2/quote", **quote_query(**changes))
+    assert code == 400
+    assert answer["message"].startswith(message)
+
+
+# Channels
+
+
+async def test_a_channel_is_opened_without_a_broker_of_ones_own(make_served: Any) -> None:
+    served = await make_served(seal="instant", broker=False)
+    channel = await opened(served)
+    block, chain, _ = channel["id"].split("-")
+    assert (int(block), chain) == (channel["issuedBlock"], "Bitcoin")
+    assert channel["depositAddress"].startswith("bcrt1")
+    assert (channel["brokerCommissionBps"], channel["maxBoostFeeBps"]) == (0, 0)
+    assert channel["srcChainExpiryBlock"].isdigit()
+    assert channel["channelOpeningFee"].isdigit()
+    again = await opened(served)
+    assert again["depositAddress"] != channel["depositAddress"]
+
+
+async def test_both_forms_of_assets_and_the_old_envelope_are_read(instant: Served) -> None:
+    pair = {
+        "srcAsset": {"chain": "Bitcoin", "asset": "BTC"},
+        "destAsset": {"chain": "Ethereum", "asset": "ETH"},
+    }
+    others = {name: CHANNEL[name] for name in ("destAddress", "amount", "fillOrKillParams")}
+    assert (await post(instant, "/api/openSwapDepositChannel", pair | others))[0] == 201
+    code, (wrapped,) = await post(instant, "/trpc/openSwapDepositChannel?batch=1", {"0": {"json": CHANNEL}})
+    assert code == 200
+    data = wrapped["result"]["data"]
+    assert data["json"]["id"].split("-")[1] == "Bitcoin"
+    assert data["meta"]["values"]["srcChainExpiryBlock"] == ["bigint"]
+    code, single = await post(instant, "/trpc/openSwapDepositChannel", {"json": CHANNEL})
+    assert (code, set(single["result"]["data"])) == (200, {"json", "meta"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"amount": "1"}, "expected amount is below minimum swap amount ("),
+        ({"fillOrKillParams": None}, "fill or kill params are required"),
+        ({"fillOrKillParams": TERMS | {"refundAddress": 7}}, "invalid request: refundAddress"),
+        ({"destAddress": "nonsense"}, "invalid request: "),
+        ({"dcaParams": {"numberOfChunks": 0, "chunkIntervalBlocks": 2}}, "ZeroNumberOfChunksNotAllowed"),
+        ({"dcaParams": [1]}, "invalid request: dcaParams"),
+        ({"ccmParams": {"message": "0x" + "00" * 15_001, "gasBudget": "1"}}, "invalid request: ccmParams"),
+        ({"brokerCommissionBps": 10}, "Broker commission is supported only"),
+    ],
+)
+async def test_a_channel_that_cannot_be_is_refused(
+    instant: Served, changes: dict[str, Any], words: str
+) -> None:
+    code, answer = await post(instant, "/api/openSwapDepositChannel", CHANNEL | changes)
+    assert code == 400
+    assert words in answer["message"]
+
+
+async def test_a_body_that_is_no_request_is_refused(instant: Served) -> None:
+    path = "/api/openSwapDepositChannel"
+    for body, code in ((b"{", 400), (b"[]", 400), (b"[" * 100_000, 400), (b" " * 200_000, 413)):
+        async with type(instant.http)(instant.port) as http:
+            assert (await http.request("POST", path, body)).status == code
+
+
+# Statuses
+
+
+async def test_a_swap_is_followed_to_its_end(instant: Served) -> None:
+    channel = await opened(instant)
+    waiting = await status(instant, channel["id"])
+    assert waiting["state"] == "WAITING"
+    assert waiting["depositChannel"]["expectedDepositAmount"] == str(BITCOIN)
+    assert waiting["depositChannel"]["openedThroughBackend"] is True
+    assert waiting["fillOrKillParams"] == {
+        "refundAddress": BTC_ADDRESS,
+        "minPrice": "0",
+        "retryDurationBlocks": 10,
+    }
+
+    transaction = bytes(range(32))
+    await instant.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN, "0x" + transaction.hex())
+    swapping = await status(instant, channel["id"])
+    assert (swapping["state"], swapping["swapId"]) == ("SWAPPING", "1")
+    assert swapping["deposit"]["txRef"] == transaction[::-1].hex()
+    assert swapping["swap"]["swappedOutputAmount"] == "0"
+
+    for _ in range(2):
+        await instant.call("dev_newBlock")
+    sending = await status(instant, channel["id"])
+    assert sending["state"] == "SENDING"
+    regular = sending["swap"]["regular"]
+    assert sending["swap"]["remainingInputAmount"] == "0"
+    assert int(regular["outputAmount"]) > int(sending["swapEgress"]["amount"])
+
+    for _ in range(2):
+        await instant.call("dev_newBlock")
+    completed = await status(instant, channel["id"].lower())
+    assert completed["state"] == "COMPLETED"
+    assert completed["swapEgress"]["txRef"].startswith("0x")
+    assert [each["type"] for each in completed["fees"]] == ["INGRESS", "NETWORK", "EGRESS"]
+    for name in ("1", transaction.hex(), "0x" + transaction[::-1].hex()):
+        assert await status(instant, name) == completed
+    code, flat = await get(instant, f"/swaps/{channel['id']}")
+    assert (code, flat["state"], flat["egressType"]) == (200, "COMPLETE", "SWAP")
+    assert flat["egressAmount"] == completed["swapEgress"]["amount"]
+
+
+async def test_a_deposit_that_is_too_small_fails(instant: Served) -> None:
+    channel = await opened(instant)
+    await instant.call("dev_deposit", channel["depositAddress"], BTC, 1)
+    failed = await status(instant, channel["id"])
+    assert failed["state"] == "FAILED"
+    assert failed["deposit"]["failure"]["reason"]["name"] == "BelowMinimumDeposit"
+    assert (await get(instant, f"/swaps/{channel['id']}"))[1]["failure"] == "INGRESS_IGNORED"
+
+
+async def test_a_transfer_that_was_not_taken_has_a_payload(instant: Served) -> None:
+    channel = await opened(instant)
+    await instant.call("dev_failReceiver", EVM_ADDRESS, ETH)
+    await instant.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN)
+    for _ in range(5):
+        await instant.call("dev_newBlock")
+    failed = await status(instant, channel["id"])
+    assert failed["state"] == "FAILED"
+    assert failed["swapEgress"]["failure"]["mode"] == "SENDING_FAILED"
+    payload = failed["swapEgress"]["transactionPayload"]
+    call = await instant.call("cf_failed_call_ethereum", 2)
+    assert payload["data"] == "0x" + call["data"]
+    assert payload["contract"] == call["contract"]
+
+
+async def test_what_is_not_there_is_not_found(instant: Served) -> None:
+    for name in ("nope", "7", "1-Ethereum-1", "0x" + "ab" * 32, "9" * 300):
+        assert await get(instant, f"/v2/swaps/{name}") == (404, {"message": "resource not found"})
+    assert await get(instant, "/v2/swaps/1-Doge-1") == (400, {"message": "Invalid chain: Doge"})
+
+
+async def test_a_block_that_is_left_takes_its_events_along(make_served: Any) -> None:
+    served = await make_served(seal="instant", finality_lag=10)
+    channel = await opened(served)
+    await served.call("dev_holdFinality")
+    before = served.node.chain.best.hash
+    await served.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN)
+    assert (await status(served, channel["id"]))["state"] == "SWAPPING"
+    parent = "0x" + before.hex()
+    for _ in range(2):
+        parent = await served.call("dev_newBlock", {"parent": parent, "transactions": []})
+    assert (await status(served, channel["id"]))["state"] == "WAITING"
+
+
+# The rest
+
+
+async def test_network_info_lists_the_assets(instant: Served) -> None:
+    code, info = await get(instant, "/api/networkInfo")
+    assert code == 200
+    known = await instant.call("cf_supported_assets")
+    assert all(each["asset"] in known for each in info["assets"])
+    assert {"chain": "Bitcoin", "asset": "BTC"} in [each["asset"] for each in info["assets"]]
+    assert all(each["depositChannelCreationEnabled"] for each in info["assets"])
+
+
+async def test_it_says_that_it_is_there(instant: Served) -> None:
+    answer = await instant.http.request("GET", "/healthcheck")
+    assert (answer.status, answer.body) == (200, b"OK")
