@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
@@ -28,7 +28,7 @@ from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
 from cfnode.sdk.errors import TransportError
 from cfnode.sdk.exchange import HttpAnswer, HttpCall
 from cfnode.sdk.models.status import SwapStatus
-from cfnode.sdk.options import Options, Session
+from cfnode.sdk.options import Options, OptionsByName, Session
 from cfnode.sdk.transport import AsyncTransport, Transport
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
@@ -77,7 +77,9 @@ class SwapSDK:
     It may be used as a context manager, and shared by threads.
     """
 
-    def __init__(self, options: Options | Mapping[str, Any] | None = None, **named: Any) -> None:
+    def __init__(
+        self, options: Options | Mapping[str, Any] | None = None, **named: Unpack[OptionsByName]
+    ) -> None:
         self.session = _session(options, named)
         self._transport = Transport()
 
@@ -136,7 +138,9 @@ class SwapSDK:
 class AsyncSwapSDK:
     """The async client, for trio and asyncio; use it as an async context manager, or `await sdk.close()`."""
 
-    def __init__(self, options: Options | Mapping[str, Any] | None = None, **named: Any) -> None:
+    def __init__(
+        self, options: Options | Mapping[str, Any] | None = None, **named: Unpack[OptionsByName]
+    ) -> None:
         self.session = _session(options, named)
         self._transport = AsyncTransport()
 

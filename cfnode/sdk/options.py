@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from cfnode.sdk.networks import Network, network_named
 from cfnode.sdk.record import Record, settle
@@ -12,7 +12,7 @@ from cfnode.sdk.record import Record, settle
 if TYPE_CHECKING:
     from cfnode.sdk.environment import Environment
 
-__all__ = ["BrokerOptions", "Features", "Options", "Session"]
+__all__ = ["BrokerOptions", "Features", "Options", "OptionsByName", "Session"]
 
 DEFAULT_NETWORK = "perseverance"
 
@@ -30,6 +30,19 @@ class Features(Record):
     """What is switched on. `dca`: quotes also for swaps in chunks."""
 
     dca: bool = False
+
+
+class OptionsByName(TypedDict, total=False):
+    """The options as keyword arguments; parts may be records or the documents' JSON."""
+
+    network: str
+    broker: BrokerOptions | Mapping[str, Any] | None
+    rpc_url: str | None
+    backend_url: str | None
+    enabled_features: Features | Mapping[str, bool]
+    default_refund_addresses: Mapping[str, str]
+    timeout: float
+    channel_timeout: float
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +28,7 @@ from cfnode.sdk import (
 from cfnode.sdk.calls.deposits import RequestDepositAddress
 from cfnode.sdk.calls.infos import GetChannelOpeningFees
 from cfnode.sdk.calls.statuses import GetStatusV2
+from tests.conftest import ROOT
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
 from tests.sdk.scripted import environment_answer
 from tests.sdk.test_deposit_checks import OPENED, request_v1
@@ -284,3 +287,15 @@ def test_a_request_made_by_name_is_the_one_made_from_json() -> None:
         fill_or_kill_params=request.fill_or_kill_params,
     )
     assert again == request
+
+
+def test_the_package_loads_no_library_that_it_does_not_need_yet() -> None:
+    program = (
+        "import sys, cfnode.sdk, cfnode.sdk.recovery\n"
+        "print(sorted({'httpx', 'trio', 'anyio', 'eth_account', 'eth_abi', 'rich'} & set(sys.modules)))\n"
+        "print(sys.getrecursionlimit())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split("\n")[:2] == ["[]", "1000"]

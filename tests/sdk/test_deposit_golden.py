@@ -18,15 +18,21 @@ CALLS: dict[str, Any] = {
     "requestDepositAddress": RequestDepositAddress,
     "requestDepositAddressV2": RequestDepositAddressV2,
 }
-FILES = ("deposit-address-v1-sdk-1.8.3", "deposit-address-v2-sdk-1.8.3", "deposit-address-v2-sdk-1.11.2")
+V1_FILES = ("deposit-address-v1-sdk-1.7.0", "deposit-address-v1-sdk-1.8.3")
+V2_FILES = (
+    "deposit-address-v2-sdk-1.7.0",
+    "deposit-address-v2-sdk-1.8.3",
+    "deposit-address-v2-sdk-1.11.2",
+)
+FILES = V1_FILES + V2_FILES
 
 
 def cases() -> Iterator[tuple[str, str]]:
     v1 = ("regular", "affiliates", "dca", "boost", "ccm")
     v2 = ("regular", "minprice", "dca", "boost", "ccm", "ccm_additional", "affiliates")
-    yield from ((FILES[0], name) for name in v1)
-    yield from ((file, name) for file in FILES[1:] for name in v2)
-    yield FILES[2], "live_price"
+    yield from ((file, name) for file in V1_FILES for name in v1)
+    yield from ((file, name) for file in V2_FILES for name in v2)
+    yield V2_FILES[-1], "live_price"
 
 
 def plain(value: Any) -> Any:
@@ -98,7 +104,7 @@ def test_without_a_broker_the_swap_service_opens_the_channel(version: str) -> No
 
 
 def test_the_expiry_time_follows_the_height_that_the_state_chain_knows() -> None:
-    document = json.loads(shared("sdk-examples", f"{FILES[1]}.json").read_text())
+    document = json.loads(shared("sdk-examples", f"{V2_FILES[1]}.json").read_text())
     case = document["cases"]["regular"]
     height = case["wireResponse"]["result"]["source_chain_expiry_block"] - 1000
     state = "0x" + height.to_bytes(8, "little").hex() + "00" * 20

@@ -62,7 +62,7 @@ def client(
         network=network,
         rpc_url=node,
         backend_url=backend,
-        broker=broker and {"url": broker, "commissionBps": commission or 0},
+        broker={"url": broker, "commissionBps": commission or 0} if broker else None,
         enabled_features={"dca": dca},
     )
 
