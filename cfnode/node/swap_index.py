@@ -202,12 +202,16 @@ def _swapping_keys(entry: Entry) -> Iterator[Key]:
 
 def _ingress_keys(entry: Entry) -> Iterator[Key]:
     fields, chain = entry.fields, entry.chain
-    if entry.name == "DepositFinalised":
+    if entry.name in ("DepositFinalised", "DepositBoosted"):
         yield "channel", chain, fields["channel_id"]
         kind, action = _variant(fields["action"])
         if kind == "Swap":
             yield "request", action["swap_request_id"]
+        elif kind == "BoostersCredited":
+            yield "credited", chain, action["prewitnessed_deposit_id"]
         yield from (("transaction", each) for each in transactions_of(chain, fields["deposit_details"]))
+    elif entry.name == "InsufficientBoostLiquidity":
+        yield "channel", chain, fields["channel_id"]
     elif entry.name == "DepositFailed":
         witness = _variant(fields["details"])[1].get("deposit_witness")
         if witness is not None:

@@ -240,6 +240,33 @@ async def test_a_deposit_that_is_too_small_fails(instant: Served) -> None:
     assert (await get(instant, f"/swaps/{channel['id']}"))[1]["failure"] == "INGRESS_IGNORED"
 
 
+async def test_a_boosted_swap_begins_before_the_confirmation(instant: Served) -> None:
+    assert "boostQuote" not in (await get(instant, "/v2/quote", **quote_query()))[1][0]
+    await instant.call("dev_setBoost", BTC, 5 * BITCOIN)
+    (plain,) = (await get(instant, "/v2/quote", **quote_query()))[1]
+    boost = plain["boostQuote"]
+    assert (boost["estimatedBoostFeeBps"], boost["maxBoostFeeBps"]) == (5, 30)
+    assert boost["includedFees"][0] == {"type": "BOOST", **BTC, "amount": str(BITCOIN * 5 // 10_000)}
+    assert boost["estimatedDurationsSeconds"]["deposit"] < plain["estimatedDurationsSeconds"]["deposit"]
+
+    channel = await opened(instant, maxBoostFeeBps=30)
+    assert channel["maxBoostFeeBps"] == 30
+    transaction = "0x" + "5a" * 32
+    await instant.call("dev_announceDeposit", channel["depositAddress"], BTC, BITCOIN, transaction)
+    boosted = await status(instant, channel["id"])
+    assert boosted["state"] == "SWAPPING"
+    assert (boosted["boost"]["effectiveBoostFeeBps"], boosted["deposit"]["amount"]) == (5, str(BITCOIN))
+    assert "witnessedAt" not in boosted["deposit"]
+
+    await instant.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN, transaction)
+    for _ in range(5):
+        await instant.call("dev_newBlock")
+    completed = await status(instant, channel["id"])
+    assert (completed["state"], completed["swapId"]) == ("COMPLETED", boosted["swapId"])
+    assert "witnessedAt" in completed["deposit"]
+    assert completed["swapEgress"]["amount"] == boost["egressAmount"]
+
+
 async def test_a_transfer_that_was_not_taken_has_a_payload(instant: Served) -> None:
     channel = await opened(instant)
     await instant.call("dev_failReceiver", EVM_ADDRESS, ETH)

@@ -24,10 +24,13 @@ def confirmations(chain: str) -> int | None:
     return None if margin is None else margin + 1
 
 
-def durations(source: str, target: str) -> dict[str, int]:
-    """Seconds of deposit, swap and egress."""
+def durations(source: str, target: str, *, boosted: bool = False) -> dict[str, int]:
+    """Seconds of deposit, swap and egress. A boosted deposit counts when it is first seen in a block."""
+    deposit = _confirmed(ASSETS[source].chain)
+    if boosted:
+        deposit //= 2 * (confirmations(ASSETS[source].chain) or 1)
     return {
-        "deposit": _confirmed(ASSETS[source].chain) + STATE_CHAIN_SECONDS,
+        "deposit": deposit + STATE_CHAIN_SECONDS,
         "swap": SWAP_SECONDS,
         "egress": SIGNING_SECONDS + _confirmed(ASSETS[target].chain),
     }

@@ -21,7 +21,8 @@ _CHANNEL: Final = re.compile(r"(\d{1,10})-([A-Za-z]+)-(\d{1,20})\Z")
 class Located:
     """What is known of a swap's beginning.
 
-    `channel` is SwapDepositAddressReady, `deposit` DepositFinalised or -Failed, `request` SwapRequested.
+    `channel` is SwapDepositAddressReady, `request` SwapRequested, `deposit` DepositFinalised, -Boosted or
+    -Failed. What pays boosters back is no deposit of its own.
     """
 
     channel: Entry | None = None
@@ -51,7 +52,7 @@ def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) 
     if not opened:
         raise NOT_FOUND
     at_address = index.find("address", opened[-1].fields["deposit_address"])
-    deposits = [each for each in entries if each.name == "DepositFinalised"]
+    deposits = [each for each in entries if _is_deposit(each)]
     deposits += [each for each in at_address if each.name == "DepositFailed"]
     if not deposits:
         return Located(opened[-1])
@@ -64,7 +65,7 @@ def _by_request(index: SwapIndex, request_id: int) -> Located:
     request = next((each for each in entries if each.name == "SwapRequested"), None)
     if request is None or not isinstance(request.fields["origin"], tuple):
         raise NOT_FOUND  # the chain's own swaps are nobody's
-    deposit = next((each for each in entries if each.name == "DepositFinalised"), None)
+    deposit = next((each for each in entries if _is_deposit(each)), None)
     return Located(_channel_of(index, request), deposit, request)
 
 
@@ -73,7 +74,8 @@ def _by_transaction(index: SwapIndex, reference: str) -> Located:
         data = bytes.fromhex(reference.removeprefix("0x"))
     except ValueError:
         raise NOT_FOUND from None
-    deposits = index.find("transaction", data) or index.find("transaction", data[::-1])
+    seen = index.find("transaction", data) or index.find("transaction", data[::-1])
+    deposits = [each for each in seen if _is_deposit(each) or each.name == "DepositFailed"]
     if not deposits:
         raise NOT_FOUND
     deposit = deposits[-1]
@@ -82,6 +84,12 @@ def _by_transaction(index: SwapIndex, reference: str) -> Located:
         return Located(_channel_of(index, request), deposit, request)
     channel_id = deposit.fields.get("channel_id")
     return Located(_opened(index, deposit.chain, channel_id), deposit)
+
+
+def _is_deposit(entry: Entry) -> bool:
+    action = entry.fields.get("action")
+    is_credit = isinstance(action, tuple) and action[0] == "BoostersCredited"
+    return entry.name in ("DepositFinalised", "DepositBoosted") and not is_credit
 
 
 def _request_of(index: SwapIndex, deposit: Entry) -> Entry | None:

@@ -7,7 +7,7 @@ configuration of the public service (the size of a chunk, recommended tolerances
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["check_least_and_most", "price_of", "quote", "quotes"]
 
 STABLE: Final = "Usdc"
+BOOSTED: Final = "Btc"
+"""The one asset whose deposits take long enough."""
+MAX_BOOST_BPS: Final = 30
 CHUNK_MICRODOLLARS: Final = 3_000 * 10**6
 CHUNK_INTERVAL: Final = 2
 MAX_CHUNKS: Final = 86_400 // 6 // CHUNK_INTERVAL
@@ -74,11 +77,39 @@ async def quotes(node: Node, query: Mapping[str, Any]) -> list[dict[str, Any]]:
     block = node.chain.best.hash
     await check_least_and_most(node, block, wanted.source, wanted.amount)
     regular = await _simulated(node, block, wanted, 1)
-    found = [await _shown(node, block, wanted, regular)]
+    found = [await _with_boost(node, block, wanted, regular)]
     chunks = min(-(-_microdollars(wanted, regular) // CHUNK_MICRODOLLARS), MAX_CHUNKS)
     if wanted.dca and chunks > 1:
-        found.append(await _shown(node, block, wanted, await _simulated(node, block, wanted, chunks)))
+        found.append(await _with_boost(node, block, wanted, await _simulated(node, block, wanted, chunks)))
     return found
+
+
+async def _with_boost(node: Node, block: bytes, wanted: _Wanted, found: _Simulated) -> dict[str, Any]:
+    """A quote, and inside it the same with a boosted deposit where enough has been put up for that."""
+    shown = await _shown(node, block, wanted, found)
+    tier = await _boost_tier(node, block, wanted)
+    if tier is not None:
+        boosted = replace(wanted, boost_bps=tier)
+        quoted = await _shown(node, block, boosted, await _simulated(node, block, boosted, found.chunks))
+        fees = {"estimatedBoostFeeBps": tier, "maxBoostFeeBps": MAX_BOOST_BPS}
+        shown["boostQuote"] = quoted | fees
+    return shown
+
+
+async def _boost_tier(node: Node, block: bytes, wanted: _Wanted) -> int | None:
+    """The cheapest price, in basis points, at which the deposit would be boosted."""
+    if wanted.source != BOOSTED or wanted.on_chain:
+        return None
+    try:
+        pools = await value(node, block, "cf_boost_pools_depth")
+    except ApiMissing:
+        return None
+    enough = [
+        pool["tier"]
+        for pool in pools
+        if pool["asset"] == BOOSTED and pool["available_amount"] >= wanted.amount
+    ]
+    return min(enough, default=None)
 
 
 async def quote(node: Node, query: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +198,7 @@ async def _ask(
 
 
 async def _shown(node: Node, block: bytes, wanted: _Wanted, found: _Simulated) -> dict[str, Any]:
-    times = durations(wanted.source, wanted.target)
+    times = durations(wanted.source, wanted.target, boosted=wanted.boost_bps > 0)
     times["swap"] += CHUNK_INTERVAL * BLOCK_SECONDS * (found.chunks - 1)
     shown: dict[str, Any] = {
         "type": "DCA" if found.chunks > 1 else "REGULAR",

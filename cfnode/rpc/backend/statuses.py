@@ -48,7 +48,9 @@ async def status(node: Node, expected: Expected, reference: str) -> dict[str, An
     if found.channel is not None:
         shown["depositChannel"] = _channel(node, metadata, found.channel, expected)
     if found.deposit is not None:
-        shown["deposit"] = _deposit(found.deposit)
+        shown["deposit"] = _deposit(index, found.deposit)
+    if found.channel is not None and found.channel.fields["boost_fee"]:
+        shown["boost"] = _boost(index, found)
     if found.request is not None:
         shown["swapId"] = str(found.request.fields["swap_request_id"])
         shown["swap"] = swap_progress(index, found.request)
@@ -123,8 +125,6 @@ def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str
     }
     if dca is not None and dca["number_of_chunks"] > 1:
         shown["dcaParams"] = _dca(dca)
-    if fields["boost_fee"]:
-        shown["boost"] = {"maxBoostFeeBps": fields["boost_fee"]}
     return shown
 
 
@@ -160,18 +160,44 @@ def _channel(node: Node, metadata: Metadata, opened: Entry, expected: Expected) 
 # What has happened
 
 
-def _deposit(entry: Entry) -> dict[str, Any]:
-    failed = entry.name == "DepositFailed"
-    witness = entry.fields["details"][1]["deposit_witness"] if failed else entry.fields
-    seen = {"witnessedAt": entry.time, "witnessedBlockIndex": entry.block_index}
-    shown: dict[str, Any] = {"amount": str(witness["amount"]), **seen}
-    if found := transactions_of(entry.chain, witness["deposit_details"]):
-        shown["txRef"] = transaction_reference(entry.chain, found[0])
-    if failed:
+def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
+    if entry.name == "DepositFailed":
+        witness = entry.fields["details"][1]["deposit_witness"]
         reason = entry.fields["reason"]
         name = reason if isinstance(reason, str) else reason[0]
         words = _DEPOSIT_FAILURES.get(name, "The deposit was rejected")
-        shown |= failure(entry, "DEPOSIT_IGNORED", name, words)
+        return _seen(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, words)
+    if entry.name == "DepositBoosted":
+        lent = sum(amount for _, amount in entry.fields["amounts"])
+        credited = index.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
+        return _seen(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
+    return _seen(entry, entry.fields, entry)
+
+
+def _seen(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -> dict[str, Any]:
+    """Amount and transaction of a deposit, and when it was confirmed."""
+    shown: dict[str, Any] = {"amount": str(witness["amount"])}
+    if found := transactions_of(entry.chain, witness["deposit_details"]):
+        shown["txRef"] = transaction_reference(entry.chain, found[0])
+    if confirmed is not None:
+        shown |= {"witnessedAt": confirmed.time, "witnessedBlockIndex": confirmed.block_index}
+    return shown
+
+
+def _boost(index: SwapIndex, found: Located) -> dict[str, Any]:
+    """Whether the deposit was boosted, for what, or why not."""
+    assert found.channel is not None
+    fields = found.channel.fields
+    shown: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
+    if found.deposit is not None and found.deposit.name == "DepositBoosted":
+        boosted = found.deposit.fields
+        lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
+        shown["effectiveBoostFeeBps"] = taken * 10_000 // lent
+        return shown | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
+    entries = index.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
+    skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity"]
+    if skipped:
+        return shown | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
     return shown
 
 
@@ -201,7 +227,11 @@ def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
     def take(kind: str, asset: str, value: int) -> None:
         taken[kind, asset] = taken.get((kind, asset), 0) + value
 
-    if found.deposit is not None and found.deposit.name == "DepositFinalised":
+    if found.deposit is not None and found.deposit.name == "DepositBoosted":
+        take(
+            "BOOST", found.deposit.fields["asset"], sum(each for _, each in found.deposit.fields["boost_fee"])
+        )
+    if found.deposit is not None and found.deposit.name != "DepositFailed":
         take("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
     number = found.request.fields["swap_request_id"] if found.request is not None else None
     for entry in index.find("request", number):
