@@ -63,6 +63,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "cf_request_swap_parameter_encoding": [ACCOUNT, BTC, USDC, EVM_ADDRESS, 10, BITCOIN],
     "cf_decode_vault_swap_parameter": [ACCOUNT, VAULT_SWAP],
     "cf_encode_cf_parameters": [ACCOUNT, ETH, USDC, EVM_ADDRESS, 10, REFUND],
+    "cf_ingress_egress_events": ["Ethereum"],
     "cf_evm_calldata": [EVM_ADDRESS, {"API": "Delegation", "call": {"Undelegate": {"decrease": "Max"}}}],
     "cf_encode_non_native_call": ["0x0000", 100, 0, {"Eth": "Eip712"}],
     "cf_monitoring_accounts_info": [[ACCOUNT]],

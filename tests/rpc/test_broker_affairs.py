@@ -126,6 +126,10 @@ async def test_open_channels_are_listed_for_all_and_for_the_broker(broker: Serve
     listed = {"chain_accounts": [[{"Eth": numbers}, ETH]]}
     for choice in ("All", "Mine"):
         assert await broker.call("broker_getOpenDepositChannels", choice) == listed
+    assert await broker.call("cf_controlled_deposit_addresses") == {"Ethereum": [channel["address"]]}
+    assert await broker.call("cf_controlled_deposit_addresses", "Bitcoin") == {}
+    vaults = await broker.call("cf_controlled_vault_addresses", "Arbitrum")
+    assert [entry["name"] for entry in vaults["Arbitrum"]] == ["arbitrum"]
     account = ss58.encode(own_account(broker), 2112)
     assert await broker.call("broker_all_open_deposit_channels") == [[account, "Swap", listed]]
 

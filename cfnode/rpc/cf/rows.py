@@ -15,6 +15,7 @@ from cfnode.rpc.cf import (
     streams,
     vault_swaps,
     views,
+    witnessed,
 )
 from cfnode.rpc.table import Method, Subscription
 
@@ -24,6 +25,7 @@ CF: Final[tuple[Method | Subscription, ...]] = (
     *pools.METHODS,
     *environment.METHODS,
     *views.METHODS,
+    *witnessed.METHODS,
     *vault_swaps.METHODS,
     *calls.METHODS,
     *electoral.METHODS,

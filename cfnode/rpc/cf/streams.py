@@ -22,7 +22,9 @@ from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
 from cfnode.rpc.cf.views import screening
+from cfnode.rpc.cf.witnessed import NO_FILLS
 from cfnode.rpc.convert import to_hex
+from cfnode.rpc.errors import UNSUPPORTED
 from cfnode.rpc.table import Param, Subscription
 
 if TYPE_CHECKING:
@@ -193,7 +195,16 @@ _SCREENING: Final = "What became of the deposits that brokers marked, in each fi
 _INGRESS: Final = "The deposits that were witnessed, in each best block."
 PAIR: Final = (BASE, QUOTE)
 
+BEHAVIOUR: Final = Param("notification_behaviour", one_of(FINALIZED, BEST, NEW), optional=True)
+
+
+async def order_fills(node: Node, behaviour: str | None) -> AsyncGenerator[Any, None]:
+    """Which orders each block has filled: refused, since no runtime API says it."""
+    raise RpcError(UNSUPPORTED, NO_FILLS)
+
+
 CF_STREAMS: Final = (
+    _row("cf_subscribe_lp_order_fills", order_fills.__doc__ or "", order_fills, (BEHAVIOUR,)),
     _row(
         "cf_subscribe_pool_price",
         "The price of one asset in another, whenever it has changed.",
@@ -217,4 +228,3 @@ BROKER_STREAMS: Final = (
     ),
     subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
-BEHAVIOUR: Final = Param("notification_behaviour", one_of(FINALIZED, BEST, NEW), optional=True)

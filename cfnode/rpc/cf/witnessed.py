@@ -1,0 +1,229 @@
+"""What the authorities have seen of the foreign chains, and the addresses that the chain controls there.
+
+Addresses are written as people write them, and Bitcoin's transaction ids as explorers show them: the other
+way round, without `0x`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.addresses import address_to_text, chain_of_address
+from cfnode.core.assets import CHAINS
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.scale import ScaleError
+from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.broker_params import write_asset
+from cfnode.rpc.cf.method import custom, presenter_at, value
+from cfnode.rpc.cf.params import CHAIN
+from cfnode.rpc.cf.present import Presenter, Show
+from cfnode.rpc.convert import BOOL, account, to_hex
+from cfnode.rpc.errors import UNSUPPORTED
+from cfnode.rpc.table import Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+NO_FILLS: Final = (
+    "CfApiError::UnsupportedRuntimeApiVersion: which orders a block has filled is not in any runtime API; "
+    "this node does not derive it from the pools"
+)
+
+
+async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
+    """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
+    block = at_or_best(node, at)
+    name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
+    seen = _Seen(name, await presenter_at(node, block))
+    return {
+        "deposits": [seen.deposit(height, each) for height, each in events["deposits"]],
+        "broadcasts": list(await _broadcasts(node, block, seen, events["broadcasts"])),
+        "vault_deposits": [
+            seen.vault_deposit(height, each)
+            for height, event in events["vault_deposits"]
+            for each in _of_kind(event, "VaultDeposit")
+        ],
+    }
+
+
+def _of_kind(event: Any, kind: str) -> Iterator[dict[str, Any]]:
+    """EVM chains wrap what they see by kind; Bitcoin has one kind only."""
+    if isinstance(event, dict):
+        yield event
+    elif event[0].startswith(kind):
+        yield event[1]
+
+
+class _Seen:
+    """How what was seen on one chain is written."""
+
+    def __init__(self, chain: str, presenter: Presenter) -> None:
+        self.chain = chain
+        self._script: Show = presenter.of(presenter.registry.find("btc", "ScriptPubkey").id)
+        self._ccm: Show = presenter.of(presenter.registry.find("cf_chains", "CcmChannelMetadata").id)
+
+    def deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
+        """A deposit into a channel."""
+        return {
+            "deposit_chain_block_height": height,
+            "deposit_address": self.address(seen["deposit_address"]),
+            "amount": hex(seen["amount"]),
+            "asset": write_asset(seen["asset"]),
+            "deposit_details": self._details(seen["deposit_details"]),
+        }
+
+    def vault_deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
+        """A swap by way of the vault."""
+        metadata, fee = seen["deposit_metadata"], seen["broker_fee"]
+        return {
+            "tx_id": self.hash(seen["tx_id"]),
+            "deposit_chain_block_height": height,
+            "input_asset": write_asset(seen["input_asset"]),
+            "output_asset": write_asset(seen["output_asset"]),
+            "amount": hex(seen["deposit_amount"]),
+            "destination_address": address_to_text(seen["destination_address"]),
+            "ccm_deposit_metadata": None if metadata is None else self._metadata(metadata),
+            "deposit_details": self._details(seen["deposit_details"]),
+            "broker_fee": None if fee is None else _fee(fee),
+            "affiliate_fees": [dict(each) for each in seen["affiliate_fees"]],
+            "refund_params": self._refund(seen["refund_params"]),
+            "dca_params": seen["dca_params"],
+            "max_boost_fee": seen["boost_fee"],
+        }
+
+    def address(self, payload: Any) -> Any:
+        """An account of the chain."""
+        if self.chain == "Bitcoin":
+            return self._script(payload)
+        return address_to_text((CHAINS[self.chain].address, payload))
+
+    def hash(self, data: bytes) -> str:
+        """A transaction's id."""
+        return data[::-1].hex() if self.chain == "Bitcoin" else to_hex(data)
+
+    def _foreign(self, address: Any) -> Any:
+        """An address that says itself which chain it is of."""
+        return self._script(address[1]) if address[0] == "Btc" else address_to_text(address)
+
+    def _details(self, details: dict[str, Any]) -> dict[str, Any]:
+        if self.chain == "Bitcoin":
+            return {"tx_id": self.hash(details["id"]["tx_id"]), "vout": details["id"]["vout"]}
+        hashes = details["tx_hashes"]
+        return {"tx_hashes": None if hashes is None else [to_hex(each) for each in hashes]}
+
+    def _refund(self, refund: dict[str, Any]) -> dict[str, Any]:
+        ccm = refund["refund_ccm_metadata"]
+        return {
+            "retry_duration": refund["retry_duration"],
+            "refund_address": self.address(refund["refund_address"]),
+            "min_price": hex(refund["min_price"]),
+            "refund_ccm_metadata": None if ccm is None else self._ccm(ccm),
+            "max_oracle_price_slippage": refund["max_oracle_price_slippage"],
+        }
+
+    def _metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        source = metadata["source_address"]
+        return {
+            "channel_metadata": self._ccm(metadata["channel_metadata"]),
+            "source_chain": metadata["source_chain"],
+            "source_address": None if source is None else self._foreign(source),
+        }
+
+
+def _fee(fee: dict[str, Any]) -> dict[str, Any]:
+    return {"account": account(fee["account"]), "bps": fee["bps"]}
+
+
+async def _broadcasts(
+    node: Node, block: bytes, seen: _Seen, events: list[tuple[int, Any]]
+) -> list[dict[str, Any]]:
+    """The broadcasts that were confirmed, by the ids that the chain's broadcaster knows them by."""
+    metadata = (await node.chain.runtime_at(block)).metadata
+    try:
+        ids = metadata.storage(f"{seen.chain}Broadcaster", "TransactionOutIdToBroadcastId")
+    except ScaleError:
+        return []
+    found = []
+    with node.chain.state(block) as state:
+        for height, event in events:
+            for each in _of_kind(event, "SignatureAccepted"):
+                known = ids.decode(state.get(ids.key(each["tx_out_id"])))
+                if known is not None:
+                    found.append(_broadcast(seen, height, known[0], each))
+    return found
+
+
+def _broadcast(seen: _Seen, height: int, broadcast_id: int, event: dict[str, Any]) -> dict[str, Any]:
+    out = event["tx_out_id"]
+    signature = {name: to_hex(data) for name, data in out.items()} if isinstance(out, dict) else None
+    return {
+        "broadcast_chain_block_height": height,
+        "broadcast_id": broadcast_id,
+        "tx_out_id": {"signature": signature} if signature else {"hash": seen.hash(out)},
+        "tx_ref": {"hash": seen.hash(event["transaction_ref"])},
+    }
+
+
+# Addresses
+
+
+async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> dict[str, list[str]]:
+    """The addresses of the open deposit channels, by chain."""
+    open_channels = await value(node, at_or_best(node, at), "cf_all_open_deposit_channels")
+    found: dict[str, list[str]] = {}
+    for _, _, accounts in open_channels:
+        for address, _ in accounts["chain_accounts"]:
+            found.setdefault(chain_of_address(address), []).append(address_to_text(address))
+    return {name: found[name] for name in found if chain in (None, name)}
+
+
+async def vault_addresses(
+    node: Node, chain: str | None, compact: bool | None, at: bytes | None
+) -> dict[str, list[dict[str, Any]]]:
+    """The vaults' addresses and brokers' own, by chain; with them, when the keys are expected to change."""
+    vaults = await value(node, at_or_best(node, at), "cf_vault_addresses")
+    seconds = vaults["predicted_seconds_until_next_vault_rotation"]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, address in _named(vaults):
+        entry = {"name": name, "address": address_to_text(address)}
+        rotates = name in _ROTATING
+        found.setdefault(chain_of_address(address), []).append(
+            {**entry, "next_predicted_rotation": seconds if rotates else None}
+        )
+    return {name: found[name] for name in found if chain in (None, name)}
+
+
+_ROTATING: Final = frozenset({"bitcoin", "bitcoin_vault", "solana_sol_vault"})
+"""Addresses that are made from the aggregate key."""
+
+
+def _named(vaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, member in vaults.items():
+        if isinstance(member, list):
+            yield from ((name, address) for _, address in member)
+        elif isinstance(member, tuple):
+            yield name, member
+
+
+# Orders
+
+
+async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
+    """Which orders a block has filled: refused, since no runtime API says it."""
+    raise RpcError(UNSUPPORTED, NO_FILLS)
+
+
+_SOME_CHAIN: Final = Param("chain", CHAIN.reader, optional=True)
+
+METHODS: Final = (
+    custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),
+    custom("cf_controlled_deposit_addresses", deposit_addresses, _SOME_CHAIN),
+    custom(
+        "cf_controlled_vault_addresses",
+        vault_addresses,
+        _SOME_CHAIN,
+        Param("compact_reply", BOOL, optional=True),
+    ),
+    custom("cf_lp_get_order_fills", order_fills),
+)
