@@ -19,6 +19,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -36,6 +37,8 @@ __all__ = ["Artefacts", "compile_here", "directory"]
 COMPILE_S = 60
 """Seconds of processor time that a module may take to compile; a runtime takes two."""
 
+_HALF = ".making-"
+_HALF_LIFE_S = 3_600
 _CHECKSUM = 16
 _OURS_ALONE = 0o700
 _START = (
@@ -71,7 +74,10 @@ class Artefacts:
         except OSError:
             with tempfile.TemporaryDirectory(prefix="cfnode-") as passing:
                 return self._load_from(Path(passing) / name, code, module_of)
-        return self._load_from(self._where / name, code, module_of)
+        loaded = self._load_from(self._where / name, code, module_of)
+        if self.compiled:
+            _tidy(self._where)
+        return loaded
 
     def _load_from(self, path: Path, code: bytes, module_of: Callable[[bytes], bytes]) -> wasmtime.Module:
         for attempt in (1, 2):
@@ -99,6 +105,16 @@ def _make_private(where: Path) -> None:
         raise PermissionError(f"{where} can be entered by others: it wants the mode 0700")
 
 
+def _tidy(where: Path) -> None:
+    """Remove what no process of this version will take: files of other settings, halves of dead compilers."""
+    for path in where.iterdir():
+        with suppress(OSError):
+            half = path.name.startswith(_HALF) and time.time() - path.lstat().st_mtime > _HALF_LIFE_S
+            old = path.name.endswith(".cwasm") and not path.name.endswith(f"-{fingerprint()}.cwasm")
+            if half or old:
+                path.unlink()
+
+
 def _is_whole(path: Path) -> bool:
     """Whether there is a file of ours with a checksum that fits."""
     try:
@@ -121,7 +137,7 @@ def _is_whole(path: Path) -> bool:
 
 def _compile(module: bytes, path: Path) -> None:
     """Have a process of its own write the machine code to `path`; raises UnsupportedCode."""
-    number, passing = tempfile.mkstemp(dir=path.parent, prefix=".making-")
+    number, passing = tempfile.mkstemp(dir=path.parent, prefix=_HALF)
     os.close(number)
     search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
     try:

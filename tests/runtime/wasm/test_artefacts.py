@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,20 @@ def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: s
         assert runs(artefacts)
         assert artefacts.compiled == 2
     assert fault == "a file" or kept(where) == []
+
+
+def test_what_nobody_will_take_any_more_is_removed(tmp_path: Path) -> None:
+    where = tmp_path / "wasm"
+    where.mkdir(mode=0o700)
+    names = ("00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "somebody's notes")
+    for name in names:
+        (where / name).write_bytes(b"x")
+    os.utime(where / ".making-dead", (0, 0))
+    assert runs(Artefacts(where))
+    assert [name for name in names if (where / name).exists()] == [".making-alive", "somebody's notes"]
+    (where / ".making-dead").write_bytes(b"x")
+    assert runs(Artefacts(where))  # nothing was compiled: nothing is looked for
+    assert (where / ".making-dead").exists()
 
 
 def test_what_does_not_compile_is_told_with_the_compilers_words(tmp_path: Path) -> None:
