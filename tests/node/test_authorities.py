@@ -1,0 +1,30 @@
+"""Whose keys a development chain has."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfnode.core.keys import Keypair
+from cfnode.node.authorities import AuthoritiesError, read_authorities
+
+
+def test_authorities_are_named_by_their_secret_uris() -> None:
+    named = read_authorities("//Alice, //Bob//stash")
+    assert [keys.aura.public for keys in named] == [
+        Keypair.from_suri(name).public for name in ("//Alice", "//Bob//stash")
+    ]
+    assert [keys.grandpa.scheme for keys in named] == ["ed25519", "ed25519"]
+    assert [keys.weight for keys in named] == [1, 1]
+
+
+def test_without_names_there_are_as_many_well_known_ones_as_wanted() -> None:
+    assert read_authorities(None) == read_authorities("1") == read_authorities("//Alice")
+    assert read_authorities(None, default=2) == read_authorities("//Alice,//Bob")
+
+
+def test_too_many_or_broken_names_are_told_without_repeating_them() -> None:
+    with pytest.raises(AuthoritiesError, match="1 to 1000 authorities"):
+        read_authorities("//a," * 1_000 + "//a")
+    with pytest.raises(AuthoritiesError, match="authority 2") as caught:
+        read_authorities("//Alice,secret words that are no phrase")
+    assert "secret words" not in str(caught.value)
