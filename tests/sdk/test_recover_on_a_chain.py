@@ -45,13 +45,13 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-def fail_a_transfer(node: NodeProcess, chain: str) -> int:
+def fail_a_transfer(node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER) -> int:
     """Swap a bitcoin to a receiver that does not take it; the broadcast id of the fallback."""
-    asset = {"chain": chain, "asset": "ETH"}
+    asset = {"chain": chain, "asset": symbol}
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
-    node.call("dev_failReceiver", RECEIVER, asset)
+    node.call("dev_failReceiver", receiver, asset)
     channel = node.call(
-        "broker_request_swap_deposit_address", BTC, asset, RECEIVER, 0, None, None, None, terms
+        "broker_request_swap_deposit_address", BTC, asset, receiver, 0, None, None, None, terms
     )
     node.call("dev_deposit", channel["address"], BTC, 10**8)
     with SwapSDK(network="dev", rpc_url=node.url) as sdk:
@@ -150,3 +150,15 @@ def fail_a_transfer_again(node: NodeProcess) -> int:
                 return int(found.pop())
             node.call("dev_newBlock")
     raise AssertionError("no second transfer failed")
+
+
+def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) -> None:
+    receiver = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+    number = fail_a_transfer(node, "Tron", "USDT", receiver)
+    told = recover(node, "tron", "--for", receiver)
+    assert (told.exit_code, f"USDT to {receiver}" in told.output) == (0, True), told.output
+    report = json.loads(recover(node, "tron", str(number), "--json").stdout)
+    assert report["payload"]["signedByCurrentKey"] is True
+    assert report["tron"]["contract_address"] == report["payload"]["vault"]
+    assert report["tron"]["function_selector"].startswith("transferFallback(")
+    assert report["tron"]["parameter"] == report["payload"]["data"][10:]

@@ -82,7 +82,7 @@ def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], b
     result = swap(service, "request", *REQUEST, "--slippage=1.5", *broker, *flags)
     assert result.exit_code == 0, result.output
     assert "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in result.output
-    assert "cfnode swap watch 5-Bitcoin-6" in result.output
+    assert "cfnode swap watch --network=perseverance 5-Bitcoin-6" in result.output
     assert "▀" in result.output or "█" in result.output
     (params,) = (
         call["params"] for each in service.requests if METHOD.encode() in each.body for call in each.calls

@@ -55,7 +55,7 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
     """Follow the swap of REFERENCE until it is done. With --json, one object a line for each change."""
     from cfnode.cli.progress import waiting
 
-    final = None
+    final, line = None, ""
     with told_by_sdk(as_json), client(**options, dca=False) as sdk:
         changes = sdk.watch_status(reference, seconds=every)
         while True:
@@ -64,20 +64,21 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
             if found is None:
                 break
             final = found
-            _tell(final, as_json)
+            if (text := _line(final, as_json)) != line:
+                click.echo(line := text)
     if final is not None and final.state == "FAILED":
         raise Failure("the swap has failed", ExitCode.FAILURE)
 
 
-def _tell(found: SwapStatus, as_json: bool) -> None:
+def _line(found: SwapStatus, as_json: bool) -> str:
+    """A change in one line: all of it as JSON, or what a person wants to know."""
     import msgspec
 
     if as_json:
-        click.echo(msgspec.json.encode(found.to_json()))
-        return
+        return msgspec.json.encode(found.to_json()).decode()
     done = _STEPS.index(found.state) + 1 if found.state in _STEPS else 0
     bar = "●" * done + "○" * (len(_STEPS) - done)
-    click.echo(f"{bar}  {found.state:<10} {_MEANINGS.get(found.state, '')}{_detail(found)}")
+    return f"{bar}  {found.state:<10} {_MEANINGS.get(found.state, '')}{_detail(found)}"
 
 
 def _detail(found: SwapStatus) -> str:

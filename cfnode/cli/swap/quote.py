@@ -43,7 +43,8 @@ def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
         table.add_column(each.type + (" boosted" if each.max_boost_fee_bps else ""), justify="right")
     shown = [_rows(each, source, destination) for each in columns]
     for name in shown[0] if shown else ():
-        table.add_row(name, *(rows[name] for rows in shown))
+        if any(rows[name] for rows in shown):
+            table.add_row(name, *(rows[name] for rows in shown))
     console().print(table)
 
 

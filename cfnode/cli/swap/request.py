@@ -77,7 +77,7 @@ def request(
     if as_json:
         print_json(channel.to_json())
     else:
-        _print_channel(channel, src, qr)
+        _print_channel(channel, src, qr, options["network"])
 
 
 def _by_quote(
@@ -102,7 +102,7 @@ def _by_quote(
     return sdk.request_deposit_address_v2(quote, recipient, terms)
 
 
-def _print_channel(channel: DepositAddress, source: Asset, qr: bool) -> None:
+def _print_channel(channel: DepositAddress, source: Asset, qr: bool, network: str) -> None:
     from rich.table import Table
 
     expires = datetime.fromtimestamp(channel.estimated_deposit_channel_expiry_time / 1000, UTC)
@@ -117,7 +117,7 @@ def _print_channel(channel: DepositAddress, source: Asset, qr: bool) -> None:
     console().print(table)
     if qr:
         click.echo(qr_code(channel.deposit_address))
-    click.echo(f"Follow it: cfnode swap watch {channel.deposit_channel_id}")
+    click.echo(f"Follow it: cfnode swap watch --network={network} {channel.deposit_channel_id}")
 
 
 def qr_code(text: str) -> str:
