@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc import author, broker, broker_affairs, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc import (
+    author,
+    broker,
+    broker_affairs,
+    chain,
+    childstate,
+    dev,
+    grandpa,
+    payment,
+    spec_v1,
+    state,
+    system,
+)
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.cf.streams import BROKER_STREAMS
 from cfnode.rpc.table import Method, Subscription, Table
@@ -23,6 +35,7 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *author.METHODS,
     *payment.METHODS,
     *grandpa.METHODS,
+    *spec_v1.METHODS,
     *CF,
     *MONITORING,
 )
@@ -35,6 +48,8 @@ def table_for(node: Node) -> Table:
 
 
 def _of(node: Node) -> Iterator[AnyMethod]:
+    if node.config.pruning.blocks is None and node.config.pruning.state is None:
+        yield from spec_v1.ARCHIVE
     if node.broker is not None:
         yield from BROKER
     if node.dev is not None:

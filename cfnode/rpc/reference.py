@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.rpc import author, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc import author, chain, childstate, dev, grandpa, payment, spec_v1, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.methods import BROKER, AnyMethod, with_list
 from cfnode.rpc.table import Access, Param, Subscription, Table
@@ -21,6 +21,8 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
     ("author", "Transactions and keys.", author.METHODS),
     ("payment", "What a transaction would cost.", payment.METHODS),
     ("grandpa", "Finality.", grandpa.METHODS),
+    ("new interface", "Methods of Substrate's new JSON-RPC interface.", spec_v1.METHODS),
+    ("archive", "Only where nothing is pruned (archive).", spec_v1.ARCHIVE),
     ("cf", "What the State Chain's runtime says; each answer is that of block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
     ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),
