@@ -48,7 +48,7 @@ from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
 from cfnode.node.tree import BlockTree, Route
 from cfnode.runtime.door import DoorError
 from cfnode.runtime.executor import Executor
-from cfnode.store import Store
+from cfnode.store import Adoption, Store
 
 log = logging.getLogger("cfnode.sync")
 
@@ -214,6 +214,24 @@ class Chain:
         async with self._changing:
             if block_hash != self.finalized.hash:
                 await self._finalize(block_hash, justification)
+
+    async def adopt(
+        self,
+        adoption: Adoption,
+        header: Header,
+        body: Sequence[bytes],
+        justifications: Sequence[tuple[bytes, bytes]],
+    ) -> None:
+        """Stand on a proven block whose state was downloaded; listeners hear of it as best and final."""
+        block = BlockRef(header.hash, header.number)
+        async with self._changing:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(adoption.finish, header, body, justifications)
+            self._tree = BlockTree(block)
+            self._set_changes.clear()
+            self._voters = None
+        self._events.publish(BestChanged(block, (), (block.hash,)))
+        self._events.publish(Finalized((block,), (), dict(justifications).get(ENGINE)))
 
     # Steps of an import
 

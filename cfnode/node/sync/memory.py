@@ -9,7 +9,7 @@ to continue from its block, and when none does, it is forgotten.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cfnode.core.grandpa import AuthoritySet, encode_authorities, read_authorities
@@ -26,10 +26,11 @@ MAX_SIZE = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """A final block, and who finalizes what follows it."""
+    """A final block, and who finalizes what follows it; `votes`: its encoded justification, if at hand."""
 
     header: Header
     authorities: AuthoritySet
+    votes: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def number(self) -> int:

@@ -58,7 +58,8 @@ def follow_answer(answer: bytes, trust: Trust, step: Callable[[], None] = lambda
         if not proof.fragments:
             return Followed(trust, 0, False, "an empty warp proof")
         for target in follow_warp_proof(proof, trust.authorities, trust.number):
-            trust, sets = Trust(target.header, target.authorities), sets + 1
+            votes = proof.fragments[sets].justification.encode()
+            trust, sets = Trust(target.header, target.authorities, votes), sets + 1
             step()
         return Followed(trust, sets, proof.finished, None)
     except (WireError, FinalityError) as error:

@@ -1,0 +1,204 @@
+"""How does a node in possession of a state keep up with the chain?
+
+Announcements and handshakes say which blocks peers have. One task imports, one block at a time:
+
+- a new block whose parent we have is fetched from a peer that announced it;
+- one whose parent we do not have is fetched with its ancestors, downwards until they meet our tree, on any
+  fork above the finalized block;
+- far behind, ranges are fetched upwards along a peer's best chain, the next one while this one is imported.
+
+Every block passes the chain's own gate (slot, seal, execution). A peer whose block does not pass is dropped
+and the block never fetched again; a block from the future is left for later, and said aloud.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+
+import trio
+
+from cfnode.core.wire import WireError
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.chain import Chain
+from cfnode.node.chain_errors import ImportRefused, SlotRefused, UnknownParent
+from cfnode.node.sync import repute
+from cfnode.node.sync.blocks import FetchedBlock, fetch_above, fetch_up_to
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.progress import Phase, Progress
+from cfnode.store import StateDiscarded, UnknownBlock
+
+__all__ = ["Follower"]
+
+log = logging.getLogger("cfnode.sync")
+
+MOST_WANTED = 256
+"""Announced blocks that wait to be fetched."""
+
+MOST_BAD = 1_024
+"""Blocks remembered as bad."""
+
+RANGE = 64
+"""Blocks of one request when catching up."""
+
+BEHIND = 5
+"""Blocks behind the median of the peers from which on the node is syncing, as in Substrate."""
+
+DEEPEST = 4_096
+"""Ancestors of an announced block fetched at most, looking for one that we have."""
+
+
+class Follower:
+    """Imports what peers announce. `run` it once the chain has a state."""
+
+    def __init__(self, network: Network, chain: Chain, book: PeerBook, progress: Progress) -> None:
+        self._network = network
+        self._chain = chain
+        self._book = book
+        self._progress = progress
+        self._wanted: OrderedDict[bytes, tuple[int, str]] = OrderedDict()
+        self._bad: OrderedDict[bytes, None] = OrderedDict()
+        self._stuck: set[tuple[str, int]] = set()
+        self._woken = trio.Event()
+
+    def announced(self, peer: str, block: bytes, number: int) -> None:
+        """A peer has a block. One that is known to be bad costs it its place."""
+        if block in self._bad:
+            self._drop(peer, f"it announced block #{number}, which is bad")
+        elif number > self._chain.finalized.number and not self._chain.can_win(block):
+            self._wanted.setdefault(block, (number, peer))
+            while len(self._wanted) > MOST_WANTED:
+                self._wanted.popitem(last=False)
+            self._wake()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            woken = self._woken
+            await self._catch_up()
+            while self._wanted and not self._far_behind():
+                block, (number, peer) = self._wanted.popitem(last=False)
+                await self._fetch_one(peer, block, number)
+            self._judge()
+            with trio.move_on_after(5):
+                await woken.wait()
+
+    def _wake(self) -> None:
+        self._woken.set()
+        self._woken = trio.Event()
+
+    def _far_behind(self) -> bool:
+        return self._book.median >= self._chain.best.number + BEHIND
+
+    def _judge(self) -> None:
+        """Is the node in step with its peers?"""
+        if self._far_behind():
+            self._progress.target = self._book.median
+            self._progress.enter(Phase.BLOCKS, f"blocks up to #{self._book.median}")
+        elif len(self._book) or self._progress.phase is Phase.DONE:
+            self._progress.enter(Phase.DONE, "")
+
+    # --- ranges
+
+    async def _catch_up(self) -> None:
+        """Upwards along the best chain of one peer after the other, while we are far behind."""
+        while self._far_behind():
+            self._judge()
+            here = self._chain.best.number
+            peers = self._book.by_height(here + BEHIND)
+            peer = next((peer for peer in peers if (peer, here) not in self._stuck), None)
+            if peer is None:
+                self._stuck.clear()
+                return
+            self._stuck.add((peer, here))
+            await self._catch_up_with(peer)
+
+    async def _catch_up_with(self, peer: str) -> None:
+        """Import a peer's best chain from our best block on; from our final one where it is on a fork."""
+        for start in (self._chain.best.number + 1, self._chain.finalized.number + 1):
+            blocks = await self._range(peer, start)
+            if blocks and self._chain.can_win(blocks[0].header.parent_hash):
+                break
+        while blocks and peer in self._book:
+            following: list[list[FetchedBlock]] = []
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._prefetch, peer, blocks[-1].header.number + 1, following)
+                if not await self._import(peer, blocks):
+                    nursery.cancel_scope.cancel()
+                    return
+            blocks = following[0] if following else []
+
+    async def _prefetch(self, peer: str, number: int, into: list[list[FetchedBlock]]) -> None:
+        into.append(await self._range(peer, number))
+
+    async def _range(self, peer: str, number: int) -> list[FetchedBlock]:
+        known = self._book.get(peer)
+        if known is None or known.number < number:
+            return []
+        try:
+            return await fetch_above(self._network, peer, number, RANGE)
+        except RequestFailed as error:
+            self._progress.waiting_for = f"{peer} gave no blocks from #{number} ({error})"
+        except WireError as error:
+            self._drop(peer, str(error))
+        return []
+
+    # --- single blocks and forks
+
+    async def _fetch_one(self, peer: str, block: bytes, number: int) -> None:
+        """A block and those ancestors that we lack, downwards from it."""
+        rows: list[list[FetchedBlock]] = []
+        first = number
+        try:
+            while not self._chain.can_win(block):
+                if first <= self._chain.finalized.number or number - first >= DEEPEST:
+                    log.debug("Block #%d of %s is on a fork below the finalized block", number, peer)
+                    return
+                below = self._chain.finalized if rows else self._chain.best
+                most = max(1, first - below.number)
+                rows.append(await fetch_up_to(self._network, peer, block, most))
+                block, first = rows[-1][0].header.parent_hash, rows[-1][0].header.number - 1
+        except RequestFailed as error:
+            log.debug("Block #%d did not come from %s: %s", number, peer, error)
+            return
+        except WireError as error:
+            self._drop(peer, str(error))
+            return
+        for row in reversed(rows):
+            if not await self._import(peer, row):
+                return
+
+    # --- import
+
+    async def _import(self, peer: str, blocks: list[FetchedBlock]) -> bool:
+        """Have the chain check and execute blocks of a peer, oldest first; False where it refuses one."""
+        for block in blocks:
+            if block.hash in self._bad:
+                self._drop(peer, f"block #{block.header.number} is bad")
+                return False
+            try:
+                await self._chain.import_block(block.header, block.body, block.justifications)
+            except SlotRefused as error:
+                log.warning("Block #%d of %s is left for later (is the clock right?): %s",
+                            block.header.number, peer, error)  # fmt: skip
+                return False
+            except (UnknownParent, UnknownBlock, StateDiscarded) as error:
+                log.debug("Block #%d of %s has no place: %s", block.header.number, peer, error)
+                return False
+            except ImportRefused as error:
+                self._mark_bad(block.hash)
+                self._drop(peer, f"block #{block.header.number}: {error}")
+                return False
+            self._progress.steps += 1
+        return True
+
+    def _mark_bad(self, block: bytes) -> None:
+        self._bad[block] = None
+        while len(self._bad) > MOST_BAD:
+            self._bad.popitem(last=False)
+
+    def _drop(self, peer: str, reason: str) -> None:
+        log.warning("Peer %s is dropped: %s", peer, reason)
+        self._network.report(peer, repute.BAD_BLOCK, reason)
+        self._network.disconnect(peer, "bad block")
+        self._book.forget(peer)

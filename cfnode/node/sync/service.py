@@ -1,0 +1,203 @@
+"""How do the parts of the sync become one: from the first peer to a chain that is followed?
+
+Declared before the network runs: what we answer, and the notification protocols. Then, in light-RPC and warp
+mode on a store that holds only genesis: warp proofs → the target block → its state → the chain adopts it.
+From there on, or from the beginning in full mode: announcements, imports, finality. When the state of the
+target is no longer to be had, the way begins again at the proofs, from what is proven.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import trio
+
+from cfnode.core.chainspec import ChainSpec, LightGenesis, RawGenesis
+from cfnode.core.grandpa import AuthoritySet, read_authorities
+from cfnode.core.scale import Cursor
+from cfnode.core.wire import WireError
+from cfnode.core.wire.announces import SUFFIX, BlockAnnounce, Handshake, Roles
+from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received, RequestFailed
+from cfnode.node.chain import Chain
+from cfnode.node.events import BestChanged
+from cfnode.node.informant import short
+from cfnode.node.sync import repute
+from cfnode.node.sync.blocks import FetchedBlock, fetch_up_to
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.follow import Follower
+from cfnode.node.sync.gossip import FinalityGossip
+from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.progress import Phase, Progress, tell_waiting
+from cfnode.node.sync.serve import Server
+from cfnode.node.sync.state import StateSync, TargetLost
+from cfnode.node.sync.warp import WarpSync
+from cfnode.store import Store
+
+__all__ = ["ChainSync", "genesis_trust"]
+
+log = logging.getLogger("cfnode.sync")
+
+LEGACY_AUTHORITIES = b":grandpa_authorities"
+RETRY_S = 5.0
+
+
+def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
+    """The genesis block and its finality authorities; None where the specification does not name them."""
+    genesis_hash = store.genesis_hash
+    header = store.header(genesis_hash) if genesis_hash is not None else None
+    authorities = _genesis_authorities(spec)
+    if header is None or not authorities:
+        return None
+    return Trust(header, AuthoritySet(0, authorities))
+
+
+def _genesis_authorities(spec: ChainSpec) -> tuple[tuple[bytes, int], ...]:
+    if isinstance(spec.genesis, LightGenesis):
+        return tuple(spec.genesis.grandpa_authorities)
+    assert isinstance(spec.genesis, RawGenesis)
+    listed = spec.genesis.top.get(LEGACY_AUTHORITIES)
+    return read_authorities(Cursor(listed, 1)) if listed else ()
+
+
+class ChainSync:
+    """The sync of one node. Make it before the network runs, `run` it with the network.
+
+    `beginning`: the genesis block with its authorities, where the state is to be downloaded; None to execute
+    every block. `author`: this node makes the chain and is always in step with it.
+    """
+
+    def __init__(
+        self, network: Network, chain: Chain, store: Store,
+        *, beginning: Trust | None = None, memory: SetsFile | None = None, author: bool = False,
+    ) -> None:  # fmt: skip
+        self.progress = Progress(Phase.DONE) if author else Progress()
+        self.book = PeerBook()
+        self._network = network
+        self._chain = chain
+        self._store = store
+        self._beginning = beginning
+        self._memory = memory
+        self._author = author
+        self._follower = Follower(network, chain, self.book, self.progress)
+        self._gossip = FinalityGossip(network, chain, self.book)
+        self._announces: NotificationProtocol = network.notifications(
+            SUFFIX, self._handshake, accept=self._refusal
+        )
+        Server(network, chain, store).declare()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._listen)
+            nursery.start_soon(tell_waiting, self.progress)
+            if self._beginning is not None and self._chain.finalized.hash == self._chain.genesis_hash:
+                await self._download(self._beginning)
+            nursery.start_soon(self._gossip.run)
+            nursery.start_soon(self._announce)
+            if not self._author:
+                nursery.start_soon(self._follower.run)
+
+    # --- the peers' words
+
+    def _handshake(self) -> bytes:
+        best = self._chain.best
+        roles = Roles.FULL | Roles.AUTHORITY if self._author else Roles.FULL
+        return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
+
+    def _refusal(self, peer: str, handshake: bytes) -> str | None:
+        """Why a peer is not one for us."""
+        try:
+            said = Handshake.decode(handshake)
+        except WireError as error:
+            return str(error)
+        if said.genesis_hash != self._chain.genesis_hash:
+            return f"its genesis is 0x{said.genesis_hash.hex()}: another chain"
+        return None
+
+    async def _listen(self) -> None:
+        async for event in self._announces.events:
+            match event:
+                case Opened(peer_id=peer, handshake=handshake):
+                    self._opened(peer, handshake)
+                case Closed(peer_id=peer):
+                    self.book.forget(peer)
+                case Received(peer_id=peer, data=data):
+                    self._announced(peer, data)
+
+    def _opened(self, peer: str, handshake: bytes) -> None:
+        refusal = self._refusal(peer, handshake)
+        if refusal is not None:
+            self._network.report(peer, repute.FATAL, refusal)
+            self._network.disconnect(peer, refusal)
+            return
+        said = Handshake.decode(handshake)
+        self.book.note(peer, said.best_number, said.best_hash)
+        self._follower.announced(peer, said.best_hash, said.best_number)
+
+    def _announced(self, peer: str, data: bytes) -> None:
+        try:
+            announce = BlockAnnounce.decode(data)
+        except WireError as error:
+            self._network.report(peer, repute.BAD_ANNOUNCE, str(error))
+            return
+        block, number = announce.header.hash, announce.header.number
+        if announce.best:
+            self.book.note(peer, number, block)
+        self._follower.announced(peer, block, number)
+
+    async def _announce(self) -> None:
+        """Tell the peers of our new best blocks."""
+        while True:
+            with self._chain.subscribe() as events:
+                async for event in events:
+                    header = self._chain.header(event.new.hash) if isinstance(event, BestChanged) else None
+                    for peer in self._announces.peers if header is not None else ():
+                        assert header is not None
+                        self._announces.send(peer, BlockAnnounce(header).encode())
+
+    # --- the way to the present
+
+    async def _download(self, beginning: Trust) -> None:
+        """Proofs, block, state, until the chain stands on a proven block."""
+        warp = WarpSync(self._network, self.book, beginning, self._memory, self.progress)
+        trust: Trust | None = None
+        while True:
+            trust = await warp.run(trust)
+            if trust.number == 0:
+                log.info("The chain has no final block beyond genesis yet: every block is executed")
+                return
+            log.info("⏩ Proven: block #%d (%s), set %d", trust.number, short(trust.header.hash),
+                     trust.authorities.set_id)  # fmt: skip
+            try:
+                await self._adopt(trust)
+                return
+            except TargetLost as error:
+                log.warning("%s: a newer one is looked for", error)
+                await trio.sleep(RETRY_S)
+
+    async def _adopt(self, trust: Trust) -> None:
+        target = await self._target_block(trust)
+        adoption = self._store.adopt()
+        await StateSync(self._network, self.book, adoption, trust.header, self.progress).run()
+        keys = self.progress.keys
+        votes = [] if trust.votes is None else [(b"FRNK", trust.votes)]
+        await self._chain.adopt(adoption, trust.header, target.body, votes)
+        self.progress.enter(Phase.BLOCKS, "blocks after the downloaded state")
+        voters = await self._chain.voters()
+        if voters != trust.authorities:
+            log.error("The state of block #%d names other authorities (set %d) than its proof (set %d)",
+                      trust.number, voters.set_id, trust.authorities.set_id)  # fmt: skip
+        log.info("State of block #%d (%s) is here: %d keys",
+                 trust.number, short(trust.header.hash), keys)  # fmt: skip
+
+    async def _target_block(self, trust: Trust) -> FetchedBlock:
+        """The proven block with its body, from whoever has it. Raises TargetLost."""
+        self.progress.enter(Phase.TARGET, f"the body of #{trust.number}")
+        for peer in self.book.by_height():
+            try:
+                return (await fetch_up_to(self._network, peer, trust.header.hash, 1))[0]
+            except RequestFailed as error:
+                log.debug("Block #%d did not come from %s: %s", trust.number, peer, error)
+            except WireError as error:
+                self._network.report(peer, repute.BAD_MESSAGE, str(error))
+        raise TargetLost(f"no peer gives the block #{trust.number}")
