@@ -1,1 +1,31 @@
 """The trio shell over the connection machines of `core`: dial, listen, peers."""
+
+from cfnode.network.model import (
+    Closed,
+    Network,
+    NotificationLimits,
+    NotificationProtocol,
+    Opened,
+    PeerInfo,
+    Received,
+    RequestFailed,
+    RequestLimits,
+)
+from cfnode.network.service import Service
+from cfnode.network.settings import Settings
+from cfnode.network.transport import DialError
+
+__all__ = [
+    "Closed",
+    "DialError",
+    "Network",
+    "NotificationLimits",
+    "NotificationProtocol",
+    "Opened",
+    "PeerInfo",
+    "Received",
+    "RequestFailed",
+    "RequestLimits",
+    "Service",
+    "Settings",
+]

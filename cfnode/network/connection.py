@@ -1,0 +1,342 @@
+"""How does one secured connection serve many substreams at once?
+
+Two tasks: one reads, one writes. The reader never waits for a consumer or for the writer, so two nodes that
+both send cannot lock each other up; a substream that nobody reads fills its window and no more. Each
+substream that the peer opens has a task of its own behind a fence: whatever goes wrong in it costs that
+substream.
+
+Each yamux frame travels in a noise message of its own: one popular light client falls asleep over several in
+one (seen with smoldot 3.4).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import trio
+
+from cfnode.core.p2p import yamux
+from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.p2p.noise import Channel
+from cfnode.core.p2p.protobuf import Frames
+from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
+
+__all__ = ["Connection", "Substream", "SubstreamEnded"]
+
+log = logging.getLogger("network")
+
+READ_SIZE = 256 * 1024
+MAX_QUEUED = 256 * 1024
+"""Bytes of frames that wait for the socket before senders wait, too; they go on in the order they came."""
+PING_INTERVAL = 20.0
+PING_TIMEOUT = 20.0
+FAREWELL = 1.0
+"""Seconds for the last frames of a connection that we close."""
+
+
+class SubstreamEnded(Exception):
+    """The peer reset the substream, or the connection under it is gone; the text says which."""
+
+
+class Substream:
+    """One stream of a connection. Leave it by `close`; `Connection.substream` does so by itself."""
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+        self._received = bytearray()
+        self._ended = False
+        self._why: str | None = None
+        self._readable = trio.lowlevel.ParkingLot()
+        self._writable = trio.lowlevel.ParkingLot()
+
+    async def receive(self) -> bytes:
+        """What has arrived, at least one byte; b"" when the peer sends no more."""
+        await trio.lowlevel.checkpoint()
+        while not self._received:
+            if self._ended:
+                return b""
+            self._check()
+            await self._readable.park()
+        data, self._received = bytes(self._received), bytearray()
+        self.connection._consumed(self.number, len(data))
+        return data
+
+    async def receive_frame(self, frames: Frames) -> bytes | None:
+        """The next message with its length in front; None where the peer ended before it began."""
+        while (message := frames.next()) is None:
+            data = await self.receive()
+            if not data:
+                if frames.partial:
+                    raise RemoteError("the substream ends in the middle of a message")
+                return None
+            frames.feed(data)
+        return message
+
+    async def send_all(self, data: bytes) -> None:
+        """Send it all, as the peer's window and the socket allow."""
+        await trio.lowlevel.checkpoint()
+        view = memoryview(data)
+        while view:
+            self._check()
+            if self.connection._full:
+                await self.connection._room.park()
+            elif (sent := self.connection._send(self.number, view)) == 0:
+                await self._writable.park()
+            else:
+                view = view[sent:]
+
+    def finish(self) -> None:
+        """We send no more."""
+        if self._why is None:
+            self.connection._finish(self.number)
+
+    def close(self) -> None:
+        """Done with it; a substream that has not ended both ways is reset."""
+        self._end("closed by us")
+        self.connection._release(self.number)
+
+    def _check(self) -> None:
+        if self._why is not None:
+            raise SubstreamEnded(self._why)
+
+    def _take(self, data: bytes) -> None:
+        self._received += data
+        self._readable.unpark_all()
+
+    def _finished(self) -> None:
+        self._ended = True
+        self._readable.unpark_all()
+
+    def _end(self, why: str) -> None:
+        self._why = self._why or why
+        self._readable.unpark_all()
+        self._writable.unpark_all()
+
+
+class Connection:
+    """A secured connection to the node with the key `remote`. `run` it; then open substreams."""
+
+    def __init__(
+        self,
+        stream: trio.SocketStream,
+        channel: Channel,
+        *,
+        remote: bytes,
+        peer_id: str,
+        address: Multiaddr,
+        inbound: bool,
+        on_substream: Callable[[Substream], Awaitable[None]],
+    ) -> None:
+        self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
+        self.why = ""
+        """After the end: what ended it."""
+        self.at_fault = False
+        """Whether the peer broke the protocol."""
+        self.received = self.sent = 0
+        self.ended = trio.Event()
+        self.ready = trio.Event()
+        self.last_opened = trio.current_time()
+        self.stream, self._channel = stream, channel
+        self._session = Session(dialer=not inbound)
+        self._on_substream = on_substream
+        self._substreams: dict[int, Substream] = {}
+        self._wake = trio.Event()
+        self._room = trio.lowlevel.ParkingLot()
+        self._queued = 0
+        self._pong = trio.Event()
+
+    async def run(self, first: bytes = b"") -> None:
+        """Serve until the connection ends, for whatever reason; `first`: bytes already opened."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                nursery.start_soon(self._write)
+                nursery.start_soon(self._keep_alive)
+                self.ready.set()
+                with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                    await self._read(first)
+                await self._farewell()
+                nursery.cancel_scope.cancel()
+        finally:
+            self._shut("the connection was lost")
+            self.ended.set()
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + FAREWELL):
+                await trio.aclose_forcefully(self.stream)
+
+    def start(self, task: Callable[[], Awaitable[None]], about: str) -> None:
+        """Run a task as long as the connection lives, behind the same fence as the peer's substreams."""
+        if not self.ended.is_set() and self.ready.is_set():
+            self._nursery.start_soon(self._fenced, task, about)
+
+    @asynccontextmanager
+    async def substream(self, window: int = INITIAL_WINDOW) -> AsyncIterator[Substream]:
+        """A substream of ours, released at the end of the block."""
+        if self.why:
+            raise SubstreamEnded(self.why)
+        try:
+            number = self._session.open(window)
+        except LocalError as error:
+            raise SubstreamEnded(str(error)) from None
+        substream = self._substreams[number] = Substream(self, number)
+        self.last_opened = trio.current_time()
+        self._wake.set()
+        try:
+            yield substream
+        finally:
+            substream.close()
+
+    def close(self, why: str, *, fault: bool = False) -> None:
+        """End it: the last frames still go out, with a farewell."""
+        if self.why:
+            return
+        self._session.go_away(PROTOCOL_ERROR if fault else 0)
+        self._wake.set()
+        self._shut(why)
+        if self.ready.is_set():
+            self._nursery.start_soon(self._hang_up)
+
+    async def _hang_up(self) -> None:
+        await self._farewell()
+        self._nursery.cancel_scope.cancel()
+
+    async def _farewell(self) -> None:
+        with trio.move_on_after(FAREWELL):
+            while self._wake.is_set():
+                await self._room.park()
+
+    def _shut(self, why: str) -> None:
+        self.why = self.why or why
+        for substream in self._substreams.values():
+            substream._end(self.why)
+        self._room.unpark_all()
+
+    # The reader
+
+    async def _read(self, first: bytes) -> None:
+        try:
+            self._dispatch(first)
+            for plaintext in self._channel.receive_data(b""):
+                self._dispatch(plaintext)
+            while not self.why:
+                data = await self.stream.receive_some(READ_SIZE)
+                if not data:
+                    self._shut("the peer hung up")
+                    return
+                self.received += len(data)
+                for plaintext in self._channel.receive_data(bytes(data)):
+                    self._dispatch(plaintext)
+        except RemoteError as error:
+            self.at_fault = True
+            self._session.go_away(PROTOCOL_ERROR)
+            self._wake.set()
+            self._shut(str(error))
+
+    def _dispatch(self, plaintext: bytes) -> None:
+        for event in self._session.receive_data(plaintext):
+            self._on_event(event)
+        self._wake.set()
+
+    def _on_event(self, event: yamux.Event) -> None:
+        match event:
+            case yamux.DataReceived(number, data):
+                if number in self._substreams:
+                    self._substreams[number]._take(data)
+            case yamux.StreamOpened(number):
+                self._accept(number)
+            case yamux.StreamEnded(number) if number in self._substreams:
+                self._substreams[number]._finished()
+            case yamux.StreamReset(number) if number in self._substreams:
+                self._substreams[number]._end("the peer reset the substream")
+            case yamux.WindowGrown(number) if number in self._substreams:
+                self._substreams[number]._writable.unpark_all()
+            case yamux.Pong():
+                self._pong.set()
+            case yamux.GoneAway(code):
+                self._shut(f"the peer says goodbye (code {code})")
+
+    def _accept(self, number: int) -> None:
+        substream = self._substreams[number] = Substream(self, number)
+        self._nursery.start_soon(self._serve, substream)
+
+    async def _serve(self, substream: Substream) -> None:
+        async def serve() -> None:
+            await self._on_substream(substream)
+
+        try:
+            await self._fenced(serve, f"substream {substream.number}")
+        finally:
+            substream.close()
+
+    async def _fenced(self, task: Callable[[], Awaitable[None]], about: str) -> None:
+        try:
+            await task()
+        except* (RemoteError, SubstreamEnded, trio.TooSlowError) as group:
+            log.debug("%s of %s: %s", about, self.peer_id, _first(group))
+        # The fence: a fault of ours in one substream ends neither the connection nor the node.
+        except* Exception:
+            log.exception("%s of %s failed", about, self.peer_id)
+
+    # The writer
+
+    @property
+    def _full(self) -> bool:
+        return self._queued >= MAX_QUEUED
+
+    def _send(self, number: int, data: memoryview) -> int:
+        sent = self._session.send(number, data)
+        self._queued += sent
+        self._wake.set()
+        return sent
+
+    def _consumed(self, number: int, size: int) -> None:
+        self._session.consumed(number, size)
+        self._wake.set()
+
+    def _finish(self, number: int) -> None:
+        self._session.finish(number)
+        self._wake.set()
+
+    def _release(self, number: int) -> None:
+        self._substreams.pop(number, None)
+        self._session.release(number)
+        self._wake.set()
+
+    async def _write(self) -> None:
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while True:
+                await self._wake.wait()
+                frames = self._session.frames_to_send()
+                if frames:
+                    data = b"".join(map(self._channel.seal, frames))
+                    await self.stream.send_all(data)
+                    self.sent += len(data)
+                    self._queued = 0
+                else:
+                    self._wake = trio.Event()
+                self._room.unpark_all()
+        self._shut("the connection broke while we were sending")
+        self._nursery.cancel_scope.cancel()
+
+    async def _keep_alive(self) -> None:
+        value = 0
+        while True:
+            await trio.sleep(PING_INTERVAL)
+            value, self._pong = (value + 1) & 0xFFFFFFFF, trio.Event()
+            self._session.ping(value)
+            self._wake.set()
+            with trio.move_on_after(PING_TIMEOUT) as waiting:
+                await self._pong.wait()
+            if waiting.cancelled_caught:
+                self._shut(f"no sign of life for {PING_TIMEOUT:.0f} s")
+                self._nursery.cancel_scope.cancel()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> str:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

@@ -1,0 +1,218 @@
+"""Which connections do we hold, one for each peer?
+
+Strangers are let in while there is room, from one address only so many, and never one that is banned. Of two
+connections with a peer one stays, and both sides choose the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import trio
+
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.identify import Identify
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.peer_id import peer_id, public_of
+from cfnode.network import transport
+from cfnode.network.connection import Connection, Substream
+from cfnode.network.settings import Settings
+from cfnode.network.standing import Standing
+from cfnode.network.transport import DialError
+from cfnode.network.upgrade import upgrade
+
+__all__ = ["Connections", "Peer"]
+
+log = logging.getLogger("network")
+
+SET_UP = 10.0
+"""Seconds in which a connection has to be secured."""
+SPARE_CONNECTIONS = 16
+"""Connections beyond the slots: for who only asks, or looks for peers."""
+MAX_PENDING = 32
+"""Connections that are being secured while strangers are let in."""
+MAX_PER_ADDRESS = 5
+"""Connections from one address of the internet."""
+BROKEN_RULES = -(1 << 20)
+"""Reputation for a connection that ended by a broken protocol."""
+
+
+@dataclass(slots=True)
+class Peer:
+    """A connected node and what it said of itself."""
+
+    connection: Connection
+    about: Identify | None = None
+
+
+class Connections:
+    """All connections. `on_connected` runs within each new one, `on_gone` is told of each end."""
+
+    def __init__(
+        self,
+        identity: Keypair,
+        settings: Settings,
+        standing: Standing,
+        *,
+        on_connected: Callable[[Connection], Awaitable[None]],
+        on_substream: Callable[[Substream], Awaitable[None]],
+        on_gone: Callable[[], None],
+    ) -> None:
+        self.peers: dict[str, Peer] = {}
+        self._own = peer_id(identity.public)
+        self._identity, self._settings, self._standing = identity, settings, standing
+        self._reserved = {address.peer for address in settings.reserved_nodes}
+        self._on_connected, self._on_substream, self._on_gone = on_connected, on_substream, on_gone
+        self._per_address: Counter[str] = Counter()
+        self._pending = 0
+        self._past_received = self._past_sent = 0
+
+    @property
+    def received(self) -> int:
+        """Bytes since the start, over all connections."""
+        return self._past_received + sum(peer.connection.received for peer in self.peers.values())
+
+    @property
+    def sent(self) -> int:
+        """Bytes since the start, over all connections."""
+        return self._past_sent + sum(peer.connection.sent for peer in self.peers.values())
+
+    async def on_inbound(self, stream: trio.SocketStream) -> None:
+        """Serve a stranger who called, to the end of the connection."""
+        try:
+            address = transport.remote_address(stream)
+            if self._admits(address):
+                await self._secure(stream, address, inbound=True)
+        except* (DialError, OSError) as group:
+            log.debug("inbound connection: %s", "; ".join(map(str, group.exceptions)))
+        # The fence: what we did not foresee costs this connection, not the node.
+        except* Exception:
+            log.exception("an inbound connection failed")
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    def _admits(self, address: Multiaddr) -> bool:
+        wide = self._settings.in_peers + self._settings.out_peers + SPARE_CONNECTIONS
+        host = address.parts[0][1]
+        crowded = address.is_global and self._per_address[host] >= MAX_PER_ADDRESS
+        return self._pending < MAX_PENDING and len(self.peers) < wide and not crowded
+
+    async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
+        """A connection to the address, served in the nursery from now on; raises DialError."""
+        expected = public_of(address.peer) if address.peer else None
+        stream = await transport.dial(address)
+        connection: Connection = await nursery.start(
+            self._secured_dial, stream, address.without_peer, expected
+        )
+        return connection
+
+    async def _secured_dial(
+        self,
+        stream: trio.SocketStream,
+        address: Multiaddr,
+        expected: bytes | None,
+        *,
+        task_status: trio.TaskStatus[Connection],
+    ) -> None:
+        told = False
+
+        def started(connection: Connection) -> None:
+            nonlocal told
+            told = True
+            task_status.started(connection)
+
+        try:
+            await self._secure(stream, address, inbound=False, expected=expected, started=started)
+        except DialError:
+            if not told:
+                raise
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    async def _secure(
+        self,
+        stream: trio.SocketStream,
+        address: Multiaddr,
+        *,
+        inbound: bool,
+        expected: bytes | None = None,
+        started: Callable[[Connection], None] = lambda connection: None,
+    ) -> None:
+        """Secure the stream and serve the connection to its end; DialError where it comes to none."""
+        self._pending += 1
+        try:
+            with trio.fail_after(SET_UP):
+                secured = await upgrade(stream, self._identity, dialer=not inbound, expected=expected)
+        except trio.TooSlowError:
+            raise DialError(f"{address}: the connection was not secured within {SET_UP:.0f} s") from None
+        except (RemoteError, trio.BrokenResourceError) as error:
+            raise DialError(f"{address}: {error}") from error
+        finally:
+            self._pending -= 1
+        connection = Connection(
+            stream,
+            secured.channel,
+            remote=secured.remote,
+            peer_id=peer_id(secured.remote),
+            address=address,
+            inbound=inbound,
+            on_substream=self._on_substream,
+        )
+        self._take_in(connection)
+        await self._serve(connection, secured.first, started)
+
+    def _take_in(self, connection: Connection) -> None:
+        """One connection a peer: raises DialError where this one is not wanted."""
+        identity = connection.peer_id
+        if identity == self._own:
+            raise DialError(f"{connection.address}: that is this node itself")
+        if self._standing.banned(identity, trio.current_time()):
+            raise DialError(f"{identity} is banned for a while")
+        if self._settings.reserved_only and identity not in self._reserved:
+            raise DialError(f"{identity} is not a reserved node")
+        old = self.peers.get(identity)
+        if old is not None and not _outlives(connection, old.connection, self._identity.public):
+            raise DialError(f"{identity} is connected already")
+        if old is not None:
+            old.connection.close("replaced by a newer connection")
+            self._let_go(old.connection)
+        self.peers[identity] = Peer(connection)
+        self._per_address[connection.address.parts[0][1]] += 1
+
+    async def _serve(
+        self, connection: Connection, first: bytes, started: Callable[[Connection], None]
+    ) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(connection.run, first)
+                await connection.ready.wait()
+                connection.start(lambda: self._on_connected(connection), "identify of")
+                started(connection)
+        finally:
+            if connection.at_fault:
+                self._standing.report(connection.peer_id, BROKEN_RULES, trio.current_time())
+            log.debug("connection with %s ended: %s", connection.peer_id, connection.why)
+            self._let_go(connection)
+
+    def _let_go(self, connection: Connection) -> None:
+        peer = self.peers.get(connection.peer_id)
+        if peer is not None and peer.connection is connection:
+            del self.peers[connection.peer_id]
+            self._past_received += connection.received
+            self._past_sent += connection.sent
+            self._per_address[connection.address.parts[0][1]] -= 1
+            self._per_address += Counter()
+            self._on_gone()
+
+
+def _outlives(new: Connection, old: Connection, own: bytes) -> bool:
+    """Which of two connections with a peer stays? Both sides must decide alike.
+
+    Two in the same direction: the newer, since the peer has started anew. Two that crossed: the one that the
+    node with the smaller key dialed.
+    """
+    return new.inbound == old.inbound or new.inbound == (new.remote < own)

@@ -1,0 +1,125 @@
+"""How is one request asked, and how is one answered?
+
+A substream for each: multistream, then the request with its length in front; the answer the same way. Whoever
+refuses just ends the substream. Asking takes one round trip, since the request follows the proposal at once.
+Everything has a limit in bytes and in seconds over all, so a peer that drips is cut off like a silent one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Container
+
+import trio
+
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.multistream import Dialer, Listener
+from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.network.connection import Connection, Substream, SubstreamEnded
+from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits
+
+__all__ = ["Served", "accept_protocol", "ask", "propose"]
+
+log = logging.getLogger("network")
+
+NEGOTIATION = 10.0
+"""Seconds to agree on a protocol, and to send a request."""
+
+
+async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[str, bytes]:
+    """The protocol of a substream that the peer opened, and what follows it; raises RemoteError."""
+    listener = Listener(known)
+    with trio.fail_after(NEGOTIATION):
+        while True:
+            await substream.send_all(listener.bytes_to_send())
+            if listener.chosen is not None:
+                return listener.chosen, listener.rest
+            try:
+                listener.receive_data(await _some(substream))
+            except RemoteError:  # a request sent ahead is no proposal: the refusal still goes out
+                await substream.send_all(listener.bytes_to_send())
+                raise
+
+
+async def propose(substream: Substream, name: str, first: bytes = b"") -> bytes:
+    """Agree on a protocol, sending its first bytes along; what followed the answer. Raises RemoteError."""
+    dialer = Dialer([name])
+    await substream.send_all(dialer.bytes_to_send() + first)
+    while dialer.chosen is None:
+        dialer.receive_data(await _some(substream))
+    return dialer.rest
+
+
+async def _some(substream: Substream) -> bytes:
+    data = await substream.receive()
+    if not data:
+        raise RemoteError("the peer ended the substream before a protocol was agreed on")
+    return data
+
+
+async def ask(
+    connection: Connection, name: str, request: bytes | None, limits: RequestLimits, seconds: float
+) -> bytes:
+    """One request and its answer; `request` None: nothing is said (identify). Raises RequestFailed."""
+    try:
+        with trio.fail_after(seconds):
+            async with connection.substream(limits.window) as substream:
+                return await _ask(substream, name, request, limits)
+    except trio.TooSlowError:
+        raise RequestFailed(f"no answer to {name} within {seconds:g} s") from None
+    except SubstreamEnded as error:
+        raise RequestFailed(f"{name}: {error}") from None
+    except RemoteError as error:
+        raise RequestFailed(f"{name}: {error}") from error
+
+
+async def _ask(substream: Substream, name: str, request: bytes | None, limits: RequestLimits) -> bytes:
+    frames = Frames(limits.response)
+    frames.feed(await propose(substream, name, b"" if request is None else framed(request)))
+    substream.finish()
+    answer = await substream.receive_frame(frames)
+    if answer is None:
+        raise RequestFailed(f"{name}: the peer refuses to answer")
+    return answer
+
+
+class Served:
+    """One protocol that we answer, within its limits over all peers and half of them for one peer."""
+
+    def __init__(self, handler: RequestHandler, limits: RequestLimits) -> None:
+        self._handler, self._limits = handler, limits
+        self._running: Counter[str] = Counter()
+
+    async def serve(self, substream: Substream, first: bytes) -> None:
+        """Answer one substream; one too many is refused."""
+        peer, limit = substream.connection.peer_id, self._limits.concurrent
+        if self._running.total() >= limit or self._running[peer] >= max(1, limit // 2):
+            return
+        self._running[peer] += 1
+        try:
+            await self._serve(peer, substream, first)
+        finally:
+            self._running[peer] -= 1
+            self._running += Counter()  # drops the peers that are at zero
+
+    async def _serve(self, peer: str, substream: Substream, first: bytes) -> None:
+        frames = Frames(self._limits.request)
+        frames.feed(first)
+        with trio.fail_after(NEGOTIATION):
+            request = await substream.receive_frame(frames)
+        if request is None:
+            raise RemoteError("a request substream without a request")
+        answer = await self._handler(peer, request)
+        if answer is None or len(answer) > self._limits.response:
+            return
+        with trio.fail_after(self._limits.timeout):
+            await substream.send_all(framed(answer))
+        substream.finish()
+        await self._let_read(substream)
+
+    async def _let_read(self, substream: Substream) -> None:
+        """Wait for the peer's end, so that leaving does not reset what is still under way."""
+        with trio.move_on_after(self._limits.timeout):
+            while await substream.receive():
+                pass

@@ -1,0 +1,210 @@
+"""How do two nodes keep telling each other things?
+
+A notification protocol (Polkadot spec, "Networking") takes two substreams, one each way: the opener says its
+handshake, the accepting side answers with its own, and from then on only the opener speaks. With a peer the
+protocol is open when both exist, and closed when either ends.
+
+- A slow consumer here slows the peers down: their data waits in windows.
+- A slow peer is dropped from the protocol once its queue is full.
+- `Closed` follows every `Opened`, also when the connection breaks.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+
+import trio
+
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.network.connection import Connection, Substream, SubstreamEnded
+from cfnode.network.exchange import propose
+from cfnode.network.model import Accept, Closed, NotificationEvent, NotificationLimits, Opened, Received
+
+__all__ = ["Notifications"]
+
+log = logging.getLogger("network")
+
+OPENING = 10.0
+"""Seconds for a handshake, and for the peer to open its own direction."""
+EVENTS = 64
+
+
+class _Link:
+    """One peer in one protocol, from the first substream to the last."""
+
+    def __init__(self, connection: Connection, inbound: bool, queue: int) -> None:
+        self.connection, self.inbound = connection, inbound
+        self.handshake = b""
+        self.theirs = trio.Event()
+        self.opened = trio.Event()
+        self.announced = False
+        self.scopes: list[trio.CancelScope] = []
+        self.queue, self.waiting = trio.open_memory_channel[bytes](queue)
+
+    def scope(self) -> trio.CancelScope:
+        """A part of the link's life; `end` cancels all of them."""
+        scope = trio.CancelScope()
+        self.scopes.append(scope)
+        return scope
+
+    def end(self) -> None:
+        for scope in self.scopes:
+            scope.cancel()
+
+
+class Notifications:
+    """One protocol with all its peers (model.NotificationProtocol)."""
+
+    def __init__(
+        self, name: str, handshake: Callable[[], bytes], limits: NotificationLimits, accept: Accept
+    ) -> None:
+        self.name = name
+        """The full name on the wire."""
+        self._handshake, self._limits, self._accept = handshake, limits, accept
+        self._links: dict[str, _Link] = {}
+        self._in, self._out = trio.open_memory_channel[NotificationEvent](EVENTS)
+        # Ends are told without waiting for the consumer: there is one for each opening, and those do wait.
+        self._ends, self._ended = trio.open_memory_channel[str](math.inf)
+        self.on_opened: Callable[[Connection], None] = lambda connection: None
+        self.on_closed: Callable[[Connection], None] = lambda connection: None
+
+    @property
+    def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
+        return self._out
+
+    @property
+    def peers(self) -> frozenset[str]:
+        return frozenset(peer for peer, link in self._links.items() if link.announced)
+
+    def holds(self, peer: str) -> bool:
+        """Whether the protocol is open with the peer or about to be."""
+        return peer in self._links
+
+    def count(self, *, inbound: bool) -> int:
+        """Peers that opened it (or with whom we did)."""
+        return sum(link.inbound == inbound for link in self._links.values())
+
+    def send(self, peer_id: str, data: bytes) -> bool:
+        link = self._links.get(peer_id)
+        if link is None or not link.announced:
+            return False
+        try:
+            link.queue.send_nowait(data)
+        except trio.WouldBlock:
+            log.debug("%s does not read its notifications of %s", peer_id, self.name)
+            link.end()
+            return False
+        except trio.BrokenResourceError:
+            return False
+        return True
+
+    async def tell_ends(self) -> None:
+        """Deliver `Closed` events for as long as the network runs."""
+        async for peer in self._ended:
+            await self._tell(Closed(peer))
+
+    def open(self, connection: Connection) -> None:
+        """Open our direction, and wait for the peer's."""
+        if connection.peer_id not in self._links:
+            link = self._begin(connection, inbound=False)
+            connection.start(lambda: self._speak(link), f"{self.name} to")
+
+    def close(self, peer: str) -> None:
+        """End both directions."""
+        if peer in self._links:
+            self._links[peer].end()
+
+    async def serve(self, substream: Substream, first: bytes) -> None:
+        """The peer's direction."""
+        frames, connection = Frames(self._limits.handshake), substream.connection
+        frames.feed(first)
+        with trio.fail_after(OPENING):
+            handshake = await substream.receive_frame(frames)
+        if handshake is None:
+            raise RemoteError(f"{self.name}: no handshake")
+        link = self._links.get(connection.peer_id)
+        reason = "it is open already" if link is not None and link.theirs.is_set() else None
+        reason = reason or self._accept(connection.peer_id, handshake)
+        if reason is not None:
+            log.debug("%s of %s is refused: %s", self.name, connection.peer_id, reason)
+            return
+        answering = link is not None
+        link = link or self._begin(connection, inbound=True)
+        link.handshake = handshake
+        link.theirs.set()
+        try:
+            with link.scope():
+                await self._listen(link, substream, frames.rest, answering)
+        finally:
+            self._drop(link)
+
+    async def _listen(self, link: _Link, substream: Substream, first: bytes, answering: bool) -> None:
+        await substream.send_all(framed(self._handshake()))
+        if not answering:
+            link.connection.start(lambda: self._speak(link), f"{self.name} to")
+        await link.opened.wait()
+        frames = Frames(self._limits.message)
+        frames.feed(first)
+        while (data := await substream.receive_frame(frames)) is not None:
+            await self._tell(Received(link.connection.peer_id, data))
+
+    async def _speak(self, link: _Link) -> None:
+        """Our direction: open it, announce the link, then send what is queued."""
+        try:
+            with link.scope():
+                async with link.connection.substream() as substream:
+                    with trio.fail_after(OPENING):
+                        await self._shake(substream)
+                        await link.theirs.wait()
+                    await self._announce(link)
+                    async with trio.open_nursery() as nursery:
+                        nursery.start_soon(self._watch, substream, link)
+                        async for data in link.waiting:
+                            await substream.send_all(framed(data))
+        finally:
+            self._drop(link)
+
+    async def _shake(self, substream: Substream) -> None:
+        frames = Frames(self._limits.handshake)
+        frames.feed(await propose(substream, self.name, framed(self._handshake())))
+        if await substream.receive_frame(frames) is None:
+            raise SubstreamEnded(f"{self.name}: the peer refuses")
+
+    async def _watch(self, substream: Substream, link: _Link) -> None:
+        """The accepting side says nothing more; when it ends, the link ends."""
+        if await substream.receive():
+            raise RemoteError(f"{self.name}: the peer speaks where it should listen")
+        link.end()
+
+    async def _announce(self, link: _Link) -> None:
+        link.announced = True  # before the news: whoever hears it may send at once
+        try:
+            await self._tell(Opened(link.connection.peer_id, link.handshake, link.inbound))
+        except trio.Cancelled:
+            link.announced = False
+            raise
+        link.opened.set()
+        self.on_opened(link.connection)
+
+    async def _tell(self, event: NotificationEvent) -> None:
+        try:
+            await self._in.send(event)
+        except trio.BrokenResourceError:  # nobody listens any more: the node is stopping
+            await trio.lowlevel.checkpoint()
+
+    def _begin(self, connection: Connection, *, inbound: bool) -> _Link:
+        link = self._links[connection.peer_id] = _Link(connection, inbound, self._limits.queue)
+        return link
+
+    def _drop(self, link: _Link) -> None:
+        peer = link.connection.peer_id
+        if self._links.get(peer) is not link:
+            return
+        del self._links[peer]
+        link.end()
+        if link.announced:
+            self._ends.send_nowait(peer)
+        self.on_closed(link.connection)

@@ -1,0 +1,33 @@
+"""What is the network told at start?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfnode.core.p2p.multiaddr import Multiaddr
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where to listen and whom to call. `genesis` and `fork_id` name the protocols."""
+
+    genesis: bytes
+    fork_id: str | None = None
+    listen: Sequence[Multiaddr] = ()
+    public: Sequence[Multiaddr] = ()
+    """Addresses to tell others, beside those we listen at."""
+    boot_nodes: Sequence[Multiaddr] = ()
+    reserved_nodes: Sequence[Multiaddr] = ()
+    reserved_only: bool = False
+    in_peers: int = 32
+    out_peers: int = 8
+    agent: str = "cfnode"
+    private_addresses: bool = False
+    """Whether private addresses of strangers are dialed: on development and local chains."""
+
+    def protocol(self, suffix: str) -> str:
+        """The full name of a protocol of this chain."""
+        return "/".join(["", self.genesis.hex(), *([self.fork_id] if self.fork_id else []), suffix])

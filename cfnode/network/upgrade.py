@@ -1,0 +1,94 @@
+"""How does a raw byte stream become a connection that names its peer?
+
+multistream `/noise`, the handshake, then inside it multistream `/yamux/1.0.0` (libp2p specs, "connections").
+What the other side sends ahead of its turn is carried along. The caller sets the time limit.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import trio
+
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.multistream import Dialer, Listener
+from cfnode.core.p2p.noise import Channel, Handshake
+
+__all__ = ["NOISE", "YAMUX", "Secured", "upgrade"]
+
+NOISE = "/noise"
+YAMUX = "/yamux/1.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """The peer's proven key, the channel to it, and what it has already said inside."""
+
+    remote: bytes
+    channel: Channel
+    first: bytes
+
+
+class _Machine(Protocol):
+    def bytes_to_send(self) -> bytes: ...
+    def receive_data(self, data: bytes) -> None: ...
+
+
+async def upgrade(
+    stream: trio.abc.Stream, identity: Keypair, *, dialer: bool, expected: bytes | None = None
+) -> Secured:
+    """Secure the stream and agree on yamux.
+
+    `expected`: the key that the address names. Raises RemoteError.
+    """
+    outer = _negotiation(dialer, NOISE)
+    await _drive(stream, outer, lambda: outer.chosen is not None)
+    handshake = Handshake(
+        identity,
+        dialer=dialer,
+        static=secrets.token_bytes(32),
+        ephemeral=secrets.token_bytes(32),
+        expected=expected,
+    )
+    handshake.receive_data(outer.rest)
+    await _drive(stream, handshake, lambda: handshake.finished)
+    channel, inner = handshake.channel(), _negotiation(dialer, YAMUX)
+    first = await _agree_inside(stream, channel, inner)
+    return Secured(handshake.remote, channel, first)
+
+
+def _negotiation(dialer: bool, name: str) -> Dialer | Listener:
+    return Dialer([name]) if dialer else Listener({name})
+
+
+async def _drive(stream: trio.abc.Stream, machine: _Machine, done: Callable[[], bool]) -> None:
+    while True:
+        if data := machine.bytes_to_send():
+            await stream.send_all(data)
+        if done():
+            return
+        machine.receive_data(await _receive(stream))
+
+
+async def _agree_inside(stream: trio.abc.Stream, channel: Channel, inner: Dialer | Listener) -> bytes:
+    """Negotiate within the channel; what follows the choice."""
+    arrived: list[bytes] = channel.receive_data(b"")
+    while True:
+        while arrived and inner.chosen is None:
+            inner.receive_data(arrived.pop(0))
+        if data := inner.bytes_to_send():
+            await stream.send_all(channel.seal(data))
+        if inner.chosen is not None:
+            return inner.rest + b"".join(arrived)
+        arrived = channel.receive_data(await _receive(stream))
+
+
+async def _receive(stream: trio.abc.Stream) -> bytes:
+    data = await stream.receive_some(4096)
+    if not data:
+        raise RemoteError("the peer hung up while the connection was being secured")
+    return bytes(data)

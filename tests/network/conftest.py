@@ -1,0 +1,47 @@
+"""Nodes that talk over real TCP on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.network.service import Service, Settings
+
+GENESIS = bytes.fromhex("8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9")
+LOOPBACK = (Multiaddr.parse("/ip4/127.0.0.1/tcp/0"),)
+
+
+def key(number: int) -> Keypair:
+    return Keypair.from_seed(number.to_bytes(32, "big"), "ed25519")
+
+
+def service(number: int, **settings: Any) -> Service:
+    """A node of the test chain, not yet running."""
+    usual = {"listen": LOOPBACK, "private_addresses": True, "agent": f"node {number}"}
+    return Service(key(number), Settings(GENESIS, **{**usual, **settings}))
+
+
+@asynccontextmanager
+async def running(*services: Service) -> AsyncIterator[None]:
+    """The nodes, listening."""
+    async with trio.open_nursery() as nursery:
+        for each in services:
+            await nursery.start(each.run)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+def address_of(node: Service) -> Multiaddr:
+    return node.listening[0].with_peer(node.peer_id)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for what other tasks bring about; five seconds are more than enough."""
+    with trio.fail_after(5):
+        while not condition():  # noqa: ASYNC110 - what is awaited is only visible from outside
+            await trio.sleep(0.005)

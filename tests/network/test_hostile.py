@@ -1,0 +1,175 @@
+"""Strangers with bad manners: the node drops them and goes on."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.p2p.multistream import HEADER, line
+from cfnode.core.p2p.noise import Channel
+from cfnode.core.p2p.yamux import HEADER as FRAME
+from cfnode.core.p2p.yamux import MAX_INBOUND, SYN, WINDOW, Session
+from cfnode.network.service import Service
+from cfnode.network.standing import BANNED, LONGEST_WAIT, Standing
+from cfnode.network.transport import DialError
+from cfnode.network.upgrade import Secured, upgrade
+from tests.network.conftest import address_of, key, running, service, until
+
+
+async def raw(node: Service) -> trio.SocketStream:
+    endpoint = node.listening[0].endpoint
+    assert endpoint is not None
+    return await trio.open_tcp_stream(endpoint.host, endpoint.port)
+
+
+async def secured(node: Service) -> tuple[trio.SocketStream, Secured]:
+    """A connection that has gone through the handshake and then speaks frames of its own making."""
+    stream = await raw(node)
+    return stream, await upgrade(stream, key(66), dialer=True)
+
+
+async def ended(stream: trio.SocketStream) -> None:
+    """Read until the node hangs up."""
+    with trio.fail_after(5):
+        try:
+            while await stream.receive_some(65536):
+                pass
+        except trio.BrokenResourceError:
+            pass
+
+
+async def echo(peer: str, data: bytes) -> bytes | None:
+    return data
+
+
+async def still_works(node: Service) -> None:
+    client = service(2)
+    client.serve_requests("sync/2", None)
+    async with running(client):
+        await client.connect(address_of(node))
+        assert await client.request(node.peer_id, "sync/2", b"hello") == b"hello"
+
+
+def victim() -> Service:
+    node = service(1)
+    node.serve_requests("sync/2", echo)
+    return node
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"GET / HTTP/1.1\r\nHost: somebody\r\n" * 4,
+        b"\xff" * 100,
+        line(HEADER) + line("/noise") + b"\xff\xff",
+        line(HEADER) + line("/noise") + b"\x00\x20" + bytes(32),
+        line(HEADER) + b"\x02\xff\n",
+        line(HEADER) + line("/unknown") * 30,
+    ],
+)
+async def test_garbage_instead_of_a_handshake_ends_that_connection(garbage: bytes) -> None:
+    node = victim()
+    async with running(node):
+        stream = await raw(node)
+        await stream.send_all(garbage)
+        await ended(stream)
+        await still_works(node)
+
+
+async def test_strangers_that_leave_at_once_leave_nothing_behind() -> None:
+    node = victim()
+    async with running(node):
+        for _ in range(50):
+            stream = await raw(node)
+            await stream.send_all(line(HEADER))
+            await trio.aclose_forcefully(stream)
+        await still_works(node)
+        await until(lambda: not node.peers and node._connections._pending == 0)
+
+
+async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> None:
+    await stream.send_all(b"".join(channel.seal(item) for item in items))
+
+
+@pytest.mark.parametrize(
+    "attack", [b"\x01" * 12, FRAME.pack(0, 0, 0, 200, 5) + b"never", FRAME.pack(0, 0, SYN, 1, 1 << 30)]
+)
+async def test_frames_against_the_rules_end_the_connection_and_cost_reputation(attack: bytes) -> None:
+    node = victim()
+    async with running(node):
+        stream, peer = await secured(node)
+        await until(lambda: node.peers)
+        identity = next(iter(node.peers))
+        await frames(peer.channel, stream, attack)
+        await ended(stream)
+        await until(lambda: not node.peers)
+        assert node._standing.score(identity, trio.current_time()) < 0
+        await still_works(node)
+
+
+async def test_a_flood_of_substreams_is_held_at_the_limit() -> None:
+    node = victim()
+    async with running(node):
+        stream, peer = await secured(node)
+        flood = [FRAME.pack(0, WINDOW, SYN, 2 * number + 1, 0) for number in range(2000)]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ended, stream)
+            await frames(peer.channel, stream, *flood)
+            await until(lambda: node.peers)
+            connection = next(iter(node._connections.peers.values())).connection
+            await until(lambda: sum(number % 2 for number in connection._substreams) == MAX_INBOUND)
+            await still_works(node)
+            assert sum(number % 2 for number in connection._substreams) == MAX_INBOUND
+            nursery.cancel_scope.cancel()
+
+
+async def test_a_line_that_is_no_text_costs_its_substream_only() -> None:
+    node = victim()
+    async with running(node):
+        stream, peer = await secured(node)
+        session = Session(dialer=True)
+        number = session.open()
+        session.send(number, line(HEADER) + b"\x05\xff\xfe\xfd\xfc\n")
+        await frames(peer.channel, stream, *session.frames_to_send())
+        events = []
+        with trio.fail_after(5):
+            while not any(type(event).__name__ == "StreamReset" for event in events):
+                for plaintext in peer.channel.receive_data(bytes(await stream.receive_some(65536))):
+                    events += session.receive_data(plaintext)
+        assert len(node.peers) == 1
+        await still_works(node)
+
+
+async def test_an_address_that_nobody_answers_is_named() -> None:
+    node = victim()
+    async with running(node):
+        with pytest.raises(DialError, match=r"/ip4/127\.0\.0\.1/tcp/1: "):
+            await node.connect(Multiaddr.parse("/ip4/127.0.0.1/tcp/1"))
+        with pytest.raises(DialError, match="we dial"):
+            await node.connect(Multiaddr.parse("/ip4/127.0.0.1/udp/1"))
+
+
+def test_reputation_fades_and_dialing_backs_off() -> None:
+    standing = Standing()
+    assert standing.report("liar", -(1 << 31), now=0)
+    assert standing.banned("liar", now=10)
+    assert not standing.banned("liar", now=100)
+    assert BANNED < standing.score("liar", now=100) < 0
+    assert not standing.report("clumsy", -(1 << 29), now=0)
+    assert not standing.report("clumsy", -(1 << 29), now=0)
+    assert standing.report("clumsy", -(1 << 29), now=0)
+    assert [standing.failed("away", now=0) for _ in range(8)] == [
+        5,
+        10,
+        20,
+        40,
+        80,
+        160,
+        LONGEST_WAIT,
+        LONGEST_WAIT,
+    ]
+    assert not standing.may_dial("away", now=LONGEST_WAIT - 1)
+    assert standing.may_dial("away", now=LONGEST_WAIT)
+    standing.succeeded("away")
+    assert standing.failed("away", now=0) == 5

@@ -1,0 +1,138 @@
+"""Notification protocols between nodes over TCP."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.notifications import Notifications
+from cfnode.network.service import Service
+from cfnode.network.transport import DialError
+from tests.network.conftest import address_of, running, service, until
+
+
+class Node:
+    """A node with block announces and one more protocol."""
+
+    def __init__(self, number: int, limits: NotificationLimits | None = None, **settings: Any) -> None:
+        self.service: Service = service(number, **settings)
+        self.announces = self.service.notifications(
+            "block-announces/1", lambda: b"hello from %d" % number, limits or NotificationLimits()
+        )
+        self.grandpa = self.service.notifications("grandpa/1", lambda: b"\x01")
+
+    @property
+    def id(self) -> str:
+        return self.service.peer_id
+
+
+async def next_of(protocol: Notifications) -> NotificationEvent:
+    with trio.fail_after(5):
+        return await protocol.events.receive()
+
+
+async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:
+    one, two = Node(1), Node(2)
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        assert await next_of(one.announces) == Opened(two.id, b"hello from 2", inbound=True)
+        assert await next_of(two.announces) == Opened(one.id, b"hello from 1", inbound=False)
+        await until(lambda: one.grandpa.peers and two.grandpa.peers)
+        assert one.service.peers[two.id].opened == {"block-announces/1", "grandpa/1"}
+
+
+async def test_notifications_arrive_in_order() -> None:
+    one, two = Node(1), Node(2)
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        await next_of(one.announces)
+        await next_of(two.announces)
+        for number in range(100):
+            assert two.announces.send(one.id, b"%d" % number)
+        assert [await next_of(one.announces) for _ in range(100)] == [
+            Received(two.id, b"%d" % number) for number in range(100)
+        ]
+        assert one.announces.send(two.id, b"back")
+        assert await next_of(two.announces) == Received(one.id, b"back")
+        assert not one.announces.send(one.id, b"to nobody")
+
+
+async def test_the_end_of_a_connection_closes_each_protocol_once() -> None:
+    one, two = Node(1), Node(2)
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        await next_of(one.announces)
+        await until(lambda: two.grandpa.peers)
+        two.service.disconnect(one.id, "done")
+        assert await next_of(one.announces) == Closed(two.id)
+        assert not one.announces.send(two.id, b"too late")
+        await until(lambda: not one.service.peers)
+        assert isinstance(await next_of(two.announces), Opened)
+        assert await next_of(two.announces) == Closed(one.id)
+
+
+async def test_a_message_over_the_limit_ends_the_protocol() -> None:
+    one, two = Node(1, NotificationLimits(message=10)), Node(2)
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        await next_of(one.announces)
+        await next_of(two.announces)
+        two.announces.send(one.id, bytes(11))
+        assert await next_of(one.announces) == Closed(two.id)
+        assert await next_of(two.announces) == Closed(one.id)
+
+
+async def test_a_peer_that_does_not_read_is_dropped_and_bounded() -> None:
+    one, two = Node(1), Node(2, NotificationLimits(queue=4))
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        await next_of(two.announces)  # one's own events are never read
+        sent = 0
+        with trio.fail_after(10):
+            while two.announces.send(one.id, bytes(100_000)):
+                sent += 1
+                await trio.sleep(0.001)
+        assert sent < 100
+        assert await next_of(two.announces) == Closed(one.id)
+
+
+async def test_the_slots_of_a_full_node_are_refused_and_reserved_nodes_get_in() -> None:
+    friend = service(3)
+    full = Node(1, in_peers=1, reserved_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
+    first, second, third = Node(2), Node(4), Node(3)
+    async with running(full.service, first.service, second.service, third.service):
+        await first.service.connect(address_of(full.service))
+        await until(lambda: full.announces.peers == {first.id})
+        await second.service.connect(address_of(full.service))
+        await third.service.connect(address_of(full.service))
+        await until(lambda: full.announces.peers == {first.id, third.id})
+        await until(lambda: not second.announces.holds(full.id))
+        assert second.id not in full.announces.peers
+
+
+async def test_a_banned_peer_is_dropped_and_not_let_in_again() -> None:
+    one, two = Node(1), Node(2)
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        await until(lambda: one.announces.peers)
+        one.service.report(two.id, -(1 << 31), "it lied")
+        await until(lambda: not one.service.peers and not two.service.peers)
+        with suppress(DialError):  # the refusal may come before or after the dialer is content
+            await two.service.connect(address_of(one.service))
+        await until(lambda: not one.service.peers and not two.service.peers)
+
+
+async def test_nodes_find_each_other_through_a_boot_node() -> None:
+    boot = Node(1)
+    async with running(boot.service):
+        nodes = [Node(number, boot_nodes=[address_of(boot.service)]) for number in (2, 3)]
+        async with running(*(node.service for node in nodes)):
+            await until(lambda: len(boot.announces.peers) == 2)
+            await until(lambda: all(peer.agent for peer in boot.service.peers.values()))
+            assert await nodes[0].service._discovery.look_around([boot.id], nodes[0].service._ask_kad) >= 1
+            nodes[0].service._dial_now.set()
+            await until(lambda: nodes[1].id in nodes[0].announces.peers)

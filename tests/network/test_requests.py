@@ -1,0 +1,147 @@
+"""Requests between two nodes over TCP."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from cfnode.network.model import Network, RequestFailed, RequestLimits
+from cfnode.network.transport import DialError
+from tests.network.conftest import address_of, key, running, service, until
+
+LIMITS = RequestLimits(request=1 << 20, response=32 << 20, timeout=10.0)
+
+
+async def shout(peer: str, data: bytes) -> bytes | None:
+    if data == b"refuse":
+        return None
+    if data == b"fail":
+        raise KeyError("a fault of ours")
+    return data.upper()
+
+
+async def test_a_request_is_answered_and_the_answer_can_be_large() -> None:
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", shout, LIMITS)
+    client.serve_requests("sync/2", None, LIMITS)
+    async with running(server, client):
+        peer = await client.connect(address_of(server))
+        assert peer == server.peer_id
+        assert await client.request(peer, "sync/2", b"hello") == b"HELLO"
+        assert await client.request(peer, "sync/2", b"") == b""
+        large = b"x" * (1 << 20)
+        assert await client.request(peer, "sync/2", large) == b"X" * (1 << 20)
+        assert client.bytes_sent > 1 << 20 < client.bytes_received
+
+
+async def test_many_requests_at_once_are_answered_each_its_own() -> None:
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", shout, RequestLimits(concurrent=100))
+    client.serve_requests("sync/2", None)
+    answers: dict[int, bytes] = {}
+
+    async def one(number: int) -> None:
+        answers[number] = await client.request(server.peer_id, "sync/2", b"n%d" % number)
+
+    async with running(server, client):
+        await client.connect(address_of(server))
+        async with trio.open_nursery() as nursery:
+            for number in range(50):
+                nursery.start_soon(one, number)
+    assert answers == {number: b"N%d" % number for number in range(50)}
+
+
+async def test_what_goes_wrong_costs_the_request_and_not_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", shout, RequestLimits(request=10))
+    client.serve_requests("sync/2", None)
+    client.serve_requests("state/2", None)
+    async with running(server, client):
+        peer = await client.connect(address_of(server))
+        for request, reason in ((b"refuse", "reset"), (b"fail", "reset"), (b"x" * 11, "reset")):
+            with pytest.raises(RequestFailed, match=reason):
+                await client.request(peer, "sync/2", request)
+        with pytest.raises(RequestFailed, match="refused"):
+            await client.request(peer, "state/2", b"")
+        assert await client.request(peer, "sync/2", b"hello") == b"HELLO"
+    assert "a fault of ours" in caplog.text
+
+
+async def test_an_answer_over_the_limit_of_the_asker_is_not_read() -> None:
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", shout, LIMITS)
+    client.serve_requests("sync/2", None, RequestLimits(response=10))
+    async with running(server, client):
+        peer = await client.connect(address_of(server))
+        with pytest.raises(RequestFailed, match="11 bytes, 10 are allowed"):
+            await client.request(peer, "sync/2", b"x" * 11)
+
+
+async def test_a_silent_peer_is_given_up_in_time() -> None:
+    async def silent(peer: str, data: bytes) -> bytes | None:
+        await trio.sleep_forever()
+
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", silent)
+    client.serve_requests("sync/2", None)
+    async with running(server, client):
+        peer = await client.connect(address_of(server))
+        with pytest.raises(RequestFailed, match=r"within 0\.05 s"):
+            await client.request(peer, "sync/2", b"", seconds=0.05)
+        with pytest.raises(RequestFailed, match="not connected"):
+            await client.request(key(9).public.hex(), "sync/2", b"")
+
+
+async def test_a_disconnected_peer_fails_the_requests_under_way() -> None:
+    async def never(peer: str, data: bytes) -> bytes | None:
+        server.disconnect(peer, "enough")
+        await trio.sleep_forever()
+
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", never)
+    client.serve_requests("sync/2", None)
+    async with running(server, client):
+        peer = await client.connect(address_of(server))
+        with pytest.raises(RequestFailed, match="goodbye"):
+            await client.request(peer, "sync/2", b"")
+        await until(lambda: not client.peers and not server.peers)
+
+
+async def test_a_node_that_proves_another_id_than_its_address_says_is_named() -> None:
+    server, client = service(1), service(2)
+    async with running(server, client):
+        with pytest.raises(
+            DialError, match=f"proves to be {server.peer_id}, its address says {service(3).peer_id}"
+        ):
+            await client.connect(server.listening[0].with_peer(service(3).peer_id))
+        with pytest.raises(DialError, match="this node itself"):
+            await client.connect(address_of(client))
+        assert not client.peers
+
+
+async def test_both_sides_know_who_the_other_says_to_be() -> None:
+    server, client = service(1), service(2)
+    async with running(server, client):
+        await client.connect(address_of(server))
+        await until(lambda: server.peers[client.peer_id].agent and client.peers[server.peer_id].agent)
+        assert client.peers[server.peer_id].agent == "node 1"
+        assert server.peers[client.peer_id].inbound
+        assert "/8b8c140b" in sorted(client.peers[server.peer_id].protocols)[0]
+
+
+async def test_a_peer_has_one_connection_the_newer_of_two() -> None:
+    server, client = service(1), service(2)
+    server.serve_requests("sync/2", shout)
+    client.serve_requests("sync/2", None)
+    async with running(server, client):
+        for _ in range(2):
+            await client.connect(address_of(server))
+        assert len(client.peers) == len(server.peers) == 1
+        assert await client.request(server.peer_id, "sync/2", b"still") == b"STILL"
+
+
+def test_the_service_is_the_network_that_the_node_is_written_against() -> None:
+    network: Network = service(1)
+    assert network.peers == {}
