@@ -339,3 +339,14 @@ def test_other_contracts_sign_for_other_vaults() -> None:
     broker.blocks(3)
     transaction = broker.event("TransactionBroadcastRequest")["transaction_payload"]
     assert (transaction["contract"], transaction["chain_id"]) == (b"\x0b" * 20, 31_337)
+
+
+def test_signatures_follow_the_inherents_of_their_block(broker: Swapper) -> None:
+    broker.deposit("Eth", "Btc", ETHER)
+    accounts = broker.world.runtime.composition.codec_of("Vec<(AccountId32, u128)>")
+    listed = accounts.encode([(b"\x55" * 32, 10**21)])
+    broker.world.block(extra=[(b"devfund0", listed)])
+    names = [(phase[1], name) for phase, _, name, _ in broker.world.events() if phase != "Finalization"]
+    funded = next(index for index, name in names if name == "Funded")
+    signed = next(index for index, name in names if name == "ThresholdSignatureSuccess")
+    assert funded < signed
