@@ -90,3 +90,20 @@ async def test_every_row_answers_with_a_result_or_a_documented_error(served_node
     for name in ROWS:
         answer = await served_node.http.call(name, *PARAMS.get(name, ()))
         assert "result" in answer or answer["error"]["code"] in DOCUMENTED, (name, answer)
+
+
+UNFORESEEN = {"code": -32603, "message": "Internal error"}
+
+
+async def test_no_listed_method_meets_a_bug_whatever_it_is_given(
+    instant: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    nonsense: list[list[Any]] = [[], [None] * 10, [0] * 10, ["0x" + "11" * 32] * 10, [{}] * 10, [[]] * 10]
+    stopping = {"dev_holdFinality", "system_unstable_networkState"}
+    for name in (await instant.call("rpc_methods"))["methods"]:
+        for params in (*nonsense, PARAMS.get(name, [])):
+            if name in stopping:
+                continue
+            answer = await instant.http.call(name, *params)
+            assert answer.get("error") != UNFORESEEN, (name, params)
+    assert not [record for record in caplog.records if "bug" in record.getMessage()]

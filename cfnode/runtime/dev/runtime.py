@@ -21,6 +21,7 @@ from .apis_chain import ChainApi
 from .apis_chainflip import ChainflipApi
 from .apis_channels import ChannelsApi
 from .apis_environment import EnvironmentApi
+from .apis_lending import LendingApi
 from .apis_monitoring import MonitoringApi
 from .apis_orders import OrdersApi
 from .apis_pools import PoolsApi
@@ -90,6 +91,7 @@ APIS: tuple[type[RuntimeApi], ...] = (
     VaultSwapsApi,
     WitnessedApi,
     MonitoringApi,
+    LendingApi,
 )
 
 DIGEST_BYTES = 32

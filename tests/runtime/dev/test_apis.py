@@ -255,3 +255,12 @@ def test_a_deposit_that_is_marked_is_told_to_screeners(broker: Broker) -> None:
     assert told == {f"{chain}_events": [] for chain in ("eth", "arb", "sol", "tron")} | {
         "btc_events": [received]
     }
+
+
+def test_nobody_lends_or_runs_strategies(broker: Broker) -> None:
+    for method in ("cf_lending_pools", "cf_lending_pool_supply_balances", "cf_loan_accounts"):
+        assert ask(broker.world, method, None) == []
+    assert ask(broker.world, "cf_get_trading_strategies", None) == ask(broker.world, "cf_all_loans") == []
+    with broker.arranging() as runtime:
+        runtime.pallet(AssetBalances).credit(broker.account, "Usdc", 5)
+    assert ask(broker.world, "cf_lp_total_balances", broker.account)["eth"]["usdc"] == 5

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "5990a71f881c55c436323add11b919af7ed456d905251a6e5dbb591657a558c6"
+DEV_GENESIS_HASH = "3793a6d4e3e07d53c0046f6b5c5c6649ba071d33ada828caf3a860052fc266ff"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

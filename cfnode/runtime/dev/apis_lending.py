@@ -1,0 +1,129 @@
+"""What does the node ask about liquidity providers' affairs? (`CustomRuntimeApi`)
+
+Nobody lends, borrows or runs a strategy on a development chain: there is nothing to list.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .frame import RuntimeApi, enum, method, struct
+from .pallets.asset_balances import AssetBalances
+from .types.assets import asset_map
+
+__all__ = ["LendingApi"]
+
+_API = "state_chain_runtime::runtime_apis::custom_api::types"
+_STRATEGIES = "pallet_cf_trading_strategy"
+_LENDING = "pallet_cf_lending_pools::general_lending"
+
+enum(
+    f"{_STRATEGIES}::TradingStrategy",
+    "TickZeroCentered{spread_tick: i32, base_asset: Asset}",
+    "SimpleBuySell{buy_tick: i32, sell_tick: i32, base_asset: Asset}",
+    "InventoryBased{min_buy_tick: i32, max_buy_tick: i32, min_sell_tick: i32, max_sell_tick: i32,"
+    " base_asset: Asset}",
+    "OracleTracking{min_buy_offset_tick: i32, max_buy_offset_tick: i32, min_sell_offset_tick: i32,"
+    " max_sell_offset_tick: i32, base_asset: Asset, quote_asset: Asset}",
+)
+struct(
+    f"{_API}::TradingStrategyInfo<Amount>",
+    lp_id="AccountId32",
+    strategy_id="AccountId32",
+    strategy="TradingStrategy",
+    balance="Vec<(Asset, Amount)>",
+)
+struct("sp_arithmetic::fixed_point::FixedU64", "u64")
+struct("cf_primitives::AssetAndAmount<Amount>", asset="Asset", amount="Amount")
+enum(f"{_LENDING}::LoanType", "User(AccountId32)", "Boost(PrewitnessedDepositId)")
+enum(f"{_LENDING}::LiquidationType", "SoftVoluntary", "Soft", "Hard")
+struct(
+    f"{_LENDING}::config::InterestRateConfiguration",
+    interest_at_zero_utilisation="Permill",
+    junction_utilisation="Permill",
+    interest_at_junction_utilisation="Permill",
+    interest_at_max_utilisation="Permill",
+)
+struct(
+    f"{_LENDING}::config::LendingPoolConfiguration",
+    origination_fee="Permill",
+    liquidation_fee="Permill",
+    interest_rate_curve="InterestRateConfiguration",
+)
+struct(
+    f"{_LENDING}::rpc::RpcLendingPool<Amount>",
+    asset="Asset",
+    total_amount="Amount",
+    available_amount="Amount",
+    owed_to_network="Amount",
+    utilisation_rate="Permill",
+    utilisation_cap="Permill",
+    current_interest_rate="Permill",
+    config="LendingPoolConfiguration",
+)
+struct(
+    f"{_LENDING}::rpc::RpcLoan<Amount>",
+    loan_id="LoanId",
+    loan_type="LoanType",
+    asset="Asset",
+    created_at="u32",
+    principal_amount="Amount",
+    broker="Option<Beneficiary<AccountId32>>",
+)
+struct(f"{_LENDING}::rpc::RpcLiquidationSwap", swap_request_id="SwapRequestId", loan_id="LoanId")
+struct(
+    f"{_LENDING}::rpc::RpcLiquidationStatus",
+    liquidation_swaps="Vec<RpcLiquidationSwap>",
+    liquidation_type="LiquidationType",
+)
+struct(
+    f"{_LENDING}::rpc::RpcLoanAccount<Amount>",
+    account="AccountId32",
+    ltv_ratio="Option<FixedU64>",
+    collateral="Vec<AssetAndAmount<Amount>>",
+    loans="Vec<RpcLoan<Amount>>",
+    liquidation_status="Option<RpcLiquidationStatus>",
+)
+struct(f"{_LENDING}::rpc::LendingSupplyPosition<Amount>", lp_id="AccountId32", total_amount="Amount")
+struct(
+    f"{_LENDING}::rpc::LendingPoolAndSupplyPositions<Amount>",
+    asset="Asset",
+    positions="Vec<LendingSupplyPosition<Amount>>",
+)
+
+
+class LendingApi(RuntimeApi):
+    """Lists without entries, and what a provider owns."""
+
+    api = "CustomRuntimeApi"
+
+    @method("AssetMap<u128>", account_id="AccountId32")
+    def cf_lp_total_balances(self, account_id: bytes) -> dict[str, dict[str, int]]:
+        """What an account owns of every asset; no account that somebody has the key of has orders."""
+        balances = self.other(AssetBalances)
+        return asset_map(lambda asset: balances.balance(account_id, asset))
+
+    @method("Vec<TradingStrategyInfo<u128>>", lp_id="Option<AccountId32>")
+    def cf_get_trading_strategies(self, lp_id: bytes | None) -> list[Any]:
+        """Trading strategies: none."""
+        return []
+
+    @method("Vec<RpcLendingPool<u128>>", asset="Option<Asset>")
+    def cf_lending_pools(self, asset: str | None) -> list[Any]:
+        """Lending pools: none."""
+        return []
+
+    @method("Vec<LendingPoolAndSupplyPositions<u128>>", asset="Option<Asset>")
+    def cf_lending_pool_supply_balances(self, asset: str | None) -> list[Any]:
+        """Lenders: none."""
+        return []
+
+    @method("Vec<RpcLoanAccount<u128>>", borrower_id="Option<AccountId32>")
+    def cf_loan_accounts(self, borrower_id: bytes | None) -> list[Any]:
+        """Borrowers: none."""
+        return []
+
+    @method("Vec<RpcLoan<u128>>")
+    def cf_all_loans(self) -> list[Any]:
+        """Loans: none."""
+        return []
