@@ -104,7 +104,8 @@ class App:
             await respond(send, error.status, text, [_JSON, *cors], close=True)
             return
         if body is not None:
-            answer = await backend.answer(scope["path"], scope["query_string"], body)
+            version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
+            answer = await backend.answer(scope["path"], scope["query_string"], body, version)
             await respond(send, answer.status, answer.body, [_TEXT if answer.is_text else _JSON, *cors])
 
     @staticmethod

@@ -304,13 +304,15 @@ async def test_a_block_that_is_left_takes_its_events_along(make_served: Any) -> 
 # The rest
 
 
-async def test_network_info_lists_the_assets(instant: Served) -> None:
+async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) -> None:
     code, info = await get(instant, "/api/networkInfo")
     assert code == 200
-    known = await instant.call("cf_supported_assets")
-    assert all(each["asset"] in known for each in info["assets"])
-    assert {"chain": "Bitcoin", "asset": "BTC"} in [each["asset"] for each in info["assets"]]
+    names = {each["asset"] for each in info["assets"]}
+    assert {"Btc", "Eth", "Usdc", "ArbUsdt", "Trx"} < names
     assert all(each["depositChannelCreationEnabled"] for each in info["assets"])
+    older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
+    known = {each["asset"] for each in older.json()["assets"]}
+    assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt"}
 
 
 async def test_it_says_that_it_is_there(instant: Served) -> None:

@@ -68,10 +68,10 @@ class Backend:
             return path in _GETS or path.startswith(_STATUS)
         return method == "POST" and path in (_CHANNEL, _OLD_CHANNEL)
 
-    async def answer(self, path: str, query: bytes, body: bytes) -> Answer:
-        """The answer to a request that is served."""
+    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+        """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
         try:
-            return await self._answer(path, query, body)
+            return await self._answer(path, query, body, sdk_version)
         except Refusal as refusal:
             return _json(refusal.status, {"message": refusal.message})
         # As in JSON-RPC: what went wrong inside is logged, and is no other client's business.
@@ -79,14 +79,14 @@ class Backend:
             refused = error if isinstance(error, RpcError) else explain(error, path)
             return _json(500, {"message": refused.message})
 
-    async def _answer(self, path: str, query: bytes, body: bytes) -> Answer:
+    async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         if path in ("/v2/quote", "/quote"):
             asked = quotes if path.startswith("/v2") else quote
             return _json(200, await asked(self._node, _read_query(query)))
         if path.startswith(_STATUS):
             return _json(200, await self._status(path))
         if path == "/api/networkInfo":
-            return _json(200, await network_info(self._node))
+            return _json(200, await network_info(self._node, sdk_version))
         if path == _CHANNEL:
             return _json(201, await self._broker.open(_read_object(body)))
         if path == _OLD_CHANNEL:
