@@ -103,7 +103,7 @@ class DevFinality:
     async def finalize(self, block_hash: bytes) -> None:
         """Make a block final now, and each set change on the way before it. Raises FinalityRefused."""
         async with self._signing:
-            if block_hash == self._chain.finalized.hash:
+            if self._is_final(block_hash):
                 return
             if not self._chain.can_win(block_hash):
                 raise NotInTree(block_hash)
@@ -112,6 +112,15 @@ class DevFinality:
             block = self._chain.block_ref(block_hash)
             assert block is not None
             await self._justify(block)
+
+    def _is_final(self, block_hash: bytes) -> bool:
+        """A later block may have become final while this one waited for its turn."""
+        block = self._chain.block_ref(block_hash)
+        return (
+            block is not None
+            and block.number <= self._chain.finalized.number
+            and self._chain.is_canonical(block)
+        )
 
     async def _justify(self, block: BlockRef) -> None:
         voters = await self._chain.voters()

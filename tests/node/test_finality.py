@@ -152,3 +152,11 @@ async def test_votes_of_strangers_or_for_another_block_finalize_nothing(rig: Rig
     await rig.chain.finalize(second, good.encode())
     await rig.chain.finalize(second, good.encode())
     assert rig.chain.finalized.hash == second
+
+
+async def test_a_block_that_is_final_already_needs_no_second_vote(rig: Rig) -> None:
+    blocks = await rig.blocks(3)
+    await rig.finality.finalize(blocks[-1])
+    await rig.finality.finalize(blocks[0])
+    assert rig.chain.finalized.number == 3
+    assert rig.chain.justifications(blocks[0]) == []

@@ -91,7 +91,7 @@ async def test_a_preflight_is_answered_for_listed_origins() -> None:
         assert answer.status == 200
         assert answer.headers["access-control-allow-origin"] == "http://localhost:5173"
         assert answer.headers["access-control-allow-methods"] == "GET, POST"
-        assert answer.headers["access-control-allow-headers"] == "content-type"
+        assert answer.headers["access-control-allow-headers"] == "content-type, x-chainflip-sdk-version"
         assert answer.headers["vary"] == "origin"
         refused = await http.request("OPTIONS", "/", origin="https://evil.example", **asked)
         assert refused.status == 403
