@@ -45,6 +45,7 @@ log = logging.getLogger("network")
 
 PING = "/ipfs/ping/1.0.0"
 PING_SIZE = 32
+LINGER = 2.0
 IDLE = 30.0
 """Seconds without a new substream after which a connection that is no peer ends."""
 UPKEEP = 5.0
@@ -172,12 +173,18 @@ class Service:
         if name == PING:
             await _answer_pings(substream, first)
         elif name == IDENTIFY:
-            await substream.send_all(framed(self._about(substream.connection).encode()))
-            substream.finish()
+            await self._tell_about_us(substream)
         elif name in links:
             await links[name].serve(substream, first)
         else:
             await self._served[name].serve(substream, first)
+
+    async def _tell_about_us(self, substream: Substream) -> None:
+        """Our end waits for the peer's: js-libp2p loses an answer that comes together with its end."""
+        await substream.send_all(framed(self._about(substream.connection).encode()))
+        with trio.move_on_after(LINGER):
+            await substream.receive()
+        substream.finish()
 
     def _about(self, connection: Connection) -> Identify:
         names = {added.name for added in self._notifications.values()}
