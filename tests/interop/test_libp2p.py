@@ -53,11 +53,11 @@ class Peer:
 
 
 @asynccontextmanager
-async def js_libp2p(script: Path, *arguments: str) -> AsyncIterator[Peer]:
+async def peer_process(script: Path, *arguments: str) -> AsyncIterator[Peer]:
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             run = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
-            process = await nursery.start(run, ["node", str(script), SYNC, *arguments])
+            process = await nursery.start(run, ["node", str(script), *arguments])
             yield Peer(process)
             nursery.cancel_scope.cancel()
 
@@ -69,7 +69,7 @@ async def backwards(peer: str, data: bytes) -> bytes | None:
 async def test_js_libp2p_calls_us(script: Path) -> None:
     node = service(1)
     node.serve_requests("sync/2", backwards, LIMITS)
-    async with running(node), js_libp2p(script, str(address_of(node))) as peer:
+    async with running(node), peer_process(script, SYNC, str(address_of(node))) as peer:
         await peer.report()
         report = await peer.report()
         assert report["peer"] == node.peer_id
@@ -84,7 +84,7 @@ async def test_js_libp2p_calls_us(script: Path) -> None:
 async def test_we_call_js_libp2p(script: Path) -> None:
     node = service(1)
     node.serve_requests("sync/2", None, LIMITS)
-    async with running(node), js_libp2p(script) as peer:
+    async with running(node), peer_process(script, SYNC) as peer:
         report = await peer.report()
         identity = await node.connect(Multiaddr.parse(report["addresses"][0]))
         await until(lambda: node.peers[identity].agent)
