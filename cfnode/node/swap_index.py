@@ -99,10 +99,11 @@ class SwapIndex:
 
     async def _catch_up(self) -> None:
         """Take out what is no longer on the best chain, and read what is new on it."""
-        for block_hash, number in list(self._numbers.items())[::-1]:
-            if self._chain.hash_at(number) == block_hash:
+        while self._numbers:
+            newest = next(reversed(self._numbers))
+            if self._chain.hash_at(self._numbers[newest]) == newest:
                 break
-            self._forget(block_hash)
+            self._forget(newest)
         for block in self._new_blocks():
             self._keep(block, [pair for entry in await self._read(block) for pair in _named(entry)])
         self._progress.set()
