@@ -145,9 +145,11 @@ class Service:
         if peer_id in self._connections.peers:
             self._connections.peers[peer_id].connection.close(reason)
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Listen, dial and serve until cancelled; started once it listens. Raises DialError."""
-        listeners = await transport.listen(self._settings.listen)
+    async def run(
+        self, *, listen: bool = True, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Listen (or not), dial and serve until cancelled; started once it listens. Raises DialError."""
+        listeners = await transport.listen(self._settings.listen if listen else ())
         self.listening = [transport.local_address(listener) for listener in listeners]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery

@@ -43,11 +43,15 @@ def imported_line(event: Imported) -> str:
 
 
 class Informant:
-    """Writes the lines; `peers` gives the present number of peers."""
+    """Writes the lines; `peers` gives the present number of peers, `syncing` the sync's words for where it is
+    (None: the node is in step)."""
 
-    def __init__(self, chain: Chain, peers: Callable[[], int]) -> None:
+    def __init__(
+        self, chain: Chain, peers: Callable[[], int], syncing: Callable[[], str | None] = lambda: None
+    ) -> None:
         self._chain = chain
         self._peers = peers
+        self._syncing = syncing
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -58,7 +62,8 @@ class Informant:
     async def _tell_state(self) -> None:
         while True:
             await trio.sleep(INTERVAL_S)
-            log.info(idle_line(self._peers(), self._chain.best, self._chain.finalized))
+            line = idle_line(self._peers(), self._chain.best, self._chain.finalized)
+            log.info(line.replace("💤 Idle", self._syncing() or "💤 Idle", 1))
 
     async def _tell_blocks(self) -> None:
         while True:

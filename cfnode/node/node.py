@@ -11,6 +11,7 @@ from typing import TypedDict
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
+from cfnode.network.service import Service
 from cfnode.node.author import Author
 from cfnode.node.broker import BrokerClient
 from cfnode.node.chain import Chain
@@ -21,6 +22,7 @@ from cfnode.node.finality import DevFinality
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool import TransactionPool
 from cfnode.node.swap_index import SwapIndex
+from cfnode.node.sync.service import ChainSync
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 from cfnode.store.keystore import Keystore
@@ -53,6 +55,8 @@ class Node:
     keystore: Keystore
     metrics: NodeMetrics
     identity: Keypair = field(repr=False)
+    network: Service
+    sync: ChainSync
     author: Author | None = None
     finality: DevFinality | None = None
     dev: DevControl | None = None
@@ -62,12 +66,12 @@ class Node:
     @property
     def peers(self) -> int:
         """How many peers are connected."""
-        return 0
+        return len(self.network.peers)
 
     @property
     def is_syncing(self) -> bool:
         """May the chain be further elsewhere? Who makes a chain is in step with it."""
-        return self.author is None
+        return self.author is None and self.sync.progress.is_syncing
 
     @property
     def is_authority(self) -> bool:

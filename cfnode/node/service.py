@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 
 import trio
 
@@ -19,6 +20,7 @@ from cfnode import __version__
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
+from cfnode.network.transport import DialError
 from cfnode.node.author import Author
 from cfnode.node.authorities import AuthorityKeys, read_authorities
 from cfnode.node.broker import BrokerClient
@@ -32,6 +34,7 @@ from cfnode.node.graph import Limit
 from cfnode.node.informant import Informant
 from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics_port import serve_metrics
+from cfnode.node.networking import chain_sync, open_network
 from cfnode.node.node import Node
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import SignedClient
@@ -71,7 +74,7 @@ async def run(
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
         executor = await stack.enter_async_context(Executor.start(store))
-        node = await _assemble(config, spec, store, executor, keystore, identity)
+        node = await _assemble(config, spec, paths, store, executor, keystore, identity)
         if config.dev is not None:
             node = _with_development(node, config.dev, authorities, broker_key)
         if broker_key is not None:
@@ -95,7 +98,7 @@ def _key_paths(config: Config, paths: ChainPaths) -> ChainPaths:
 async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.pool.run)
-        nursery.start_soon(Informant(node.chain, lambda: node.peers).run)
+        nursery.start_soon(Informant(node.chain, lambda: node.peers, node.sync.progress.line).run)
         prometheus = node.config.prometheus
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
@@ -107,19 +110,20 @@ async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskS
         if node.finality is not None and node.author is not None:
             nursery.start_soon(node.finality.run)
             nursery.start_soon(node.author.run)
-        else:
-            _log_no_peers(node.spec)
+        await _join_network(nursery, node)
         task_status.started(node)
 
 
 async def _assemble(
-    config: Config, spec: ChainSpec, store: Store, executor: Executor, keystore: Keystore, identity: Keypair
-) -> Node:
+    config: Config, spec: ChainSpec, paths: ChainPaths, store: Store, executor: Executor,
+    keystore: Keystore, identity: Keypair,
+) -> Node:  # fmt: skip
     """The parts that every node has."""
     clock = _clock(config.dev)
     chain = await Chain.open(store, executor, clock.real_slot)
     limit = Limit(config.pool_limit, config.pool_bytes)
     pool = TransactionPool(chain, ready_limit=limit, authoring=config.dev is not None)
+    network = open_network(config, spec, identity, chain.genesis_hash)
     described = Identity(config.name, __version__, spec.id, config.dev is not None)
     return Node(
         config=config,
@@ -131,8 +135,10 @@ async def _assemble(
         pool=pool,
         clock=clock,
         keystore=keystore,
-        metrics=NodeMetrics(described, chain, pool, lambda: 0),
+        metrics=NodeMetrics(described, chain, pool, lambda: len(network.peers)),
         identity=identity,
+        network=network,
+        sync=chain_sync(config, spec, paths, network, chain, store),
     )
 
 
@@ -202,9 +208,16 @@ def _log_start(config: Config, spec: ChainSpec) -> None:
     log.info("👤 Role: %s", "AUTHORITY" if config.dev else "FULL")
 
 
-def _log_no_peers(spec: ChainSpec) -> None:
-    network_log.warning(
-        "No peers: this version of cfnode does not speak the peer-to-peer protocol yet, so %s cannot be "
-        "followed. isSyncing stays true; what genesis allows is answered",
-        spec.name,
-    )
+async def _join_network(nursery: trio.Nursery, node: Node) -> None:
+    """Meet peers. Where the port is taken, the node dials only: a second one on this machine is no error."""
+    try:
+        await nursery.start(node.network.run)
+    except DialError as error:
+        network_log.warning("%s: peers cannot reach this node (--port gives it another one)", error)
+        await nursery.start(partial(node.network.run, listen=False))
+    for address in node.network.listening:
+        network_log.info("🔍 Listening for peers at %s/p2p/%s", address, node.local_peer_id)
+    nursery.start_soon(node.sync.run)
+    if node.sync.progress.is_syncing:
+        network_log.warning("No peers: none is connected yet; isSyncing stays true until %s is followed",
+                            node.spec.name)  # fmt: skip

@@ -11,13 +11,14 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.node.broker import ChannelRequest
-from cfnode.node.config import Config, DevConfig
+from cfnode.node.config import Config, DevConfig, NetworkConfig
 from cfnode.node.node import Node
 from cfnode.node.service import run
 from cfnode.store.keystore import Keystore
 
 BROKER = "//Some Broker"
 FLIP = 10**18
+LOOPBACK = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",))
 
 
 def broker_account() -> bytes:
@@ -29,7 +30,10 @@ async def live_node(
     base_path: Path, *, brokers: tuple[str, ...] = (BROKER,), dev: DevConfig | None = None, **options: Any
 ) -> AsyncIterator[Node]:
     """A node on the development chain; without `dev` it only looks at its genesis."""
-    config = Config(**{"base_path": base_path, "chain": "dev", "sync": "full", "prometheus": None} | options)
+    config = Config(
+        **{"base_path": base_path, "chain": "dev", "sync": "full", "prometheus": None, "network": LOOPBACK}
+        | options
+    )
     keystore = Keystore(base_path / "chains" / "dev" / "keystore")
     for suri in brokers:
         keystore.insert("brok", suri, "sr25519")

@@ -54,7 +54,7 @@ async def test_without_dev_the_node_says_why_it_has_no_peers_and_answers_from_ge
             assert node.author is node.dev is node.finality is None
             with pytest.raises(LookupError):
                 await node.chain.runtime_at(node.chain.best.hash)
-    assert "No peers: this version of cfnode does not speak the peer-to-peer protocol yet" in caplog.text
+    assert "No peers: none is connected yet" in caplog.text
     assert "⚡  Light-RPC mode enabled" in caplog.text
 
 

@@ -1,0 +1,69 @@
+"""How does the node's configuration become a network, and a network with a chain a sync?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from cfnode import __version__
+from cfnode.core.chainspec import ChainSpec
+from cfnode.core.keys import Keypair
+from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
+from cfnode.network.service import Service
+from cfnode.network.settings import Settings
+from cfnode.node.chain import Chain
+from cfnode.node.config import Config, NetworkConfig
+from cfnode.node.sync.memory import FILE_NAME, SetsFile
+from cfnode.node.sync.service import ChainSync, genesis_trust
+from cfnode.store import Store
+from cfnode.store.base_path import ChainPaths
+
+__all__ = ["chain_sync", "open_network"]
+
+log = logging.getLogger("cfnode.sub-libp2p")
+
+LOCAL_TYPES = ("Development", "Local")
+
+
+def open_network(config: Config, spec: ChainSpec, identity: Keypair, genesis_hash: bytes) -> Service:
+    """The network of a node, not running yet."""
+    flags = config.network
+    settings = Settings(
+        genesis=genesis_hash,
+        fork_id=spec.fork_id,
+        listen=_addresses(_listen(flags)),
+        public=_addresses(flags.public),
+        boot_nodes=_addresses((*flags.boot_nodes, *spec.boot_nodes)),
+        reserved_nodes=_addresses(flags.reserved_nodes),
+        reserved_only=flags.reserved_only,
+        in_peers=flags.in_peers,
+        out_peers=flags.out_peers,
+        agent=f"cfnode/v{__version__} ({config.name})",
+        private_addresses=spec.chain_type in LOCAL_TYPES,
+    )
+    return Service(identity, settings)
+
+
+def _listen(flags: NetworkConfig) -> tuple[str, ...]:
+    return flags.listen or (f"/ip4/0.0.0.0/tcp/{flags.port}",)
+
+
+def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
+    """Addresses of flags and specifications; one that cannot be read is left out, with a word."""
+    found = []
+    for text in texts:
+        try:
+            found.append(Multiaddr.parse(text))
+        except MultiaddrError as error:
+            log.warning("An address is left out: %s", error)
+    return tuple(found)
+
+
+def chain_sync(
+    config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store
+) -> ChainSync:
+    """The sync that the mode asks for: a downloaded state, or the execution of every block."""
+    if config.dev is not None or config.sync == "full":
+        return ChainSync(network, chain, store, author=config.dev is not None)
+    memory = SetsFile(paths.network / FILE_NAME, chain.genesis_hash)
+    return ChainSync(network, chain, store, beginning=genesis_trust(spec, store), memory=memory)

@@ -1,0 +1,47 @@
+"""Two whole nodes over real TCP: a development chain, and a light node that joins it as a stranger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import trio
+
+from cfnode.core.chainspec import to_json
+from cfnode.node.config import DevConfig, NetworkConfig
+from cfnode.node.node import Node
+from cfnode.runtime.dev.genesis import dev_chain_spec
+from tests.node.live import live_node, reach
+
+
+async def in_step(node: Node, authority: Node, least: int) -> None:
+    """Wait until the node holds a final block of the authority, at `least` or later, and is in step."""
+    with trio.fail_after(60), authority.chain.subscribe() as events:
+        async for _ in events:
+            final = node.chain.finalized
+            same = authority.chain.hash_at(final.number) == final.hash
+            if same and final.number >= least and not node.is_syncing:
+                return
+
+
+async def test_a_light_node_follows_a_development_chain_over_tcp(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_text(to_json(dev_chain_spec()))
+    dev = DevConfig(seal="slots", block_time=300)
+    async with live_node(tmp_path / "authority", dev=dev) as authority:
+        await reach(authority, 8)
+        address = f"{authority.network.listening[0]}/p2p/{authority.local_peer_id}"
+        network = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",), boot_nodes=(address,))
+        async with live_node(
+            tmp_path / "light", chain=str(spec), sync="light-rpc", network=network, brokers=()
+        ) as light:
+            assert light.health()["isSyncing"]
+            await in_step(light, authority, 6)
+            assert light.health() == {"peers": 1, "isSyncing": False, "shouldHavePeers": True}
+            assert light.store.beginning >= 5, "its state was downloaded, not executed"
+            assert (light.config.base_path / "chains" / "dev" / "network" / "authority-sets").exists()
+            target = authority.chain.best.number + 4
+            await in_step(light, authority, target)
+            here, there = (node.chain.header(light.chain.finalized.hash) for node in (light, authority))
+            assert here == there
+            version = (await light.chain.runtime_at(light.chain.best.hash)).version
+            assert version == (await authority.chain.runtime_at(light.chain.best.hash)).version
