@@ -167,10 +167,12 @@ class Connection:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + FAREWELL):
                 await trio.aclose_forcefully(self.stream)
 
-    def start(self, task: Callable[[], Awaitable[None]], about: str) -> None:
-        """Run a task as long as the connection lives, behind the same fence as the peer's substreams."""
-        if not self.ended.is_set() and self.ready.is_set():
+    def start(self, task: Callable[[], Awaitable[None]], about: str) -> bool:
+        """Run a task as long as the connection lives, behind the fence; False where it has ended."""
+        alive = self.ready.is_set() and not self.ended.is_set()
+        if alive:
             self._nursery.start_soon(self._fenced, task, about)
+        return alive
 
     @asynccontextmanager
     async def substream(self, window: int = INITIAL_WINDOW) -> AsyncIterator[Substream]:

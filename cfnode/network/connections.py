@@ -206,6 +206,8 @@ class Connections:
             self._past_sent += connection.sent
             self._per_address[connection.address.parts[0][1]] -= 1
             self._per_address += Counter()
+            # However it ended: a node that hangs up at once is not called again at once.
+            self._standing.failed(connection.peer_id, trio.current_time())
             self._on_gone()
 
 

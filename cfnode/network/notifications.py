@@ -110,7 +110,8 @@ class Notifications:
         """Open our direction, and wait for the peer's."""
         if connection.peer_id not in self._links:
             link = self._begin(connection, inbound=False)
-            connection.start(lambda: self._speak(link), f"{self.name} to")
+            if not connection.start(lambda: self._speak(link), f"{self.name} to"):
+                self._drop(link)
 
     def close(self, peer: str) -> None:
         """End both directions."""

@@ -50,6 +50,7 @@ IDLE = 30.0
 """Seconds without a new substream after which a connection that is no peer ends."""
 UPKEEP = 5.0
 MAX_DIALS = 8
+MAX_UNREACHABLE = 64
 LOOK_FIRST, LOOK_LAST = 5.0, 120.0
 USUAL_REQUESTS, USUAL_NOTIFICATIONS = RequestLimits(), NotificationLimits()
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
@@ -62,6 +63,8 @@ class Service:
         self.peer_id = peer_id(identity.public)
         self.listening: list[Multiaddr] = []
         """Where we do listen, with real ports; set when `run` has started."""
+        self.unreachable: dict[str, str] = {}
+        """Nodes we could not reach at the last try, and why: for who wonders why there are no peers."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes} - {None}
         self._dialing: set[str] = set()
@@ -193,19 +196,14 @@ class Service:
         return Identify(
             public=self._identity.public,
             agent=self._settings.agent,
-            listen=(*self._settings.public, *self._reachable(connection)),
+            listen=(*self._settings.public, *transport.reachable(self.listening, connection.stream)),
             protocols=(IDENTIFY, PING, *sorted({*self._served, *names})),
             observed=connection.address,
         )
 
-    def _reachable(self, connection: Connection) -> list[Multiaddr]:
-        try:
-            return [transport.reachable(address, connection.stream) for address in self.listening]
-        except OSError:  # the connection has gone meanwhile
-            return []
-
     async def _on_connected(self, connection: Connection) -> None:
         """Who is it? Then, in a free slot, open block announces."""
+        self.unreachable.pop(connection.peer_id, None)
         self._fill_slot(connection)
         try:
             answer = await ask(connection, IDENTIFY, None, IDENTIFY_LIMITS, IDENTIFY_LIMITS.timeout)
@@ -253,8 +251,6 @@ class Service:
         for protocol, added in self._notifications.items():
             if protocol != MASTER:
                 added.close(connection.peer_id)
-        self._standing.failed(connection.peer_id, trio.current_time())
-        self._dial_now.set()
 
     # Dialing and discovery
 
@@ -291,11 +287,18 @@ class Service:
                     return
                 except DialError as error:
                     reasons.append(str(error))
-            wait = self._standing.failed(identity, trio.current_time())
-            self._discovery.forget(identity)
-            log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, "; ".join(reasons))
+            self._unreached(identity, "; ".join(reasons))
         finally:
             self._dialing.discard(identity)
+
+    def _unreached(self, identity: str, reason: str) -> None:
+        wait = self._standing.failed(identity, trio.current_time())
+        self._discovery.forget(identity)
+        log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
+        self.unreachable.pop(identity, None)
+        self.unreachable[identity] = reason
+        if len(self.unreachable) > MAX_UNREACHABLE:
+            del self.unreachable[next(iter(self.unreachable))]
 
     def _end_idle(self) -> None:
         now, master = trio.current_time(), self._notifications.get(MASTER)

@@ -61,9 +61,16 @@ def remote_address(stream: trio.SocketStream) -> Multiaddr:
     return _address(stream.socket.getpeername())
 
 
-def reachable(listening: Multiaddr, stream: trio.SocketStream) -> Multiaddr:
+def reachable(listening: Sequence[Multiaddr], stream: trio.SocketStream) -> list[Multiaddr]:
     """What to tell the other side of `stream`: where we listen everywhere, the address it met us at."""
-    met = _address(stream.socket.getsockname())
+    try:
+        met = _address(stream.socket.getsockname())
+    except OSError:  # the connection has gone meanwhile
+        return []
+    return [_instead(address, met) for address in listening]
+
+
+def _instead(listening: Multiaddr, met: Multiaddr) -> Multiaddr:
     kind, host = listening.parts[0]
     if host in ("0.0.0.0", "::") and met.parts[0][0] == kind:
         return Multiaddr((met.parts[0], *listening.parts[1:]))

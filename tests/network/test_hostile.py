@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import trio
+import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import HEADER as FRAME
 from cfnode.core.p2p.yamux import MAX_INBOUND, SYN, WINDOW, Session
+from cfnode.core.peer_id import peer_id
 from cfnode.network.service import Service
 from cfnode.network.standing import BANNED, LONGEST_WAIT, Standing
 from cfnode.network.transport import DialError
@@ -148,6 +152,39 @@ async def test_an_address_that_nobody_answers_is_named() -> None:
             await node.connect(Multiaddr.parse("/ip4/127.0.0.1/tcp/1"))
         with pytest.raises(DialError, match="we dial"):
             await node.connect(Multiaddr.parse("/ip4/127.0.0.1/udp/1"))
+
+
+async def test_a_boot_node_that_proves_another_id_is_named_with_the_reason() -> None:
+    impostor, claimed = victim(), service(9).peer_id
+    async with running(impostor):
+        node = service(3, boot_nodes=[impostor.listening[0].with_peer(claimed)])
+        async with running(node):
+            await until(lambda: node.unreachable)
+            assert f"proves to be {impostor.peer_id}" in node.unreachable[claimed]
+            assert not node.peers
+            assert not node._standing.may_dial(claimed, trio.current_time())
+
+
+async def test_a_boot_node_that_hangs_up_at_once_is_not_called_again_at_once() -> None:
+    calls = 0
+
+    async def hang_up(stream: trio.SocketStream) -> None:
+        nonlocal calls
+        calls += 1
+        await upgrade(stream, key(66), dialer=False)
+        await trio.aclose_forcefully(stream)
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, hang_up, 0, host="127.0.0.1"))
+        boot = Multiaddr.parse(f"/ip4/127.0.0.1/tcp/{listeners[0].socket.getsockname()[1]}")
+        node = service(3, boot_nodes=[boot.with_peer(peer_id(key(66).public))])
+        announces = node.notifications("block-announces/1", lambda: b"hello")
+        async with running(node):
+            await until(lambda: calls)
+            await until(lambda: not node.peers and not announces.holds(peer_id(key(66).public)))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert calls == 1
+        nursery.cancel_scope.cancel()
 
 
 def test_reputation_fades_and_dialing_backs_off() -> None:
