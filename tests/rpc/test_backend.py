@@ -310,6 +310,14 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     names = {each["asset"] for each in info["assets"]}
     assert {"Btc", "Eth", "Usdc", "ArbUsdt", "Trx"} < names
     assert all(each["depositChannelCreationEnabled"] for each in info["assets"])
+    await instant.call("dev_setBoost", BTC, BITCOIN)
+    assert instant.node.dev is not None
+    red = ("Environment", ("update_safe_mode", {"update": "CodeRed"}))
+    boosted = (await get(instant, "/api/networkInfo"))[1]["assets"]
+    assert [each["asset"] for each in boosted if each["boostDepositsEnabled"]] == ["Btc"]
+    await instant.node.dev.as_governance(red)
+    closed = (await get(instant, "/api/networkInfo"))[1]["assets"]
+    assert not any(each["depositChannelCreationEnabled"] or each["egressEnabled"] for each in closed)
     older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
     known = {each["asset"] for each in older.json()["assets"]}
     assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt"}

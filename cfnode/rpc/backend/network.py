@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from cfnode.core.assets import ASSETS
 from cfnode.node.runtime_api import ApiMissing
 from cfnode.rpc.cf.method import value
 
@@ -25,14 +26,19 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})\.")
 async def network_info(node: Node, sdk_version: str) -> dict[str, Any]:
     """The assets of the runtime, by variant name, as far as the SDK that asks knows them.
 
-    Nothing is switched off but what a development chain does not have.
+    What is switched on is what the chain's safe mode says, and boost where something has been put up.
     """
     block = node.chain.best.hash
     boosted = await _boosted(node, block)
     names = await value(node, block, "cf_supported_assets")
+    switches = await value(node, block, "cf_safe_mode_statuses")
     unknown = _unknown_to(sdk_version)
     return {
-        "assets": [_asset(name, name in boosted) for name in names if name not in unknown],
+        "assets": [
+            _asset(name, switches, name in boosted)
+            for name in names
+            if name in ASSETS and name not in unknown
+        ],
         "cfBrokerCommissionBps": 0,
     }
 
@@ -53,13 +59,15 @@ async def _boosted(node: Node, block: bytes) -> set[str]:
     return {pool["asset"] for pool in pools}
 
 
-def _asset(name: str, boost: bool) -> dict[str, Any]:
+def _asset(name: str, switches: dict[str, Any], boosted: bool) -> dict[str, Any]:
+    chain = ASSETS[name].chain.lower()
+    deposits = switches[f"ingress_egress_{chain}"]
     return {
         "asset": name,
-        "vaultSwapDepositsEnabled": False,
-        "depositChannelDepositsEnabled": True,
-        "depositChannelCreationEnabled": True,
-        "egressEnabled": True,
-        "boostDepositsEnabled": boost,
+        "vaultSwapDepositsEnabled": deposits["vault_deposit_witnessing_enabled"],
+        "depositChannelDepositsEnabled": deposits["deposit_channel_witnessing_enabled"],
+        "depositChannelCreationEnabled": deposits["deposit_channel_creation_enabled"],
+        "egressEnabled": switches[f"broadcast_{chain}"]["egress_witnessing_enabled"],
+        "boostDepositsEnabled": boosted and deposits["boost_deposits_enabled"],
         "livePriceProtectionEnabled": False,
     }
