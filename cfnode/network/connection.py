@@ -26,7 +26,7 @@ from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
 
 __all__ = ["Connection", "Substream", "SubstreamEnded"]
 
-log = logging.getLogger("network")
+log = logging.getLogger("cfnode.sub-libp2p")
 
 READ_SIZE = 256 * 1024
 MAX_QUEUED = 256 * 1024

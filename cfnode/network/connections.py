@@ -27,7 +27,7 @@ from cfnode.network.upgrade import upgrade
 
 __all__ = ["Connections", "Peer"]
 
-log = logging.getLogger("network")
+log = logging.getLogger("cfnode.sub-libp2p")
 
 SET_UP = 10.0
 """Seconds in which a connection has to be secured."""

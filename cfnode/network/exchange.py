@@ -21,7 +21,7 @@ from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits
 
 __all__ = ["Served", "accept_protocol", "ask", "propose"]
 
-log = logging.getLogger("network")
+log = logging.getLogger("cfnode.sub-libp2p")
 
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""

@@ -25,7 +25,7 @@ from cfnode.network.model import Accept, Closed, NotificationEvent, Notification
 
 __all__ = ["Notifications"]
 
-log = logging.getLogger("network")
+log = logging.getLogger("cfnode.sub-libp2p")
 
 OPENING = 10.0
 """Seconds for a handshake, and for the peer to open its own direction."""

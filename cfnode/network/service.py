@@ -41,7 +41,7 @@ from cfnode.network.transport import DialError
 
 __all__ = ["Service", "Settings"]
 
-log = logging.getLogger("network")
+log = logging.getLogger("cfnode.sub-libp2p")
 
 PING = "/ipfs/ping/1.0.0"
 PING_SIZE = 32
