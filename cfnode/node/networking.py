@@ -13,6 +13,7 @@ from cfnode.network.service import Service
 from cfnode.network.settings import Settings
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config, NetworkConfig
+from cfnode.node.pool import TransactionPool
 from cfnode.node.sync.memory import FILE_NAME, SetsFile
 from cfnode.node.sync.service import ChainSync, genesis_trust
 from cfnode.store import Store
@@ -60,10 +61,12 @@ def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
 
 
 def chain_sync(
-    config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store
-) -> ChainSync:
+    config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store,
+    pool: TransactionPool,
+) -> ChainSync:  # fmt: skip
     """The sync that the mode asks for: a downloaded state, or the execution of every block."""
     if config.dev is not None or config.sync == "full":
-        return ChainSync(network, chain, store, author=config.dev is not None)
+        return ChainSync(network, chain, store, author=config.dev is not None, pool=pool)
     memory = SetsFile(paths.network / FILE_NAME, chain.genesis_hash)
-    return ChainSync(network, chain, store, beginning=genesis_trust(spec, store), memory=memory)
+    beginning = genesis_trust(spec, store)
+    return ChainSync(network, chain, store, beginning=beginning, memory=memory, pool=pool)

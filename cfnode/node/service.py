@@ -138,7 +138,7 @@ async def _assemble(
         metrics=NodeMetrics(described, chain, pool, lambda: len(network.peers)),
         identity=identity,
         network=network,
-        sync=chain_sync(config, spec, paths, network, chain, store),
+        sync=chain_sync(config, spec, paths, network, chain, store, pool),
     )
 
 

@@ -21,6 +21,7 @@ from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, 
 from cfnode.node.chain import Chain
 from cfnode.node.events import BestChanged
 from cfnode.node.informant import short
+from cfnode.node.pool import TransactionPool
 from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import FetchedBlock, fetch_up_to
 from cfnode.node.sync.book import PeerBook
@@ -30,6 +31,7 @@ from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress, tell_waiting
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.state import StateSync, TargetLost
+from cfnode.node.sync.transactions import TransactionGossip
 from cfnode.node.sync.warp import WarpSync
 from cfnode.store import Store
 
@@ -63,12 +65,14 @@ class ChainSync:
     """The sync of one node. Make it before the network runs, `run` it with the network.
 
     `beginning`: the genesis block with its authorities, where the state is to be downloaded; None to execute
-    every block. `author`: this node makes the chain and is always in step with it.
+    every block. `author`: this node makes the chain and is always in step with it. `pool`: whose transactions
+    are shared with peers.
     """
 
     def __init__(
         self, network: Network, chain: Chain, store: Store,
         *, beginning: Trust | None = None, memory: SetsFile | None = None, author: bool = False,
+        pool: TransactionPool | None = None,
     ) -> None:  # fmt: skip
         self.progress = Progress(Phase.DONE) if author else Progress()
         self.book = PeerBook()
@@ -83,6 +87,7 @@ class ChainSync:
         self._announces: NotificationProtocol = network.notifications(
             SUFFIX, self._handshake, accept=self._refusal
         )
+        self._transactions = None if pool is None else TransactionGossip(network, pool, self.progress)
         Server(network, chain, store).declare()
 
     async def run(self) -> None:
@@ -93,6 +98,8 @@ class ChainSync:
             if self._beginning is not None and self._chain.finalized.hash == self._chain.genesis_hash:
                 await self._download(self._beginning)
             nursery.start_soon(self._gossip.run)
+            if self._transactions is not None:
+                nursery.start_soon(self._transactions.run)
             nursery.start_soon(self._announce)
             if not self._author:
                 nursery.start_soon(self._follower.run)

@@ -37,7 +37,9 @@ class Peer:
         genesis = rig.store.header(rig.chain.genesis_hash)
         assert genesis is not None
         beginning = Trust(genesis, voter_set(KEYS, 0)) if light else None
-        self.sync = ChainSync(self.network, rig.chain, rig.store, beginning=beginning, author=author)
+        self.sync = ChainSync(
+            self.network, rig.chain, rig.store, beginning=beginning, author=author, pool=rig.pool
+        )
 
     @property
     def chain(self) -> Any:
@@ -259,3 +261,31 @@ async def test_an_announced_block_with_a_forged_seal_is_never_taken(
         await reached(light, lambda: bool(light.network.reports))
         assert "seal" in light.network.reports[0][2]
         assert not light.chain.can_win(forged.hash)
+
+
+async def test_a_transaction_given_to_the_light_node_reaches_the_author(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    await grow(authority)
+    async with running(authority, light):
+        await in_step(light, authority)
+        await reached(light, lambda: not light.sync.progress.is_syncing)
+        with authority.rig.pool.arrivals() as arrivals:
+            watch = await light.rig.pool.submit_and_watch(tx("dave", 0, put("sent", "from afar")))
+            await arrivals.__anext__()
+        assert len(list(authority.rig.pool.ready())) == 1
+        statuses = [await watch.statuses.__anext__() for _ in range(2)]
+        assert [status.kind.value for status in statuses] == ["ready", "broadcast"]
+        assert list(statuses[1].peers) == ["authority"]
+
+
+async def test_a_transaction_that_is_invalid_costs_its_sender(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    await grow(authority)
+    async with running(authority, light):
+        await in_step(light, authority)
+        await reached(light, lambda: not light.sync.progress.is_syncing)
+        authority.network.protocols["transactions/1"].send("light", b"\x04" + tx("poor", 0))
+        await reached(light, lambda: bool(light.network.reports))
+        assert light.network.reports[0][1] == repute.BAD_MESSAGE

@@ -1,0 +1,113 @@
+"""How does a transaction get from our pool into the pools of others, and theirs into ours?
+
+What is ready goes once to every peer that is not known to have it: at each arrival, at each new peer, and
+every 2.9 s for what came back from a fork. What peers send is validated like anything else; an invalid one
+costs its sender. While the node syncs, nothing is taken. Substrate, network transactions.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+
+import trio
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.wire import WireError
+from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_transactions
+from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
+from cfnode.node.pool import TransactionPool
+from cfnode.node.pool_errors import InvalidTransaction, PoolError
+from cfnode.node.sync import repute
+from cfnode.node.sync.progress import Progress
+from cfnode.runtime.door import DoorError
+from cfnode.store import StateDiscarded, UnknownBlock
+
+__all__ = ["TransactionGossip"]
+
+log = logging.getLogger("cfnode.txpool")
+
+AGAIN_S = 2.9
+MOST_KNOWN = 10_240
+"""Transactions remembered for each peer, as in Substrate."""
+LIMITS = NotificationLimits(message=16 << 20)
+
+
+class TransactionGossip:
+    """The transactions protocol of one node. Make it before the network runs."""
+
+    def __init__(self, network: Network, pool: TransactionPool, progress: Progress) -> None:
+        self._network = network
+        self._pool = pool
+        self._progress = progress
+        self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01", LIMITS)
+        self._known: dict[str, OrderedDict[bytes, None]] = {}
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._listen)
+            nursery.start_soon(self._tell_arrivals)
+            while True:
+                self._propagate()
+                await trio.sleep(AGAIN_S)
+
+    async def _tell_arrivals(self) -> None:
+        while True:
+            with self._pool.arrivals() as arrivals:
+                async for _ in arrivals:
+                    self._propagate()
+
+    def _propagate(self) -> None:
+        """Send each peer what is ready and not known to it."""
+        if not self._known:
+            return
+        told: dict[bytes, list[str]] = {}
+        ready = [(each.hash, each.data) for each in self._pool.ready() if each.propagate]
+        for peer, known in self._known.items():
+            news = [(tx_hash, extrinsic) for tx_hash, extrinsic in ready if tx_hash not in known]
+            if news and self._protocol.send(peer, encode_transactions([extrinsic for _, extrinsic in news])):
+                for tx_hash, _ in news:
+                    self._note(peer, tx_hash)
+                    told.setdefault(tx_hash, []).append(peer)
+        for tx_hash, peers in told.items():
+            self._pool.told_peers(tx_hash, peers)
+
+    def _note(self, peer: str, tx_hash: bytes) -> None:
+        known = self._known[peer]
+        known[tx_hash] = None
+        while len(known) > MOST_KNOWN:
+            known.popitem(last=False)
+
+    async def _listen(self) -> None:
+        async for event in self._protocol.events:
+            match event:
+                case Opened(peer_id=peer):
+                    self._known[peer] = OrderedDict()
+                    self._propagate()
+                case Closed(peer_id=peer):
+                    self._known.pop(peer, None)
+                case Received(peer_id=peer, data=data):
+                    await self._received(peer, data)
+
+    async def _received(self, peer: str, data: bytes) -> None:
+        if self._progress.is_syncing or peer not in self._known:
+            return
+        try:
+            extrinsics = decode_transactions(data)
+        except WireError as error:
+            self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            return
+        for extrinsic in extrinsics:
+            if peer not in self._known:
+                return
+            self._note(peer, blake2_256(extrinsic))
+            await self._take(peer, extrinsic)
+
+    async def _take(self, peer: str, extrinsic: bytes) -> None:
+        try:
+            await self._pool.submit(extrinsic)
+        except InvalidTransaction as error:
+            self._network.report(peer, repute.BAD_MESSAGE, f"it sent an invalid transaction: {error}")
+        except (PoolError, DoorError, UnknownBlock, StateDiscarded) as error:
+            log.debug("A transaction of %s is not taken: %s", peer, error)
