@@ -2,10 +2,11 @@
 
 The metadata of the block's own runtime says which parameters there are and what comes back (metadata V15,
 `apis`), so a parameter or a field that a newer runtime adds needs no code here. Arguments are given by name.
-A parameter that the caller does not know is sent as None where its type allows that.
+A parameter that the caller does not know is sent as None where its type allows that. What older runtimes
+called otherwise stands in `older_apis`; a value that the runtime has no place for is unsupported there.
 
-What goes wrong is one of three: the runtime does not offer the method, it refuses (the `Err` of a
-`Result<_, DispatchErrorWithMessage>`), or it traps (the door's own errors).
+What goes wrong is one of four: the runtime does not offer the method, it refuses (the `Err` of a `Result`),
+it gives None where today's gives an error, or it traps (the door's own errors).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import trio
 from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.scale.metadata import ApiFunction
 from cfnode.core.scale.types import Variants
+from cfnode.node import older_apis
 from cfnode.node.chain import Chain
 from cfnode.node.runtime_info import RuntimeInfo
 
-__all__ = ["LARGE_ANSWER", "ApiAnswer", "ApiMissing", "ApiRefused", "ask"]
+__all__ = ["LARGE_ANSWER", "ApiAnswer", "ApiMissing", "ApiNothing", "ApiRefused", "ask"]
 
 LARGE_ANSWER: Final = 32 * 1024
 """Bytes of an answer from which on it is decoded in a thread."""
@@ -40,6 +42,10 @@ class ApiRefused(Exception):
         super().__init__(f"{function}: {error if self.text is None else self.text}")
 
 
+class ApiNothing(Exception):
+    """An older runtime answered None where today's say what is wrong; `str()` is all that is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
     """What a runtime API gave: the decoded value, its type in the metadata, and the bytes it had."""
@@ -53,21 +59,22 @@ class ApiAnswer:
 async def ask(chain: Chain, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
     """Call `function` (`CustomRuntimeApi_cf_…`) at a block; a `Result` is opened.
 
-    Raises ApiMissing, ApiRefused, the door's errors, and the store's for a block without state.
+    Raises ApiMissing, ApiRefused, ApiNothing, the door's errors, and the store's for a block without state.
     """
     runtime = await chain.runtime_at(block)
     method = _method(runtime, function)
-    output = await chain.queries.call(block, function, _encode(method, arguments))
+    output = await chain.queries.call(block, method.function, _encode(method, arguments))
     if len(output) > LARGE_ANSWER:
         value = await trio.to_thread.run_sync(method.decode, output)
     else:
         value = method.decode(output)
-    return _opened(function, ApiAnswer(value, method.method.output, len(output), runtime))
+    return _opened(method.function, ApiAnswer(value, method.method.output, len(output), runtime))
 
 
 def _method(runtime: RuntimeInfo, function: str) -> ApiFunction:
-    if runtime.metadata.has_api(function):
-        return runtime.metadata.api_method(function)
+    for name in (function, older_apis.FUNCTIONS.get(function, function)):
+        if runtime.metadata.has_api(name):
+            return runtime.metadata.api_method(name)
     version = runtime.version.spec_version
     if not runtime.metadata.apis:
         raise ApiMissing(
@@ -79,11 +86,21 @@ def _method(runtime: RuntimeInfo, function: str) -> ApiFunction:
 def _encode(method: ApiFunction, arguments: Mapping[str, Any]) -> bytes:
     parts = []
     for name, codec in method.inputs:
-        if name in arguments:
-            parts.append(codec.encode(arguments[name]))
+        known = name if name in arguments else older_apis.PARAMETERS.get(name, name)
+        if known in arguments:
+            parts.append(_given(method, name, codec, arguments[known]))
         else:
             parts.append(_absent(method, name, codec))
     return b"".join(parts)
+
+
+def _given(method: ApiFunction, name: str, codec: Codec, value: Any) -> bytes:
+    """An argument. The reader of the call has checked it, so what does not fit is not in this runtime yet."""
+    try:
+        return codec.encode(value)
+    except ScaleError as error:
+        wanted = f"wants {name}" if value is None else f"takes no such {name}: {error}"
+        raise ApiMissing(f"{method.function} of this runtime {wanted}") from None
 
 
 def _absent(method: ApiFunction, name: str, codec: Codec) -> bytes:
@@ -96,14 +113,37 @@ def _absent(method: ApiFunction, name: str, codec: Codec) -> bytes:
 
 
 def _opened(function: str, answer: ApiAnswer) -> ApiAnswer:
-    row = answer.runtime.metadata.registry.type(answer.type_id)
-    if row.path != ("Result",) or not isinstance(row.definition, Variants):
+    """What is inside of a `Result`, and of an older runtime's `Option` around it or in place of it."""
+    case = answer.value[0] if isinstance(answer.value, tuple) else answer.value
+    path = answer.runtime.metadata.registry.type(answer.type_id).path
+    if path == ("Option",) and function in older_apis.NEVER_NONE:
+        if answer.value is None:
+            raise ApiNothing(f"{function} gave None: this runtime has no such pool, or cannot")
+        return _opened(function, _inner(answer, "Some", answer.value))
+    if path != ("Result",):
         return answer
-    name, payload = answer.value if isinstance(answer.value, tuple) else (answer.value, ())
-    if name == "Err":
-        raise ApiRefused(function, payload)
-    fields = next(case.fields for case in row.definition.variants if case.name == "Ok")
+    payload = answer.value[1] if isinstance(answer.value, tuple) else ()
+    if case == "Err":
+        raise ApiRefused(function, _named(answer.runtime, payload))
+    return _inner(answer, "Ok", payload)
+
+
+def _inner(answer: ApiAnswer, case: str, payload: Any) -> ApiAnswer:
+    definition = answer.runtime.metadata.registry.type(answer.type_id).definition
+    assert isinstance(definition, Variants)
+    fields = next(each.fields for each in definition.variants if each.name == case)
     return ApiAnswer(payload, fields[0].type, answer.size, answer.runtime)
+
+
+def _named(runtime: RuntimeInfo, error: Any) -> Any:
+    """Older APIs gave a module's error by its numbers; today's by its name."""
+    if not (isinstance(error, tuple) and error[0] == "Module" and isinstance(error[1], dict)):
+        return error
+    try:
+        _, name, _ = runtime.metadata.error(error[1]["index"], error[1]["error"])
+    except ScaleError:
+        return error
+    return "Module", name.encode()
 
 
 def _message(error: Any) -> str | None:

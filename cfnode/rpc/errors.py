@@ -19,7 +19,7 @@ from cfnode.node.author import AuthorError
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.clock import ClockError
 from cfnode.node.outcome import EventError, SubmissionError
-from cfnode.node.runtime_api import ApiMissing, ApiRefused
+from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
 from cfnode.node.submission import NotReady
 from cfnode.runtime.door import DoorError, UnknownFunction
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
@@ -28,7 +28,13 @@ log = logging.getLogger("cfnode.rpc")
 
 STATE_CLIENT: Final = 4003
 RUNTIME_ERROR: Final = 1
-DISPATCH_ERROR, RUNTIME_API_ERROR, POOL_CLIENT_ERROR, EVENTS_ERROR = -32021, -32022, -32024, -32025
+OTHER_ERROR, DISPATCH_ERROR, RUNTIME_API_ERROR, POOL_CLIENT_ERROR, EVENTS_ERROR = (
+    -32020,
+    -32021,
+    -32022,
+    -32024,
+    -32025,
+)
 UNSUPPORTED: Final = -32026
 PROCESSING: Final = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error while processing request.")
 
@@ -157,6 +163,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (EventError, _said(EVENTS_ERROR)),
     (ApiMissing, _missing),
     (ApiRefused, _refused),
+    (ApiNothing, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
     ((AuthorError, ClockError, ImportRefused, FinalityRefused), _said(ErrorCode.CALL_FAILED)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import at_or_best
-from cfnode.rpc.cf.method import Given, custom, method, query, value
+from cfnode.rpc.cf import older
+from cfnode.rpc.cf.method import Given, custom, method, offered, query, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
 from cfnode.rpc.convert import account
 from cfnode.rpc.table import Param
@@ -37,11 +38,17 @@ _IN_COMMON: Final = frozenset(
 async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[str, Any]:
     """An account by its role; one that does not exist is `unregistered`, with zeros."""
     block = at_or_best(node, at)
-    role = await value(node, block, "cf_account_role", account_id=account_id) or "Unregistered"
-    common = await query(node, block, "cf_common_account_info", account_id=account_id, should_sweep=SWEPT)
+    role = await value(node, block, "cf_account_role", account_id=account_id)
+    role = "Unregistered" if role in (None, "None") else role
+    whose: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}
+    common = await offered(query(node, block, "cf_common_account_info", **whose), None)
     info: dict[str, Any] = {}
-    if role in ROLE_INFO:
-        info = await query(node, block, ROLE_INFO[role], account_id=account_id, should_sweep=SWEPT)
+    if common is None:
+        common = await older.account_items(node, block, account_id)
+        if role in ROLE_INFO:
+            info = await older.role_items(node, block, role, ROLE_INFO[role], whose)
+    elif role in ROLE_INFO:
+        info = await query(node, block, ROLE_INFO[role], **whose)
     return _joined({"account_id": account(account_id), **common}, role, info)
 
 

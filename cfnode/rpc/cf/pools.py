@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.node.runtime_api import ApiMissing
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import DCA, MAX_MESSAGE, write_asset
+from cfnode.rpc.cf import older
 from cfnode.rpc.cf.method import Given, custom, method, value
 from cfnode.rpc.cf.params import (
     ADDITIONAL_ORDERS,
@@ -35,6 +37,8 @@ def price_v2(shown: dict[str, Any], given: Given) -> dict[str, Any]:
 
 def pool_info(shown: dict[str, Any], given: Given) -> dict[str, Any]:
     """A pool's figures. Limit orders pay no fee: those two members are older than that."""
+    if "limit_order_fee_hundredth_pips" in shown:  # a runtime in which they did
+        return shown
     return {
         "limit_order_fee_hundredth_pips": 0,
         "range_order_fee_hundredth_pips": shown["range_order_fee_hundredth_pips"],
@@ -86,6 +90,8 @@ def _fee(asset: str, amount: int) -> dict[str, str]:
 
 
 def _output(source: str, target: str, swap: dict[str, Any]) -> dict[str, Any]:
+    if "network_fee" not in swap:
+        raise ApiMissing("cf_pool_simulate_swap of this runtime does not tell the fees of a swap")
     return {
         "intermediary": _hex_or_none(swap["intermediary"]),
         "output": hex(swap["output"]),
@@ -154,6 +160,7 @@ METHODS: Final = (
         "The price of one asset in another as 128-bit fixed point, or null without a pool.",
         params=(FROM, TO),
         names=_FROM_TO,
+        then=older.price,
     ),
     method(
         "cf_pool_price_v2",
@@ -185,13 +192,19 @@ METHODS: Final = (
         params=(*PAIR, Param("orders", U32)),
     ),
     method("cf_pool_info", "A pool's fee, and what it has earned and taken in.", params=PAIR, then=pool_info),
-    method("cf_pool_depth", "How much a range of ticks holds on each side.", params=(*PAIR, TICK_RANGE)),
-    method("cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR),
+    method(
+        "cf_pool_depth",
+        "How much a range of ticks holds on each side.",
+        params=(*PAIR, TICK_RANGE),
+        then=older.depth,
+    ),
+    method("cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR, then=older.liquidity),
     method(
         "cf_pool_orders",
         "The open orders of a pool, or those of one provider.",
         params=(*PAIR, Param("lp", ACCOUNT, optional=True), Param("filled_orders", BOOL, optional=True)),
         arguments=lambda given: {**given, "filled_orders": bool(given["filled_orders"])},
+        then=older.orders,
     ),
     method(
         "cf_pool_range_order_liquidity_value",

@@ -88,6 +88,12 @@ def _safe_mode_set(presenter: Presenter, row: PortableType, bare: bool) -> Show:
     return show
 
 
+def _older_pair(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+    """Amounts of a pool's two assets; older runtimes called the quote asset the pair."""
+    show = presenter.plain(row, bare)
+    return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in show(value).items()}
+
+
 def _optional_text(address: Any) -> str | None:
     return None if address is None else address_to_text(address)
 
@@ -128,6 +134,7 @@ _TYPES: Final[dict[str, Callable[[Presenter, PortableType, bool], Show]]] = {
     "fixed_point::FixedU64": _always(str),
     "common::Side": _always(str.lower),
     "any::AssetMap": asset_map,
+    "pallet::AssetsMap": _older_pair,
     "btc::ScriptPubkey": _script,
     "address::ForeignChainAddress": _foreign_address,
     "safe_mode::SafeModeSet": _safe_mode_set,
@@ -152,6 +159,7 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("TradingStrategyLimits", "minimum_deployment_amount"): _BARE,
     ("TradingStrategyLimits", "minimum_added_funds_amount"): _BARE,
     ("ValidatorInfo", "restricted_balances"): _BARE,
+    ("RuntimeApiAccountInfoV2", "restricted_balances"): _BARE,
     # Assets that stand in the object of what they belong to
     ("BoostPoolDepth", "asset"): _FLAT,
     ("LendingPosition", "asset"): _FLAT,

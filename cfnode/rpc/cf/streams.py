@@ -18,6 +18,7 @@ from cfnode.node.events import BestChanged, BlockRef, ChainEvent, Finalized, Imp
 from cfnode.node.runtime_api import ApiRefused
 from cfnode.rpc.blocks import Remembered
 from cfnode.rpc.broker_params import OTHER_ERROR
+from cfnode.rpc.cf import older
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
@@ -174,7 +175,7 @@ async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, Non
 
 async def _price(node: Node, block: bytes, source: str, target: str) -> Any:
     pair: dict[str, Any] = {"from": source, "to": target}
-    return await query(node, block, "cf_pool_price", **pair)
+    return older.price(await query(node, block, "cf_pool_price", **pair), pair)
 
 
 async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:

@@ -1,0 +1,132 @@
+"""How do the answers of older runtimes get today's shape?
+
+Renamed and named members here, one function a shape; each leaves today's answers as they are. What an older
+runtime does not tell stays away. What it had no place for (boost, lending) is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.scale import NotInMetadataError
+from cfnode.core.scale.types import Variants
+from cfnode.rpc.cf.by_asset import by_asset
+from cfnode.rpc.cf.method import Given, offered, query, value
+from cfnode.rpc.convert import account
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["account_items", "depth", "liquidity", "orders", "price", "role_items"]
+
+_SIDES: Final = {"base": "asks", "quote": "bids"}
+_FREE: Final = "LiquidityProvider", "FreeBalances"
+_EARNED: Final = "Swapping", "EarnedBrokerFees"
+_NOT_YET: Final[dict[str, dict[str, Any]]] = {
+    "LiquidityProvider": {
+        "boost_balances": by_asset({}, []),
+        "lending_positions": [],
+        "collateral_balances": [],
+    },
+    "Validator": {"max_bid": None},
+}
+"""Members of a role whose features older runtimes lack."""
+
+
+# Accounts
+
+
+async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str, Any]:
+    """What an account of any role has, of a runtime without cf_common_account_info."""
+    funds = await query(node, block, "cf_validator_info", account_id=account_id)
+    names = dict(await value(node, block, "cf_accounts"))
+    balances = await offered(query(node, block, "cf_free_balances", account_id=account_id), None)
+    items = {
+        "account_id": account(account_id),
+        "vanity_name": bytes(names.get(account_id, b"")).decode("utf-8", "replace"),
+        "flip_balance": funds["balance"],
+        "asset_balances": balances or await _stored(node, block, _FREE, account_id),
+        "bond": funds["bond"],
+        "estimated_redeemable_balance": funds.get("estimated_redeemable_balance"),
+        "bound_redeem_address": funds["bound_redeem_address"],
+        "restricted_balances": {who: hex(each) for who, each in funds["restricted_balances"].items()},
+    }
+    return {name: entry for name, entry in items.items() if entry not in (None, "", {})}
+
+
+async def role_items(
+    node: Node, block: bytes, role: str, function: str, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What an account has by its role, as far as the runtime tells."""
+    shown = await offered(query(node, block, function, **arguments), None)
+    if shown is None and role == "Broker":
+        fees = await _stored(node, block, _EARNED, arguments["account_id"])
+        shown = {} if fees is None else {"earned_fees": fees}
+    shown = shown or {}
+    return shown | {name: empty for name, empty in _NOT_YET.get(role, {}).items() if name not in shown}
+
+
+async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: bytes) -> Any:
+    """Amounts by asset of a storage map by account and asset, None where the runtime has no such map."""
+    metadata = (await node.chain.runtime_at(block)).metadata
+    try:
+        amounts = metadata.storage(*item)
+    except NotInMetadataError:
+        return None
+    assets = metadata.registry.find("any", "Asset").definition
+    assert isinstance(assets, Variants)
+    with node.chain.state(block) as state:
+        found = {
+            case.name: amounts.decode(state.get(amounts.key(account_id, case.name))) or 0
+            for case in assets.variants
+        }
+    return by_asset({name: hex(amount) for name, amount in found.items()}, "0x0")
+
+
+# Pools
+
+
+def price(shown: Any, given: Given) -> Any:
+    """A price. Older runtimes tell neither its square root nor its tick."""
+    return {"price": shown} if isinstance(shown, str) else shown
+
+
+def depth(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+    """What a range of ticks holds, by side."""
+    return {_SIDES.get(name, name): entry for name, entry in shown.items()}
+
+
+def liquidity(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+    """The liquidity of a pool, each entry with the names of its members."""
+    return {
+        "limit_orders": {
+            side: [_members(entry, "tick", "amount") for entry in entries]
+            for side, entries in depth(shown["limit_orders"], given).items()
+        },
+        "range_orders": [_members(entry, "tick", "liquidity") for entry in shown["range_orders"]],
+    }
+
+
+def orders(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+    """The orders of a pool. Older runtimes tell only those of one provider, and not whose they are."""
+    return {
+        "limit_orders": {
+            side: [_order(entry, given, "id", "tick", "sell_amount") for entry in entries]
+            for side, entries in depth(shown["limit_orders"], given).items()
+        },
+        "range_orders": [_order(entry, given, "id", "range", "liquidity") for entry in shown["range_orders"]],
+    }
+
+
+def _order(entry: Any, given: Given, *names: str) -> Any:
+    if isinstance(entry, dict):
+        return entry
+    order = {"lp": account(given["lp"]), **_members(entry, *names)}
+    if "liquidity" in order:
+        order["liquidity"] = int(order["liquidity"], 16)
+    return {**order, "id": hex(order["id"])}
+
+
+def _members(entry: Any, *names: str) -> Any:
+    return dict(zip(names, entry, strict=True)) if isinstance(entry, list) else entry
