@@ -179,7 +179,7 @@ def test_bad_chain_specifications_end_with_exit_code_3(cfnode: Cfnode, tmp_path:
 
 
 def test_without_dev_the_node_says_why_it_has_no_peers(tmp_path: Path) -> None:
-    with running_node(tmp_path, "--chain=berghain") as node:
+    with running_node(tmp_path, "--chain=berghain", "--reserved-only") as node:
         assert node.call("system_health") == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
         genesis = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
         assert node.call("chain_getBlockHash", 0) == genesis
@@ -187,7 +187,7 @@ def test_without_dev_the_node_says_why_it_has_no_peers(tmp_path: Path) -> None:
 
 
 def test_the_official_specification_gives_the_official_genesis(tmp_path: Path, berghain_spec: Path) -> None:
-    with running_node(tmp_path, f"--chain={berghain_spec}", "--sync=light-rpc") as node:
+    with running_node(tmp_path, f"--chain={berghain_spec}", "--sync=light-rpc", "--reserved-only") as node:
         header = node.call("chain_getHeader", node.call("chain_getBlockHash", 0))
         assert header["stateRoot"] == "0xceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"
         assert node.call("system_chain") == "Chainflip-Berghain"

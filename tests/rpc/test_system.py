@@ -10,7 +10,7 @@ import trio
 
 from cfnode import __version__
 from cfnode.core import ss58
-from cfnode.node.config import Config, RpcConfig
+from cfnode.node.config import Config, NetworkConfig, RpcConfig
 from cfnode.node.service import run
 from cfnode.rpc.methods import EVERYWHERE
 from cfnode.rpc.reference import full_table
@@ -131,7 +131,10 @@ async def test_log_filters_change_and_come_back(served_node: Served) -> None:
 async def test_a_node_that_is_syncing_answers_what_genesis_allows_and_signs_nothing(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    config = Config(base_path=tmp_path, chain="berghain", prometheus=None, rpc=RpcConfig(port=0))
+    alone = NetworkConfig(port=0, reserved_only=True)
+    config = Config(
+        base_path=tmp_path, chain="berghain", prometheus=None, rpc=RpcConfig(port=0), network=alone
+    )
     Keystore(tmp_path / "chains" / "Chainflip-Berghain" / "keystore").insert("brok", "//Broker")
     node = await nursery.start(partial(run, config))
     (address, *_) = await nursery.start(serve, node, config)
