@@ -1,16 +1,14 @@
 """How does the node ask the runtime, from many tasks at once?
 
-All requests wait in one queue and are answered in the order they came, by the one task that speaks with the
-executor process. So no caller can leave the conversation half-way: one that is cancelled just stops waiting,
-and its answer is dropped. What a process does not survive, or does not finish in time, costs the request in
-hand; the next one meets a new process, which is given all overlays first.
+One process does it all, in the order in which it is asked, until a call has to wait for a block: then a
+second process is started beside it, and from then on that one has all calls and the first one all blocks.
+Neither kind of work waits for the other any more. A node without such callers never pays for the second one.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import trio
@@ -19,18 +17,9 @@ from cfnode.core.aura import AuraError, without_seal
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
-from cfnode.runtime.child import Child
-from cfnode.runtime.door import (
-    AtBlock,
-    BlockRefused,
-    BuiltBlock,
-    Deadline,
-    DoorError,
-    ExecutorDied,
-    InherentData,
-    StateRef,
-)
-from cfnode.runtime.requests import Request, failure
+from cfnode.runtime.door import AtBlock, BlockRefused, BuiltBlock, ExecutorDied, InherentData, StateRef
+from cfnode.runtime.line import Line
+from cfnode.runtime.requests import Request
 from cfnode.store import Overlay, Store, UnknownBlock
 
 __all__ = ["Executor"]
@@ -46,24 +35,22 @@ EXECUTE_S = 60.0
 BUILD_GRACE_S = 15.0
 """Seconds that building may go on after the last candidate: the one at work, hooks, the root."""
 
-ATTEMPTS = 3
-"""Processes that may end before they begin with a request, until it is told so."""
-
-START_S = 30.0
-"""Seconds that a new process may take to be ready."""
+PATIENCE_S = 0.05
+"""Seconds that a call waits for blocks before a second process is started: a small block takes less."""
 
 
 class Executor:
     """The door to the runtime. `async with Executor.start(store) as executor:`"""
 
-    def __init__(self, store: Store, runtimes: str) -> None:
+    def __init__(self, store: Store, runtimes: str, nursery: trio.Nursery) -> None:
         self._store = store
         self._runtimes = runtimes
-        self._queue, self._inbox = trio.open_memory_channel[Request | Overlay](math.inf)
-        self._child: Child | None = None
+        self._nursery = nursery
+        self._first = Line(store, runtimes)
+        self._beside: Line | None = None
+        """Starting or started; it has the calls once it is ready."""
+        self._calls = self._first
         self._ids = iter(range(1, 1 << 62))
-        self.started = 0
-        """Processes so far, for metrics: all but the first replaced one that died."""
 
     @classmethod
     @asynccontextmanager
@@ -74,8 +61,8 @@ class Executor:
 
         Requests may be made at once; they wait until the process is ready.
         """
-        executor = cls(store, runtimes)
         async with trio.open_nursery() as nursery:
+            executor = cls(store, runtimes, nursery)
             nursery.start_soon(executor._serve)
             try:
                 yield executor
@@ -88,7 +75,7 @@ class Executor:
         """The SCALE output of a runtime function; what it writes is thrown away."""
         request = next(self._ids)
         order = frames.Call(request, at, function, args)
-        answer = await self._ask(Request(request, function, seconds, [order]))
+        answer = await self._ask(Request(request, function, seconds, [order]), self._calls)
         assert isinstance(answer, bytes)
         return answer
 
@@ -109,7 +96,9 @@ class Executor:
             raise BlockRefused(str(error)) from error
         request = next(self._ids)
         order = frames.Execute(request, unsealed.encode(), list(body))
-        answer = await self._ask(Request(request, "Core_execute_block", EXECUTE_S, [order]))
+        answer = await self._ask(
+            Request(request, "Core_execute_block", EXECUTE_S, [order], block_work=True), self._first
+        )
         assert isinstance(answer, Changes)
         return answer
 
@@ -130,153 +119,82 @@ class Executor:
         order = frames.Build(
             request, parent, above.number + 1, items, list(inherents), list(candidates), deadline_s
         )
-        answer = await self._ask(Request(request, "building a block", deadline_s + BUILD_GRACE_S, [order]))
+        seconds = deadline_s + BUILD_GRACE_S
+        answer = await self._ask(
+            Request(request, "building a block", seconds, [order], block_work=True), self._first
+        )
         assert isinstance(answer, BuiltBlock)
         return answer
 
     async def overlay_added(self, overlay: Overlay) -> None:
         """Tell of an unfinalized block that the store holds now; requests made later see it."""
-        await self._queue.send(overlay)
+        await trio.lowlevel.checkpoint_if_cancelled()
+        with suppress(ExecutorDied):  # no requests are made later
+            for line in self._lines:
+                line.put(overlay)
+        await trio.lowlevel.cancel_shielded_checkpoint()
 
     @property
     def pid(self) -> int | None:
-        """The present executor process, for metrics and tests."""
-        return self._child.pid if self._child else None
+        """The present process that has the blocks, for metrics and tests."""
+        return self._first.pid
 
-    # --- the conversation
+    @property
+    def pids(self) -> list[int]:
+        """All present processes: one, or two."""
+        return [line.pid for line in self._lines if line.pid is not None]
 
-    async def _ask(self, request: Request) -> bytes | Changes | BuiltBlock:
+    @property
+    def started(self) -> int:
+        """Processes so far, for metrics."""
+        return sum(line.started for line in self._lines)
+
+    # --- who answers
+
+    @property
+    def _lines(self) -> list[Line]:
+        return [self._first] if self._beside is None else [self._first, self._beside]
+
+    async def _ask(self, request: Request, line: Line) -> bytes | Changes | BuiltBlock:
+        line.put(request)
         try:
-            await self._queue.send(request)
-        except trio.ClosedResourceError:
-            raise ExecutorDied("the node is stopping: no more calls are made") from None
-        return await request.answer()
+            if not request.block_work:
+                await self._watch(request)
+            return await request.answer()
+        finally:
+            request.abandoned = True
+
+    async def _watch(self, call: Request) -> None:
+        """Have the second process started if the call waits for blocks. What comes later is behind it."""
+        while self._calls is self._first and self._first.blocks > 0 and not (call.begun or call.done):
+            with trio.move_on_after(PATIENCE_S):
+                await call.wait()
+            if self._first.at_block_work and not call.done:
+                self._help()
+                return
+
+    def _help(self) -> None:
+        if self._beside is None:
+            self._beside = Line(self._store, self._runtimes)
+            self._nursery.start_soon(self._serve_beside, self._beside)
 
     async def _serve(self) -> None:
-        request: Request | Overlay | None = None
         try:
-            await self._renew()
-            async for request in self._inbox:
-                if isinstance(request, Overlay):
-                    await self._tell(request)
-                elif not request.abandoned:
-                    await self._answer(request)
+            await self._first.serve()
         finally:
-            self._queue.close()
-            if self._child is not None:
-                await self._child.end()
-            self._turn_away(request)
+            await self._first.close()
 
-    def _turn_away(self, current: Request | Overlay | None) -> None:
-        """Nobody may wait for an answer that will never come."""
-        waiting = [current]
-        with suppress(trio.EndOfChannel):
-            while True:
-                waiting.append(self._inbox.receive_nowait())
-        for request in waiting:
-            if isinstance(request, Request):
-                request.fail(ExecutorDied("the node is stopping: no more calls are made"))
-
-    async def _tell(self, overlay: Overlay) -> None:
-        if self._child is None:
-            return  # the next process is given all of them
+    async def _serve_beside(self, line: Line) -> None:
+        """Run a second process. If it does not start, one goes on with all, and the next call tries again."""
         try:
-            await self._child.send(_overlay_messages(overlay))
-        except ExecutorDied:
-            await self._renew()
-
-    async def _answer(self, request: Request) -> None:
-        """Have one request answered. A process that is gone before it has begun costs no request."""
-        for attempt in range(ATTEMPTS):
-            try:
-                if self._child is None or not self._child.alive:
-                    await self._start()
-            except ExecutorDied as error:
-                request.fail(error)
-                return
-            try:
-                with trio.fail_after(request.seconds):
-                    await self._exchange(request)
-                return
-            except trio.TooSlowError:
-                log.warning("%s took too long: the executor process is replaced", request.function)
-                request.fail(Deadline(request.function, request.seconds))
-            except ExecutorDied as died:
-                log.warning("%s (%s): it is replaced", died, request.function)
-                if request.begun or attempt == ATTEMPTS - 1:
-                    request.fail(died)
-            await self._renew()
-            if request.done:
-                return
-
-    async def _exchange(self, request: Request) -> None:
-        assert self._child is not None
-        try:
-            await self._child.send(request.orders)
-        except ValueError as error:
-            request.fail(DoorError(str(error)))
-            return
-        assembly = frames.Assembly()
-        while not request.done:
-            answer = await self._child.receive()
-            if isinstance(answer, frames.Rows | frames.Piece):
-                assembly.add(answer)
-            elif isinstance(answer, frames.Begun):
-                request.begun = True
-            elif isinstance(answer, frames.Ready) or answer.id != request.id:
-                assembly.clear()
-            else:
-                _conclude(request, answer, assembly)
-
-    # --- processes
-
-    async def _renew(self) -> None:
-        """Try to have a new process at once; if that fails, the next request tries again and is told."""
-        try:
-            await self._start()
+            await line.start()
         except ExecutorDied as error:
-            log.error("%s", error)
-
-    async def _start(self) -> None:
-        if self._child is not None:
-            self._child.kill()
-            await self._child.end()
-            self._child = None
-        await trio.to_thread.run_sync(self._store.forget_dead_readers)
-        try:
-            self._child = child = Child.start(self._store.database.path, self._runtimes)
-        except OSError as error:
-            raise ExecutorDied(f"the executor process cannot be started: {error}") from error
-        self.started += 1
-        try:
-            with trio.fail_after(START_S):
-                await child.receive()  # Ready
-                for overlay in self._store.overlays():
-                    await child.send(_overlay_messages(overlay))
-        except (trio.TooSlowError, ExecutorDied) as error:
-            child.kill()
-            await child.end()
-            self._child = None
-            raise ExecutorDied(f"the executor process does not start: {error}") from error
-
-
-def _overlay_messages(overlay: Overlay) -> Iterator[frames.Order]:
-    yield from frames.changes_in_slices(overlay.changes)
-    yield frames.AddOverlay(overlay.hash, overlay.parent, overlay.number, overlay.changes.root)
-
-
-def _conclude(
-    request: Request,
-    answer: frames.Output | frames.Changed | frames.Built | frames.Failed,
-    assembly: frames.Assembly,
-) -> None:
-    match answer:
-        case frames.Output():
-            request.succeed(assembly.take_output(answer.data))
-        case frames.Changed():
-            request.succeed(assembly.take_changes(answer.root))
-        case frames.Built():
-            changes = assembly.take_changes(answer.root)
-            request.succeed(BuiltBlock(Header.decode(answer.header), answer.body, changes, answer.refused))
-        case frames.Failed():
-            request.fail(failure(answer))
+            log.warning("calls still wait for blocks: %s", error)
+            self._beside = None
+        else:
+            log.debug("calls go on beside blocks, in a process of their own")
+            self._first.hand_calls_to(line)
+            self._calls = line
+            await line.serve()
+        finally:
+            await line.close()

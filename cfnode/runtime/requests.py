@@ -29,13 +29,23 @@ Result = bytes | Changes | BuiltBlock
 class Request:
     """One question, and the place where its answer is put."""
 
-    def __init__(self, number: int, function: str, seconds: float, orders: Sequence[frames.Order]) -> None:
+    def __init__(
+        self,
+        number: int,
+        function: str,
+        seconds: float,
+        orders: Sequence[frames.Order],
+        *,
+        block_work: bool = False,
+    ) -> None:
         self.id = number
         self.function = function
         self.seconds = seconds
         self.orders = orders
+        self.block_work = block_work
         self.begun = False
         self.abandoned = False
+        """Nobody waits any more: it may be skipped."""
         self._result: Result | Exception | None = None
         self._answered = trio.Event()
 
@@ -44,12 +54,13 @@ class Request:
         """Whether an answer has come."""
         return self._answered.is_set()
 
+    async def wait(self) -> None:
+        """Until an answer has come."""
+        await self._answered.wait()
+
     async def answer(self) -> Result:
-        """Wait for the answer; raises the failure. Cancelled, it leaves the request to be skipped."""
-        try:
-            await self._answered.wait()
-        finally:
-            self.abandoned = True
+        """Wait for the answer; raises the failure."""
+        await self.wait()
         if isinstance(self._result, Exception):
             raise self._result
         assert self._result is not None

@@ -1,8 +1,8 @@
 """How does the executor process read states, when the process beside it writes?
 
 It opens the same database read only and has a copy of the overlays. Every call reads in a snapshot of its
-own; an overlay is dropped once a snapshot has shown that the database holds its state, or that its branch
-has lost.
+own; an overlay is dropped once a snapshot has shown that the database holds its state, or that its branch has
+lost. That is looked for with every state and every new overlay.
 """
 
 from __future__ import annotations
@@ -39,8 +39,14 @@ class StoreReader:
         self.database.close()
 
     def add_overlay(self, overlay: Overlay) -> None:
-        self._tree = self._tree.adding(OverlayEntry(overlay))
-        self._generation = -1
+        """Hold it if it is needed, and drop what is not: it may be long until a state is read."""
+        entry = OverlayEntry(overlay)
+        with self.database.read() as txn:
+            self._drop_needless(txn)
+            facts = self._tables.blocks.facts(txn)
+            held = {known.hash for known in self._tree.oldest_first()}
+            if facts is None or self._is_needed(txn, facts, entry, held):
+                self._tree = self._tree.adding(entry)
 
     @property
     def overlays(self) -> list[Overlay]:

@@ -155,7 +155,7 @@ class _Bench:
         return [
             *await self._calls(),
             *await self._blocks(idle),
-            await self._full_block(),
+            *await self._full_block(),
             *await self._long_run(),
         ]
 
@@ -219,13 +219,32 @@ class _Bench:
             ),
         ]
 
-    async def _full_block(self) -> Row:
-        """Witness extrinsics until the runtime takes no more."""
+    async def _full_block(self) -> list[Row]:
+        """Witness extrinsics until the runtime takes no more; and calls while such a block is built."""
         start = 3 * CALLS_EACH
-        built = await self._build(self._chain.witnesses(start, 40), 60)
+        extrinsics = self._chain.witnesses(start, 40)
+        beside: list[float] = []
+
+        async def go_on_calling() -> None:
+            while True:
+                beside.append(await self._timed("AccountNonceApi_account_nonce", self._chain.keys[0].public))
+                await trio.sleep(0.01)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(go_on_calling)
+            built = await self._build(extrinsics, 60)
+            nursery.cancel_scope.cancel()
         seconds = await self._import(built)
         name = f"weight-full block, {len(built.body) - 1:,} witness extrinsics"
-        return (name, _ms(seconds), "≤ 2000 ms", seconds <= 2)
+        return [
+            (
+                "AccountNonceApi_account_nonce beside the building of a full block",
+                _ms(median(beside)),
+                "",
+                None,
+            ),
+            (name, _ms(seconds), "≤ 2000 ms", seconds <= 2),
+        ]
 
     async def _long_run(self) -> list[Row]:
         """Ten thousand calls and a thousand blocks."""
@@ -249,9 +268,9 @@ class _Bench:
         ]
 
     def _resident(self) -> int:
-        """Bytes of the executor process in memory."""
-        pages = Path(f"/proc/{self._executor.pid}/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        """Bytes of the executor processes in memory."""
+        pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self._executor.pids)
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @asynccontextmanager

@@ -19,9 +19,9 @@ GENESIS = Header(bytes(32), 0, root(GENESIS_STATE, 1), EMPTY_ROOT)
 
 
 @contextmanager
-def toy_store(path: Path) -> Iterator[Store]:
+def toy_store(path: Path, states: int = 8) -> Iterator[Store]:
     path.mkdir(parents=True, exist_ok=True)
-    store = Store.open(path, pruning=Pruning(8, 8), sync=False)
+    store = Store.open(path, pruning=Pruning(states, states), sync=False)
     try:
         store.initialise(GENESIS, GENESIS_STATE)
         yield store

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,18 +256,24 @@ async def test_a_process_that_cannot_start_is_told_in_the_answer_to_each_call(
 
 
 _NODE = """
-import os, sys, trio
+import os, sys, trio, trio.testing
 from pathlib import Path
+from cfnode.core.aura import pre_runtime_item
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 from tests.conftest import ROOT
 from tests.runtime.chain import GENESIS, RUNTIMES, toy_store
+from tests.runtime.toy import extrinsic
 
 async def main():
     with toy_store(Path(sys.argv[1])) as store:
-        async with Executor.start(store, runtimes=RUNTIMES) as executor:
-            pid = await executor.call(AtBlock(GENESIS.hash), "Toy_pid")
-            print(pid.decode(), flush=True)
+        async with Executor.start(store, runtimes=RUNTIMES) as executor, trio.open_nursery() as nursery:
+            await executor.call(AtBlock(GENESIS.hash), "Toy_pid")
+            endless = [extrinsic(b"w", b"/no/such/file")]
+            nursery.start_soon(executor.build_block, GENESIS.hash, [pre_runtime_item(1)], [], endless, 60.0)
+            await trio.testing.wait_all_tasks_blocked()
+            await executor.call(AtBlock(GENESIS.hash), "Toy_pid")
+            print(*executor.pids, flush=True)
             await executor.call(AtBlock(GENESIS.hash), sys.argv[2])
 
 trio.run(main)
@@ -279,11 +285,11 @@ def test_no_process_outlives_a_killed_node_by_two_seconds(tmp_path: Path) -> Non
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as node:
         assert node.stdout is not None
-        pid = int(node.stdout.readline())
-        assert not _ended(pid)
+        pids = [int(pid) for pid in node.stdout.readline().split()]
+        assert [_ended(pid) for pid in pids] == [False, False]
         node.kill()
     until = time.monotonic() + 2
-    while not _ended(pid):
+    while not all(map(_ended, pids)):
         assert time.monotonic() < until
         time.sleep(0.01)
 
@@ -296,7 +302,12 @@ def _ended(pid: int) -> bool:
         return True
 
 
-async def test_a_hundred_kills_under_load_lose_nothing(store: Store) -> None:
+async def test_a_hundred_kills_under_load_lose_nothing(tmp_path: Path) -> None:
+    with toy_store(tmp_path / "db", states=64) as store:
+        await _hundred_kills(store)
+
+
+async def _hundred_kills(store: Store) -> None:
     kills, died, answered = 100, 0, 0
     pids: set[int] = set()
     head, sizes = GENESIS, []
@@ -309,6 +320,8 @@ async def test_a_hundred_kills_under_load_lose_nothing(store: Store) -> None:
                 answered += 1
             except ExecutorDied:
                 died += 1
+            except StateDiscarded:  # blocks go on while calls wait for a new process
+                continue
 
     async def author() -> None:
         nonlocal head, died
@@ -327,10 +340,14 @@ async def test_a_hundred_kills_under_load_lose_nothing(store: Store) -> None:
                 nursery.start_soon(load)
             nursery.start_soon(author)
             while len(pids) < kills:
-                for _ in range(1 + len(pids) % 4):
-                    pid = int(await executor.call(AtBlock(head.hash), "Toy_pid"))
+                with suppress(StateDiscarded):
+                    for _ in range(1 + len(pids) % 4):
+                        pid = int(await executor.call(AtBlock(head.hash), "Toy_pid"))
+                if len(pids) % 2 and executor.pid is not None:
+                    pid = executor.pid  # the one with the blocks, if there are two
                 pids.add(pid)
-                os.kill(pid, signal.SIGKILL)  # while a call of another task is in hand
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)  # while a call of another task is in hand
         assert await executor.call(AtBlock(head.hash), "Toy_get", b"number") == b"\x01%d" % (head.number - 1)
     assert answered > kills
     assert died <= 2 * kills

@@ -1,7 +1,8 @@
 """A runtime of a few lines, for tests of the door: what it does is plain to see, and it misbehaves on demand.
 
 An extrinsic is `compact length ‖ kind ‖ rest`. Kind `+` puts `key 00 value`; `s` is stale, `x` exhausts the
-block's resources, `t` traps, `o` leaves a transaction open.
+block's resources, `t` traps, `o` leaves a transaction open, `w` waits until there is a file of that name,
+and says in a file `….begun` that it does.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ def runtime_for(code: bytes) -> Runtime:
 
 def extrinsic(kind: bytes, rest: bytes = b"") -> bytes:
     return encode_compact(len(kind + rest)) + kind + rest
+
+
+def _wait_for(gate: Path) -> None:
+    if gate.parent.is_dir():
+        gate.with_suffix(".begun").touch()
+    while not gate.exists():
+        time.sleep(0.001)
 
 
 def put(key: bytes, value: bytes) -> bytes:
@@ -86,6 +94,8 @@ class Toy:
         journal.begin()
         key, _, value = rest.partition(b"\0")
         journal.set(key or b"empty", value)
+        if kind == b"w":
+            _wait_for(Path(rest.decode()))
         if kind == b"t":
             raise RuntimeTrap("told to")
         if kind != b"o":

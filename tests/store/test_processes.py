@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from cfnode.core.header import Header
-from cfnode.store import Overlay, Store
+from cfnode.store import Overlay, Pruning, Store, StoreReader
 from tests.conftest import ROOT
 from tests.store.chains import changes_for, child_of, genesis_of
 
@@ -211,3 +211,20 @@ def test_a_killed_reader_no_longer_pins_pages_once_it_is_forgotten(store: Store,
         os.kill(reader.process.pid, signal.SIGKILL)
         reader.process.wait()
     assert store.forget_dead_readers() == 1
+
+
+def test_a_reader_that_is_only_told_of_blocks_drops_those_that_are_decided(tmp_path: Path) -> None:
+    head = genesis_of({b"key": b"old"})
+    store = Store.open(tmp_path, pruning=Pruning(8, 8), sync=False)
+    store.initialise(head, {b"key": b"old"})
+    reader = StoreReader(store.database)
+    for number in range(30):
+        lost, kept = child_of(head), child_of(head)
+        for block in (lost, kept):
+            changes = changes_for(block, {b"": {b"key": block.hash}})
+            reader.add_overlay(store.add_block(block, [], changes))
+        assert len(reader.overlays) == 2 * (number % 3 + 1)
+        if number % 3 == 2:
+            store.finalize(kept.hash)
+        head = kept
+    store.close()

@@ -1,0 +1,219 @@
+"""How is one executor process asked, and what waits for it?
+
+All that it has to do waits in one queue and is done in the order in which it came, by the one task that
+speaks with it. So no caller can leave the conversation half-way: one that is cancelled just stops waiting,
+and its answer is dropped. What a process does not survive, or does not finish in time, costs the request in
+hand; the next one meets a new process, which is given all overlays first.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+
+import trio
+
+from cfnode.core.header import Header
+from cfnode.runtime import frames
+from cfnode.runtime.child import Child
+from cfnode.runtime.door import BuiltBlock, Deadline, DoorError, ExecutorDied
+from cfnode.runtime.requests import Request, failure
+from cfnode.store import Overlay, Store
+
+__all__ = ["Line"]
+
+log = logging.getLogger("cfnode.executor")
+
+ATTEMPTS = 3
+"""Processes that may end before they begin with a request, until it is told so."""
+
+START_S = 30.0
+"""Seconds that a new process may take to be ready."""
+
+
+class Line:
+    """An executor process and its queue. `start` it or not, let `serve` run in a task, and `close` it."""
+
+    def __init__(self, store: Store, runtimes: str) -> None:
+        self._store = store
+        self._runtimes = runtimes
+        self._queue, self._inbox = trio.open_memory_channel[Request | Overlay](math.inf)
+        self._in_hand: Request | None = None
+        self._child: Child | None = None
+        self.blocks = 0
+        """Blocks to be executed or built, the one at work included."""
+        self.started = 0
+        """Processes so far: all but the first replaced one that died."""
+
+    @property
+    def pid(self) -> int | None:
+        """The present process."""
+        return self._child.pid if self._child else None
+
+    @property
+    def at_block_work(self) -> bool:
+        """Whether a block is being executed or built."""
+        return self._in_hand is not None and self._in_hand.block_work
+
+    def put(self, item: Request | Overlay) -> None:
+        """Have a request answered, or tell of a block that the store holds now; ExecutorDied once closed."""
+        try:
+            self._queue.send_nowait(item)
+        except trio.ClosedResourceError:
+            raise _stopping() from None
+        self.blocks += _is_block_work(item)
+
+    def hand_calls_to(self, other: Line) -> None:
+        """Let another process answer all calls that wait here."""
+        for item in self._take_waiting():
+            stays = isinstance(item, Overlay) or item.block_work
+            (self if stays else other).put(item)
+
+    async def serve(self) -> None:
+        """Answer what comes, until cancelled. Without a process, start one first."""
+        if self._child is None:
+            await self._renew()
+        async for item in self._inbox:
+            if isinstance(item, Overlay):
+                await self._tell(item)
+                continue
+            if not item.abandoned:
+                self._in_hand = item
+                await self._answer(item)
+                self._in_hand = None
+            self.blocks -= item.block_work
+
+    async def close(self) -> None:
+        """End the process; never cancelled. Nobody may wait for an answer that will never come."""
+        self._queue.close()
+        if self._child is not None:
+            await self._child.end()
+        for item in (self._in_hand, *self._take_waiting()):
+            if isinstance(item, Request):
+                item.fail(_stopping())
+        self._in_hand = None
+
+    def _take_waiting(self) -> list[Request | Overlay]:
+        waiting: list[Request | Overlay] = []
+        with suppress(trio.EndOfChannel, trio.WouldBlock):
+            while True:
+                waiting.append(self._inbox.receive_nowait())
+        self.blocks -= sum(map(_is_block_work, waiting))
+        return waiting
+
+    # --- the conversation
+
+    async def _tell(self, overlay: Overlay) -> None:
+        if self._child is None:
+            return  # the next process is given all of them
+        try:
+            await self._child.send(_overlay_messages(overlay))
+        except ExecutorDied:
+            await self._renew()
+
+    async def _answer(self, request: Request) -> None:
+        """Have one request answered. A process that is gone before it has begun costs no request."""
+        for attempt in range(ATTEMPTS):
+            try:
+                if self._child is None or not self._child.alive:
+                    await self.start()
+            except ExecutorDied as error:
+                request.fail(error)
+                return
+            try:
+                with trio.fail_after(request.seconds):
+                    await self._exchange(request)
+                return
+            except trio.TooSlowError:
+                log.warning("%s took too long: the executor process is replaced", request.function)
+                request.fail(Deadline(request.function, request.seconds))
+            except ExecutorDied as died:
+                log.warning("%s (%s): it is replaced", died, request.function)
+                if request.begun or attempt == ATTEMPTS - 1:
+                    request.fail(died)
+            await self._renew()
+            if request.done:
+                return
+
+    async def _exchange(self, request: Request) -> None:
+        assert self._child is not None
+        try:
+            await self._child.send(request.orders)
+        except ValueError as error:
+            request.fail(DoorError(str(error)))
+            return
+        assembly = frames.Assembly()
+        while not request.done:
+            answer = await self._child.receive()
+            if isinstance(answer, frames.Rows | frames.Piece):
+                assembly.add(answer)
+            elif isinstance(answer, frames.Begun):
+                request.begun = True
+            elif isinstance(answer, frames.Ready) or answer.id != request.id:
+                assembly.clear()
+            else:
+                _conclude(request, answer, assembly)
+
+    # --- processes
+
+    async def _renew(self) -> None:
+        """Try to have a new process at once; if that fails, the next request tries again and is told."""
+        try:
+            await self.start()
+        except ExecutorDied as error:
+            log.error("%s", error)
+
+    async def start(self) -> None:
+        """Have a new process, in place of any other; raises ExecutorDied."""
+        if self._child is not None:
+            self._child.kill()
+            await self._child.end()
+            self._child = None
+        await trio.to_thread.run_sync(self._store.forget_dead_readers)
+        try:
+            self._child = child = Child.start(self._store.database.path, self._runtimes)
+        except OSError as error:
+            raise ExecutorDied(f"the executor process cannot be started: {error}") from error
+        self.started += 1
+        try:
+            with trio.fail_after(START_S):
+                await child.receive()  # Ready
+                for overlay in self._store.overlays():
+                    await child.send(_overlay_messages(overlay))
+        except (trio.TooSlowError, ExecutorDied) as error:
+            child.kill()
+            await child.end()
+            self._child = None
+            raise ExecutorDied(f"the executor process does not start: {error}") from error
+
+
+def _is_block_work(item: Request | Overlay) -> bool:
+    return isinstance(item, Request) and item.block_work
+
+
+def _overlay_messages(overlay: Overlay) -> Iterator[frames.Order]:
+    yield from frames.changes_in_slices(overlay.changes)
+    yield frames.AddOverlay(overlay.hash, overlay.parent, overlay.number, overlay.changes.root)
+
+
+def _conclude(
+    request: Request,
+    answer: frames.Output | frames.Changed | frames.Built | frames.Failed,
+    assembly: frames.Assembly,
+) -> None:
+    match answer:
+        case frames.Output():
+            request.succeed(assembly.take_output(answer.data))
+        case frames.Changed():
+            request.succeed(assembly.take_changes(answer.root))
+        case frames.Built():
+            changes = assembly.take_changes(answer.root)
+            request.succeed(BuiltBlock(Header.decode(answer.header), answer.body, changes, answer.refused))
+        case frames.Failed():
+            request.fail(failure(answer))
+
+
+def _stopping() -> ExecutorDied:
+    return ExecutorDied("the node is stopping: no more calls are made")
