@@ -25,6 +25,11 @@ STATE = {b":code": counter.module(), b"next-code": counter.module(step=10)}
 GENESIS = Header(bytes(32), 0, root(STATE, 1), EMPTY_ROOT)
 
 
+KILLS = 100
+LONG = 300
+"""Extrinsics of a block that takes long enough to be interrupted."""
+
+
 def opened(path: Path) -> Store:
     store = Store.open(path, pruning=Pruning(8, 8), sync=False)
     store.initialise(GENESIS, STATE)
@@ -67,37 +72,34 @@ async def test_new_code_rules_from_the_next_block_on_and_the_old_one_stays_at_ha
     store.close()
 
 
-async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
+async def test_a_hundred_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
     store = opened(tmp_path)
     died = 0
+    additions = [counter.extrinsic(b"+", 1)] * LONG
     async with Executor.start(store) as executor:
         head = GENESIS
-        for number in range(20):
-            built = await build(executor, head, counter.extrinsic(b"+", 1))
-            header = sealed(built.header, bytes(64))
-            while True:
-                async with trio.open_nursery() as nursery:
-                    if number % 2 == 0 and died <= number // 2:
-                        nursery.start_soon(_kill_after, executor, number * 1e-4)
-                    try:
-                        changes = await executor.execute_block(header, built.body)
-                        break
-                    except ExecutorDied:
-                        died += 1
-                    finally:
-                        nursery.cancel_scope.cancel()
-            assert changes == built.changes
-            await executor.overlay_added(store.add_block(header, built.body, changes))
-            head = header
-        assert await count(executor, head) == 20
+        for attempt in range(10 * KILLS):
+            if died == KILLS:
+                break
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_kill_after, executor, (attempt % 10) * 1e-3)
+                try:
+                    head = await extend(executor, store, head, *additions)
+                except ExecutorDied:
+                    died += 1
+                nursery.cancel_scope.cancel()
+        assert died == KILLS
+        head = await extend(executor, store, head, *additions)
+        assert await count(executor, head) == LONG * head.number
     assert store.unfinalized()[-1][0] == head
+    assert head.number == len(store.unfinalized())
     store.close()
 
 
 async def _kill_after(executor: Executor, seconds: float) -> None:
     await trio.sleep(seconds)
     if executor.pid is not None:
-        with suppress(ProcessLookupError):  # the last one's victim, not replaced yet
+        with suppress(ProcessLookupError):  # the last kill was just before
             os.kill(executor.pid, signal.SIGKILL)
 
 
