@@ -156,7 +156,11 @@ class Executor:
         return [self._first] if self._beside is None else [self._first, self._beside]
 
     async def _ask(self, request: Request, line: Line) -> bytes | Changes | BuiltBlock:
-        line.put(request)
+        try:
+            line.put(request)
+        except ExecutorDied:
+            await trio.lowlevel.checkpoint_if_cancelled()  # a caller that is stopped as well ends quietly
+            raise
         try:
             if not request.block_work:
                 await self._watch(request)
