@@ -6,6 +6,7 @@ TaggedTransactionQueue, BlockBuilder): they are asked without metadata.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cfnode.core.grandpa import AuthoritySet, read_authorities
@@ -36,6 +37,10 @@ class RuntimeQueries:
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
         """The output of a runtime API function on the state of block `at`."""
         return await self._executor.call(AtBlock(at), function, args)
+
+    async def call_all(self, at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        """The outputs of calls (function, args) on the state of block `at`, asked in one message."""
+        return await self._executor.call_all(AtBlock(at), calls)
 
     async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
         """The sr25519 keys whose turn it is by slot, for the children of `at`."""

@@ -6,12 +6,13 @@ A parameter that the caller does not know is sent as None where its type allows 
 called otherwise stands in `older_apis`; a value that the runtime has no place for is unsupported there.
 
 What goes wrong is one of four: the runtime does not offer the method, it refuses (the `Err` of a `Result`),
-it gives None where today's gives an error, or it traps (the door's own errors).
+it gives None where today's gives an error, or it traps (the door's own errors). Questions that are asked
+together go to the runtime in one message; the first that goes wrong is the error of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,7 +25,19 @@ from cfnode.node import older_apis
 from cfnode.node.chain import Chain
 from cfnode.node.runtime_info import RuntimeInfo
 
-__all__ = ["LARGE_ANSWER", "ApiAnswer", "ApiMissing", "ApiNothing", "ApiRefused", "ask"]
+__all__ = [
+    "LARGE_ANSWER",
+    "ApiAnswer",
+    "ApiMissing",
+    "ApiNothing",
+    "ApiRefused",
+    "Question",
+    "ask",
+    "ask_all",
+]
+
+Question = tuple[str, Mapping[str, Any]]
+"""A function (`CustomRuntimeApi_cf_…`) and its arguments by name."""
 
 LARGE_ANSWER: Final = 32 * 1024
 """Bytes of an answer from which on it is decoded in a thread."""
@@ -57,13 +70,27 @@ class ApiAnswer:
 
 
 async def ask(chain: Chain, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
-    """Call `function` (`CustomRuntimeApi_cf_…`) at a block; a `Result` is opened.
+    """Call a function at a block; a `Result` is opened.
 
     Raises ApiMissing, ApiRefused, ApiNothing, the door's errors, and the store's for a block without state.
     """
+    (answer,) = await ask_all(chain, block, [(function, arguments)])
+    return answer
+
+
+async def ask_all(chain: Chain, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
+    """The answers to one or more questions at a block, in their order; raises as `ask`."""
     runtime = await chain.runtime_at(block)
-    method = _method(runtime, function)
-    output = await chain.queries.call(block, method.function, _encode(method, arguments))
+    methods = [_method(runtime, function) for function, _ in questions]
+    calls = [
+        (method.function, _encode(method, arguments))
+        for method, (_, arguments) in zip(methods, questions, strict=True)
+    ]
+    outputs = await chain.queries.call_all(block, calls)
+    return [await _read(runtime, *each) for each in zip(methods, outputs, strict=True)]
+
+
+async def _read(runtime: RuntimeInfo, method: ApiFunction, output: bytes) -> ApiAnswer:
     if len(output) > LARGE_ANSWER:
         value = await trio.to_thread.run_sync(method.decode, output)
     else:

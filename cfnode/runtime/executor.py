@@ -73,10 +73,20 @@ class Executor:
 
     async def call(self, at: StateRef, function: str, args: bytes = b"", *, seconds: float = CALL_S) -> bytes:
         """The SCALE output of a runtime function; what it writes is thrown away."""
+        (output,) = await self.call_all(at, [(function, args)], seconds=seconds)
+        return output
+
+    async def call_all(
+        self, at: StateRef, calls: Sequence[tuple[str, bytes]], *, seconds: float = CALL_S
+    ) -> list[bytes]:
+        """The outputs of calls (function, args) on one state, in one message each way; at least one call.
+
+        They see nothing of each other. The first that fails fails all; the time is that of all together.
+        """
         request = next(self._ids)
-        order = frames.Call(request, at, function, args)
-        answer = await self._ask(Request(request, function, seconds, [order]), self._calls)
-        assert isinstance(answer, bytes)
+        order = frames.Call(request, at, list(calls))
+        answer = await self._ask(Request(request, calls[0][0], seconds, [order]), self._calls)
+        assert isinstance(answer, list)
         return answer
 
     async def validate(self, at: AtBlock, source: int, extrinsic: bytes) -> bytes:
@@ -155,7 +165,7 @@ class Executor:
     def _lines(self) -> list[Line]:
         return [self._first] if self._beside is None else [self._first, self._beside]
 
-    async def _ask(self, request: Request, line: Line) -> bytes | Changes | BuiltBlock:
+    async def _ask(self, request: Request, line: Line) -> list[bytes] | Changes | BuiltBlock:
         try:
             line.put(request)
         except ExecutorDied:

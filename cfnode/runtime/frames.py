@@ -10,7 +10,8 @@ is dropped, and can never be taken for another's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -41,7 +42,7 @@ __all__ = [
     "decode_order",
     "encode_frame",
     "frame_length",
-    "output_in_pieces",
+    "outputs_in_pieces",
 ]
 
 LENGTH_SIZE = 4
@@ -56,12 +57,11 @@ SLICE = 256 << 10
 
 
 class Call(msgspec.Struct, frozen=True, tag=True):
-    """Call a function and throw the writes away."""
+    """Call functions on one state, one after the other, and throw away what each writes."""
 
     id: int
     at: AtBlock | OnProof
-    function: str
-    args: bytes
+    calls: list[tuple[str, bytes]]
 
 
 class Execute(msgspec.Struct, frozen=True, tag=True):
@@ -118,15 +118,16 @@ class Begun(msgspec.Struct, frozen=True, tag=True):
 
 
 class Piece(msgspec.Struct, frozen=True, tag=True):
-    """The beginning of an output whose end follows."""
+    """A part of outputs whose end follows."""
 
     data: bytes
 
 
 class Output(msgspec.Struct, frozen=True, tag=True):
-    """The last (and mostly the only) piece of a call's output."""
+    """The outputs of some calls, end to end, or (where pieces came before) the last piece of them."""
 
     id: int
+    sizes: list[int]
     data: bytes
 
 
@@ -217,12 +218,13 @@ def _slices(items: Iterable[tuple[bytes, bytes | None]]) -> Iterator[dict[bytes,
         yield rows
 
 
-def output_in_pieces(request: int, data: bytes) -> Iterator[Piece | Output]:
-    """An output, cut into messages."""
+def outputs_in_pieces(request: int, outputs: Sequence[bytes]) -> Iterator[Piece | Output]:
+    """The outputs of some calls, cut into messages."""
+    data = outputs[0] if len(outputs) == 1 else b"".join(outputs)
     last = max(0, len(data) - 1) // SLICE * SLICE
     for start in range(0, last, SLICE):
         yield Piece(data[start : start + SLICE])
-    yield Output(request, data[last:])
+    yield Output(request, [len(each) for each in outputs], data[last:])
 
 
 class Assembly:
@@ -247,13 +249,15 @@ class Assembly:
         self._storage, self._nodes = {}, {}
         return changes
 
-    def take_output(self, last: bytes) -> bytes:
-        """The output whose pieces were kept; begins anew."""
-        output = b"".join((*self._pieces, last)) if self._pieces else last
+    def take_outputs(self, last: Output) -> list[bytes]:
+        """The outputs whose pieces were kept; begins anew."""
+        data = b"".join((*self._pieces, last.data)) if self._pieces else last.data
         self._pieces = []
-        return output
+        if len(last.sizes) == 1:
+            return [data]
+        ends = list(accumulate(last.sizes))
+        return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def clear(self) -> None:
         """Forget the parts of a message that failed in the middle."""
-        self.take_changes(b"")
-        self.take_output(b"")
+        self._storage, self._nodes, self._pieces = {}, {}, []

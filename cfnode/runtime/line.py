@@ -205,7 +205,7 @@ def _conclude(
 ) -> None:
     match answer:
         case frames.Output():
-            request.succeed(assembly.take_output(answer.data))
+            request.succeed(assembly.take_outputs(answer))
         case frames.Changed():
             request.succeed(assembly.take_changes(answer.root))
         case frames.Built():

@@ -23,7 +23,7 @@ from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 __all__ = ["Request", "failure"]
 
-Result = bytes | Changes | BuiltBlock
+Result = list[bytes] | Changes | BuiltBlock
 
 
 class Request:

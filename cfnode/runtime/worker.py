@@ -90,8 +90,8 @@ class Worker:
 
     def _call(self, order: frames.Call) -> None:
         with self._state(order.at) as (state, runtime):
-            output = runtime.call(order.function, order.args, Journal(state))
-        for part in frames.output_in_pieces(order.id, output):
+            outputs = [runtime.call(function, args, Journal(state)) for function, args in order.calls]
+        for part in frames.outputs_in_pieces(order.id, outputs):
             self._send(part)
 
     def _execute(self, order: frames.Execute) -> None:

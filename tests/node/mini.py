@@ -214,9 +214,13 @@ class LocalExecutor:
         self.runtime = runtime
 
     async def call(self, at: AtBlock, function: str, args: bytes) -> bytes:
+        (output,) = await self.call_all(at, [(function, args)])
+        return output
+
+    async def call_all(self, at: AtBlock, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         await trio.lowlevel.checkpoint()
         with self.store.state(at.hash) as state:
-            return self.runtime.call(function, args, Journal(state))
+            return [self.runtime.call(function, args, Journal(state)) for function, args in calls]
 
     async def validate(self, at: AtBlock, source: int, extrinsic: bytes) -> bytes:
         args = bytes((source,)) + extrinsic + at.hash

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -48,8 +48,11 @@ class Queries:
         self.metadata = metadata
         self.sampler = Sampler(metadata.registry, cases)
 
-    async def call(self, at: bytes, function: str, arguments: bytes = b"") -> bytes:
-        """The SCALE output; the arguments have to be those of the API."""
+    async def call_all(self, at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        """The SCALE outputs; the arguments have to be those of the API."""
+        return [self._output(*call) for call in calls]
+
+    def _output(self, function: str, arguments: bytes) -> bytes:
         method = self.metadata.api_method(function)
         method.decode_args(arguments)
         return method.output.encode(self.sampler.value(method.method.output))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -78,18 +79,18 @@ async def test_what_the_runtime_refuses_at_first_is_the_answer(served_node: Serv
 async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     queries = served_node.node.chain.queries
-    real = queries.call
+    real = queries.call_all
 
-    async def counting(at: bytes, function: str, args: bytes = b"") -> bytes:
-        asked.append(function)
-        return await real(at, function, args)
+    async def counting(at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        asked.extend(function for function, _ in calls)
+        return await real(at, calls)
 
     async with served_node.websocket() as ws:
         for _ in range(5):
             await ws.call("cf_subscribe_pool_price_v2", ETH, USDC)
         for _ in range(5):
             await ws.notification()
-        monkeypatch.setattr(queries, "call", counting)
+        monkeypatch.setattr(queries, "call_all", counting)
         await served_node.call("dev_newBlock")
         messages = [await ws.notification() for _ in range(5)]
         assert len({str(message["result"]) for message in messages}) == 1

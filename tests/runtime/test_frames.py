@@ -27,8 +27,8 @@ def through(message: frames.Order | frames.Answer, decode: object) -> object:
 @pytest.mark.parametrize(
     "order",
     [
-        frames.Call(1, AtBlock(bytes(32)), "Core_version", b""),
-        frames.Call(2, OnProof(bytes(32), [b"node"], b"code"), "Core_version", b"args"),
+        frames.Call(1, AtBlock(bytes(32)), [("Core_version", b"")]),
+        frames.Call(2, OnProof(bytes(32), [b"node"], b"code"), [("Core_version", b"args"), ("Toy_get", b"")]),
         frames.Execute(3, b"header", [b"extrinsic"]),
         frames.Build(4, bytes(32), 7, [b"item"], [(b"timstap0", b"now")], [b"x"], 1.5),
         frames.AddOverlay(bytes(32), bytes(32), 9, bytes(32)),
@@ -45,7 +45,7 @@ def test_orders_arrive_as_they_were_sent(order: frames.Order) -> None:
         frames.Ready(),
         frames.Begun(1),
         frames.Piece(b"beginning"),
-        frames.Output(1, b"end"),
+        frames.Output(1, [4], b"end"),
         frames.Changed(2, bytes(32)),
         frames.Built(3, b"header", [b"x"], [(bytes(32), "stale")], bytes(32)),
         frames.Failed(4, "MissingNode", "text", b"key", b"child"),
@@ -74,17 +74,18 @@ def test_changes_arrive_whole_in_slices_of_any_size(
     assert assembly.take_changes(bytes(32)) == Changes(storage={}, nodes={}, root=bytes(32))
 
 
-@given(st.binary(max_size=50), st.integers(1, 20))
-def test_outputs_arrive_whole_in_pieces_of_any_size(data: bytes, size: int) -> None:
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=5), st.integers(1, 20))
+def test_outputs_arrive_whole_in_pieces_of_any_size(outputs: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "SLICE", size)
-        *pieces, last = frames.output_in_pieces(5, data)
+        *pieces, last = frames.outputs_in_pieces(5, outputs)
     assembly = frames.Assembly()
     for piece in pieces:
         assert isinstance(piece, frames.Piece)
         assembly.add(piece)
     assert isinstance(last, frames.Output)
-    assert (last.id, assembly.take_output(last.data)) == (5, data)
+    assert (last.id, assembly.take_outputs(last)) == (5, outputs)
+    assert all(len(part.data) <= size for part in (*pieces, last) if isinstance(part, frames.Piece))
 
 
 def test_what_failed_in_the_middle_is_forgotten() -> None:
@@ -92,7 +93,7 @@ def test_what_failed_in_the_middle_is_forgotten() -> None:
     assembly.add(frames.Piece(b"half"))
     assembly.add(frames.Rows(False, b"", {b"k": b"v"}))
     assembly.clear()
-    assert assembly.take_output(b"whole") == b"whole"
+    assert assembly.take_outputs(frames.Output(1, [5], b"whole")) == [b"whole"]
     assert assembly.take_changes(bytes(32)).storage == {}
 
 

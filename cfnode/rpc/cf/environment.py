@@ -1,12 +1,15 @@
 """The environment: what swaps, deposits, withdrawals and funding cost and are bounded by.
 
-It is put together from many small answers, one for each asset and chain, all of the same block. They cannot
-change, so the whole is kept as JSON for the blocks that were asked for last.
+It is put together from many small answers, one for each asset and chain, all of the same block. So they are
+asked for together; and since they cannot change, the whole is kept as JSON for the blocks that were asked for
+last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,13 +18,16 @@ from cfnode.core.scale.types import Variants
 from cfnode.rpc.blocks import Remembered, at_or_best
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset, by_chain
-from cfnode.rpc.cf.method import custom, query, value
+from cfnode.rpc.cf.method import CUSTOM, answers, custom, show, value
 from cfnode.rpc.cf.pools import pool_info
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
+    from cfnode.node.runtime_api import ApiAnswer
 
-QUOTE_ASSET: Final = "Usdc"
+Form = Callable[[Any], Any]
+Names = Mapping[str, Sequence[str]]
+"""What the runtime knows, by what it is: the assets, the chains."""
 
 _remembered: Remembered[tuple[bytes, bytes, str]] = Remembered(16)
 Part = Callable[["Node", bytes], Awaitable[dict[str, Any]]]
@@ -40,93 +46,143 @@ async def assets_of_runtime(node: Node, block: bytes) -> list[str]:
     return await _names(node, block, "any", "Asset")
 
 
-async def _chains(node: Node, block: bytes) -> list[str]:
-    return await _names(node, block, "chains", "ForeignChain")
+# What the members show
 
 
-async def _amounts(node: Node, block: bytes, function: str, empty: Any = "0x0") -> dict[str, Any]:
-    """Amounts by asset: hex, or null."""
-    values = {
-        asset: await value(node, block, function, asset=asset)
-        for asset in await assets_of_runtime(node, block)
-    }
-    return by_asset({asset: _hex_or_none(amount) for asset, amount in values.items()}, empty)
+@dataclass(frozen=True, slots=True)
+class _Each:
+    """What a function answers for every asset, or every chain (`of`), each answer in a form."""
+
+    of: str
+    function: str
+    empty: Any
+    form: Form
+
+    def arguments(self, names: Names) -> list[dict[str, str]]:
+        return [{self.of: name} for name in names[self.of]]
+
+    async def shown(self, node: Node, block: bytes, names: Names, given: Sequence[ApiAnswer]) -> Any:
+        found = {name: self.form(each.value) for name, each in zip(names[self.of], given, strict=True)}
+        return (by_asset if self.of == "asset" else by_chain)(found, self.empty)
 
 
-async def _by_chain(
-    node: Node, block: bytes, function: str, empty: Any, form: Callable[[Any], Any] = lambda entry: entry
-) -> dict[str, Any]:
-    chains = await _chains(node, block)
-    return by_chain({chain: form(await value(node, block, function, chain=chain)) for chain in chains}, empty)
+@dataclass(frozen=True, slots=True)
+class _One:
+    """What a function answers: as JSON has it, or the value in a form."""
+
+    function: str
+    form: Form | None = None
+
+    def arguments(self, names: Names) -> list[dict[str, str]]:
+        return [{}]
+
+    async def shown(self, node: Node, block: bytes, names: Names, given: Sequence[ApiAnswer]) -> Any:
+        return await show(node, block, given[0]) if self.form is None else self.form(given[0].value)
 
 
 def _hex_or_none(amount: int | None) -> str | None:
     return None if amount is None else hex(amount)
 
 
-async def _ingress_egress(node: Node, block: bytes) -> dict[str, Any]:
-    boost = await value(node, block, "cf_boost_config")
-    return {
-        "minimum_deposit_amounts": await _amounts(node, block, "cf_min_deposit_amount"),
-        "ingress_fees": await _amounts(node, block, "cf_ingress_fee", None),
-        "egress_fees": await _amounts(node, block, "cf_egress_fee", None),
-        "witness_safety_margins": await _by_chain(node, block, "cf_witness_safety_margin", None),
-        "egress_dust_limits": await _amounts(node, block, "cf_egress_dust_limit"),
-        "channel_opening_fees": await _by_chain(node, block, "cf_channel_opening_fee", "0x0", hex),
-        "ingress_delays": await _by_chain(node, block, "cf_ingress_delay", 0),
-        "boost_delays": await _by_chain(node, block, "cf_boost_delay", 0),
-        "boost_minimum_add_funds_amounts": _boost_minimums(boost["minimum_add_funds_amount"]),
-    }
+def _amounts(function: str, empty: Any = "0x0") -> _Each:
+    """Amounts by asset: hex, or null."""
+    return _Each("asset", function, empty, _hex_or_none)
 
 
-def _boost_minimums(minimums: Iterable[tuple[str, int]]) -> dict[str, Any]:
+def _blocks(function: str, empty: Any = 0) -> _Each:
+    """Numbers of blocks by chain."""
+    return _Each("chain", function, empty, lambda blocks: blocks)
+
+
+def _boost_minimums(config: dict[str, Any]) -> dict[str, Any]:
+    minimums = config["minimum_add_funds_amount"]
     return by_asset({asset: hex(amount) for asset, amount in minimums}, "0x0")
 
 
-async def _swapping(node: Node, block: bytes) -> dict[str, Any]:
-    limits = await value(node, block, "cf_swap_limits")
-    fees = await query(node, block, "cf_network_fees")
-    return {
-        "maximum_swap_amounts": await _amounts(node, block, "cf_max_swap_amount", None),
-        "network_fee_hundredth_pips": fees["regular_network_fee"]["standard_rate_and_minimum"]["rate"],
-        "swap_retry_delay_blocks": await value(node, block, "cf_swap_retry_delay_blocks"),
-        "max_swap_retry_duration_blocks": limits["max_swap_retry_duration_blocks"],
-        "max_swap_request_duration_blocks": limits["max_swap_request_duration_blocks"],
-        "minimum_chunk_size": await _amounts(node, block, "cf_minimum_chunk_size"),
-        "network_fees": fees,
-        "default_oracle_price_protection": await query(node, block, "cf_default_oracle_price_protection"),
-    }
+_INGRESS_EGRESS: Final[dict[str, _Each | _One]] = {
+    "minimum_deposit_amounts": _amounts("cf_min_deposit_amount"),
+    "ingress_fees": _amounts("cf_ingress_fee", None),
+    "egress_fees": _amounts("cf_egress_fee", None),
+    "witness_safety_margins": _blocks("cf_witness_safety_margin", None),
+    "egress_dust_limits": _amounts("cf_egress_dust_limit"),
+    "channel_opening_fees": _Each("chain", "cf_channel_opening_fee", "0x0", hex),
+    "ingress_delays": _blocks("cf_ingress_delay"),
+    "boost_delays": _blocks("cf_boost_delay"),
+    "boost_minimum_add_funds_amounts": _One("cf_boost_config", _boost_minimums),
+}
+_SWAPPING: Final[dict[str, _Each | _One]] = {
+    "maximum_swap_amounts": _amounts("cf_max_swap_amount", None),
+    "network_fee_hundredth_pips": _One(
+        "cf_network_fees", lambda fees: fees["regular_network_fee"]["standard_rate_and_minimum"]["rate"]
+    ),
+    "swap_retry_delay_blocks": _One("cf_swap_retry_delay_blocks"),
+    "max_swap_retry_duration_blocks": _One(
+        "cf_swap_limits", lambda limits: limits["max_swap_retry_duration_blocks"]
+    ),
+    "max_swap_request_duration_blocks": _One(
+        "cf_swap_limits", lambda limits: limits["max_swap_request_duration_blocks"]
+    ),
+    "minimum_chunk_size": _amounts("cf_minimum_chunk_size"),
+    "network_fees": _One("cf_network_fees"),
+    "default_oracle_price_protection": _One("cf_default_oracle_price_protection"),
+}
+_FUNDING: Final[dict[str, _Each | _One]] = {
+    "redemption_tax": _One("cf_redemption_tax", hex),
+    "minimum_funding_amount": _One("cf_min_funding", hex),
+}
 
 
-async def _funding(node: Node, block: bytes) -> dict[str, Any]:
-    return {
-        "redemption_tax": hex(await value(node, block, "cf_redemption_tax")),
-        "minimum_funding_amount": hex(await value(node, block, "cf_min_funding")),
-    }
+# Putting it together
+
+
+def _part(members: Mapping[str, _Each | _One]) -> Part:
+    """How the members of a part are asked for, together, and shown."""
+
+    async def part(node: Node, block: bytes) -> dict[str, Any]:
+        names = {
+            "asset": await assets_of_runtime(node, block),
+            "chain": await _names(node, block, "chains", "ForeignChain"),
+        }
+        questions = [
+            (f"{CUSTOM}_{member.function}", arguments)
+            for member in members.values()
+            for arguments in member.arguments(names)
+        ]
+        given = iter(await answers(node, block, questions))
+        return {
+            name: await member.shown(node, block, names, list(islice(given, len(member.arguments(names)))))
+            for name, member in members.items()
+        }
+
+    return part
 
 
 async def _pools(node: Node, block: bytes) -> dict[str, Any]:
     pools = await value(node, block, "cf_pools")
+    questions = [
+        (f"{CUSTOM}_cf_pool_info", {"base_asset": pool["base"], "quote_asset": pool["quote"]})
+        for pool in pools
+    ]
     fees = {
         pool["base"]: {
-            **pool_info(
-                await query(node, block, "cf_pool_info", base_asset=pool["base"], quote_asset=pool["quote"]),
-                {},
-            ),
+            **pool_info(await show(node, block, given), {}),
             "quote_asset": write_asset(pool["quote"]),
         }
-        for pool in pools
+        for pool, given in zip(pools, await answers(node, block, questions), strict=True)
     }
     return {"fees": by_asset(fees, None)}
 
 
+_PARTS: Final[dict[str, Part]] = {
+    "ingress_egress": _part(_INGRESS_EGRESS),
+    "swapping": _part(_SWAPPING),
+    "funding": _part(_FUNDING),
+    "pools": _pools,
+}
+
+
 async def _all(node: Node, block: bytes) -> dict[str, Any]:
-    return {
-        "ingress_egress": await _ingress_egress(node, block),
-        "swapping": await _swapping(node, block),
-        "funding": await _funding(node, block),
-        "pools": await _pools(node, block),
-    }
+    return {name: await part(node, block) for name, part in _PARTS.items()}
 
 
 async def _kept(node: Node, at: bytes | None, name: str, part: Part) -> msgspec.Raw:
@@ -142,22 +198,22 @@ async def environment(node: Node, at: bytes | None) -> Any:
 
 async def ingress_egress(node: Node, at: bytes | None) -> Any:
     """Deposits and withdrawals: minimums, fees, margins, delays."""
-    return await _kept(node, at, "ingress_egress", _ingress_egress)
+    return await _kept(node, at, "ingress_egress", _PARTS["ingress_egress"])
 
 
 async def swapping(node: Node, at: bytes | None) -> Any:
     """Swaps: limits, network fees, retry times, price protection."""
-    return await _kept(node, at, "swapping", _swapping)
+    return await _kept(node, at, "swapping", _PARTS["swapping"])
 
 
 async def funding(node: Node, at: bytes | None) -> Any:
     """FLIP: the least funding and the price of a redemption."""
-    return await _kept(node, at, "funding", _funding)
+    return await _kept(node, at, "funding", _PARTS["funding"])
 
 
 async def pools(node: Node, at: bytes | None) -> Any:
     """The figures of every asset's pool, null where there is none."""
-    return await _kept(node, at, "pools", _pools)
+    return await _kept(node, at, "pools", _PARTS["pools"])
 
 
 METHODS: Final = (

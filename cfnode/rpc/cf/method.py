@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from cfnode.core.addresses import NETWORKS
-from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, ask
+from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.cf.present import Presenter
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CUSTOM",
     "Given",
+    "answers",
     "custom",
     "method",
     "offered",
@@ -45,6 +46,9 @@ NETWORK: Final = f"{CUSTOM}_cf_network_environment"
 
 Given = Mapping[str, Any]
 """The parameters of a call by name, converted."""
+
+MOST_TOGETHER: Final = 64
+"""Questions that go to the runtime in one message: what they take together, the next one waits."""
 
 MAX_PRESENTERS: Final = 8
 _presenters: dict[tuple[bytes, bytes], Presenter] = {}
@@ -84,6 +88,15 @@ async def answer(node: Node, block: bytes, function: str, arguments: Given) -> A
     """What a runtime API answers to a client. Few of those calls run or wait at a time."""
     async with CLIENT_CALLS:
         return await ask(node.chain, block, function, arguments)
+
+
+async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
+    """The same for many questions at one block: together, but not so many that others wait for long."""
+    found = []
+    for start in range(0, len(questions), MOST_TOGETHER):
+        async with CLIENT_CALLS:
+            found += await ask_all(node.chain, block, questions[start : start + MOST_TOGETHER])
+    return found
 
 
 async def value(node: Node, block: bytes, function: str, /, **arguments: Any) -> Any:

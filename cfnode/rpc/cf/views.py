@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.environment import assets_of_runtime
-from cfnode.rpc.cf.method import Given, custom, method, value
+from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.convert import ACCOUNT, U32, account
 from cfnode.rpc.table import Param
@@ -32,11 +32,12 @@ async def _boost_pools(
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each boost pool: its asset and tier as members, and the decoded details."""
     assets = [asset] if asset else await assets_of_runtime(node, block)
-    found = []
-    for name in assets:
-        for tier, details in await value(node, block, "cf_boost_pool_details", asset=name):
-            found.append(({"fee_tier": tier, **write_asset(name)}, details))
-    return found
+    questions = [(f"{CUSTOM}_cf_boost_pool_details", {"asset": name}) for name in assets]
+    return [
+        ({"fee_tier": tier, **write_asset(name)}, details)
+        for name, pools in zip(assets, await answers(node, block, questions), strict=True)
+        for tier, details in pools.value
+    ]
 
 
 def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
