@@ -39,7 +39,7 @@ from cfnode.store import Pruning, Store
 AUTHORITIES, CALLS_EACH = 150, 4
 SLOT = 290_000_000
 SPEC_VERSION, TRANSACTION_VERSION = 100, 10
-SMALL, CALLS, BLOCKS = 300, 10_000, 1_000
+LOADS, SMALL, CALLS, BLOCKS = 9, 300, 10_000, 1_000
 TICK_S = 0.005
 
 Row = tuple[str, str, str, bool | None]
@@ -124,11 +124,12 @@ def _witnessed(height: int) -> dict[str, object]:
 
 
 def _load(code: bytes, directory: Path) -> Row:
-    """A new process that finds the machine code on disk."""
+    """New processes that find the machine code on disk."""
     path = directory / "code"
     path.write_bytes(code)
     command = [sys.executable, "-c", _LOAD, str(path)]
-    seconds = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    times = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(LOADS))
+    seconds = median(map(float, times))
     return ("runtime loaded from the cache", _ms(seconds), "≤ 10 ms", seconds <= 0.010)
 
 

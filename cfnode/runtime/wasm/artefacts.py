@@ -27,7 +27,7 @@ from pathlib import Path
 import wasmtime
 import xxhash
 
-from cfnode.core.hashing import blake2_256
+from cfnode.core.hashing import sha2_256
 from cfnode.runtime.door import UnsupportedCode
 from cfnode.runtime.wasm.code import expand
 from cfnode.runtime.wasm.engine import engine, fingerprint
@@ -68,7 +68,7 @@ class Artefacts:
 
         `module_of` gives what the compiler takes: a binary module, or one in the text format.
         """
-        name = f"{blake2_256(code).hex()}-{fingerprint()}.cwasm"
+        name = f"{sha2_256(code).hex()}-{fingerprint()}.cwasm"
         try:
             _make_private(self._where)
         except OSError:

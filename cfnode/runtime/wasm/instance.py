@@ -11,7 +11,7 @@ gets the allocator in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -44,7 +44,8 @@ class LoadedModule:
 
     def __init__(self, module: wasmtime.Module, shim: wasmtime.Module, host: Host, binding: Binding) -> None:
         self.host = host
-        self.functions = {found.name for found in module.exports if isinstance(found.type, wasmtime.FuncType)}
+        exports, imports = module.exports, module.imports  # each look makes all of their objects anew
+        self.functions = {found.name for found in exports if isinstance(found.type, wasmtime.FuncType)}
         self.memory = GuestMemory()
         self.allocator: Allocator | None = None
         self._module, self._shim, self._binding = module, shim, binding
@@ -52,16 +53,16 @@ class LoadedModule:
         self._last_heap_pages = 0
         self._linker = wasmtime.Linker(engine())
         self._linker.allow_shadowing = True
-        self._imports_memory = _memory_import(module) is not None
-        self._first_pages = _first_pages(module)
+        imported = next((found.type for found in imports if _is_memory(found)), None)
+        self._imports_memory = imported is not None
+        self._first_pages = _first_pages(imported or _exported_memory(exports))
         self._provided = {found.name for found in shim.exports} if self._imports_memory else set()
-        for wanted in module.imports:
-            self._bind(wanted)
+        for wanted in imports:
+            if not _is_memory(wanted):
+                self._bind(wanted)
 
     def _bind(self, wanted: wasmtime.ImportType) -> None:
         name, kind = wanted.name or "", wanted.type
-        if wanted.module == "env" and isinstance(kind, wasmtime.MemoryType) and name == "memory":
-            return
         if wanted.module != "env" or not name.startswith("ext_") or not isinstance(kind, wasmtime.FuncType):
             raise UnsupportedCode(f"the state's code imports {wanted.module}.{name}, which no host offers")
         signature = _ALLOCATOR.get(name) or HOST_FUNCTIONS.get(name)
@@ -186,25 +187,21 @@ def _not_offered(name: str, _slots: Any) -> None:
     raise HostError(f"the runtime calls {name}, which this node does not offer")
 
 
-def _is_entry_point(kind: object) -> bool:
-    return isinstance(kind, wasmtime.FuncType) and _types(kind) == (["i32", "i32"], ["i64"])
-
-
 def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:
     return [str(one) for one in kind.params], [str(one) for one in kind.results]
 
 
-def _memory_import(module: wasmtime.Module) -> wasmtime.MemoryType | None:
-    found = (wanted.type for wanted in module.imports if wanted.module == "env" and wanted.name == "memory")
-    kind = next(found, None)
-    return kind if isinstance(kind, wasmtime.MemoryType) else None
+def _is_memory(wanted: wasmtime.ImportType) -> bool:
+    is_named = wanted.name == "memory" and wanted.module == "env"
+    return is_named and isinstance(wanted.type, wasmtime.MemoryType)
 
 
-def _first_pages(module: wasmtime.Module) -> int:
+def _exported_memory(exports: Sequence[wasmtime.ExportType]) -> object:
+    return next((found.type for found in exports if found.name == "memory"), None)
+
+
+def _first_pages(memory: object) -> int:
     """Pages of 64 KiB that the runtime begins with; raises UnsupportedCode where it has no memory."""
-    kind = _memory_import(module) or next(
-        (found.type for found in module.exports if found.name == "memory"), None
-    )
-    if not isinstance(kind, wasmtime.MemoryType):
+    if not isinstance(memory, wasmtime.MemoryType):
         raise UnsupportedCode("the state's code has no memory: it neither imports nor exports one")
-    return kind.limits.min
+    return memory.limits.min
