@@ -40,6 +40,7 @@ AUTHORITIES, CALLS_EACH = 150, 4
 SLOT = 290_000_000
 SPEC_VERSION, TRANSACTION_VERSION = 100, 10
 LOADS, SMALL, CALLS, BLOCKS = 9, 300, 10_000, 1_000
+WINDOW = 128
 TICK_S = 0.005
 
 Row = tuple[str, str, str, bool | None]
@@ -134,7 +135,7 @@ def _load(code: bytes, directory: Path) -> Row:
 
 
 async def _measure(chain: _Chain, path: Path) -> list[Row]:
-    store = Store.open(path, pruning=Pruning(128, 128), sync=False)
+    store = Store.open(path, pruning=Pruning(WINDOW, WINDOW), sync=False)
     try:
         store.initialise(chain.genesis, chain.state)
         async with Executor.start(store) as executor:
@@ -248,25 +249,32 @@ class _Bench:
         ]
 
     async def _long_run(self) -> list[Row]:
-        """Ten thousand calls and a thousand blocks."""
+        """Ten thousand calls and a thousand blocks, once the window of states is full and so is the file."""
         at, account = AtBlock(self._head.hash), self._chain.keys[0].public
         nonce = Cursor(await self._executor.call(at, "AccountNonceApi_account_nonce", account)).u32()
-        before = peak = self._resident()
+        await self._remarks(range(nonce, nonce + 2 * WINDOW))
+        before = self._resident()
         for _ in range(CALLS):
             await self._timed("AccountNonceApi_account_nonce", account)
-        for number in range(BLOCKS):
-            await self._import(await self._build([self._chain.remark(nonce + number)], 5))
-            peak = max(peak, self._resident())
+        peak = await self._remarks(range(nonce + 2 * WINDOW, nonce + 2 * WINDOW + BLOCKS))
         grown = self._resident() - before
         return [
             ("executor, most memory", f"{peak / 1e6:.0f} MB", "≤ 150 MB", peak <= 150e6),
             (
-                f"executor, growth over {CALLS:,} calls and {BLOCKS:,} blocks",
+                f"executor, growth over {CALLS:,} calls and {BLOCKS:,} blocks, its window full",
                 f"{grown / 1e6:.1f} MB",
                 "≤ 5 MB",
                 grown <= 5e6,
             ),
         ]
+
+    async def _remarks(self, nonces: range) -> int:
+        """A block for each nonce; the most bytes that the executor had in memory after one of them."""
+        peak = 0
+        for nonce in nonces:
+            await self._import(await self._build([self._chain.remark(nonce)], 5))
+            peak = max(peak, self._resident())
+        return peak
 
     def _resident(self) -> int:
         """Bytes of the executor processes in memory."""
