@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import click
 
 from cfnode.cli.contracts import contract_flags
+from cfnode.node.config import Checkpoint
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 COUNT = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
 PORT = click.IntRange(0, 65535)
+CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
 
 
 def pruning(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
@@ -26,6 +29,18 @@ def pruning(ctx: click.Context, param: click.Parameter, value: str) -> int | Non
             f"{value!r} is neither a number of blocks (1 or more) nor `archive`.", ctx, param
         )
     return int(value)
+
+
+def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) -> Checkpoint | None:
+    """`<block hash>:<set id>`."""
+    if value is None:
+        return None
+    found = CHECKPOINT.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234.", ctx, param)
+    if not 0 < int(found[2]) < 1 << 64:
+        raise click.BadParameter(f"no block starts the authority set {found[2]}.", ctx, param)
+    return Checkpoint(bytes.fromhex(found[1]), int(found[2]))
 
 
 class GroupedOption(click.Option):
@@ -70,6 +85,9 @@ CHAIN_FLAGS = [
     chain("--sync", default=None,
            type=click.Choice(["light-rpc", "full", "warp", "fast", "fast-unsafe"]),
            help="light-rpc begins with an empty database at each start.  [default: light-rpc]"),
+    chain("--checkpoint", default=None, metavar="HASH:SET_ID", callback=checkpoint,
+           help="Begin proofs at this block, which changes the authorities, and the set it starts.  "
+           "[default: genesis]"),
     chain("--blocks-pruning", metavar="N|archive", callback=pruning, default="128", show_default=True,
            help="Finalized blocks that keep their bodies."),
     chain("--state-pruning", metavar="N|archive", callback=pruning, default="128", show_default=True,

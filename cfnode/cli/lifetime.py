@@ -92,6 +92,7 @@ def start_told() -> Iterator[None]:
     from cfnode.node.authorities import AuthoritiesError
     from cfnode.node.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
+    from cfnode.node.sync.checkpoint import BadCheckpoint
     from cfnode.rpc.peers import BadNetworkError
     from cfnode.rpc.server import ListenError
 
@@ -102,7 +103,7 @@ def start_told() -> Iterator[None]:
         raise Failure(str(error), ExitCode.NETWORK) from None
     except BadNetworkError as error:
         raise Failure(str(error), ExitCode.USAGE) from None
-    except (AuthoritiesError, ClockError) as error:
+    except (AuthoritiesError, BadCheckpoint, ClockError) as error:
         raise Failure(str(error), ExitCode.CONFIGURATION) from None
 
 

@@ -108,6 +108,7 @@ def config_from(given: dict[str, Any]) -> Config:
         chain=given["chain"] or ("dev" if dev else "berghain"),
         name=given["name"] or "cfnode",
         sync=given["sync"] or ("full" if dev else "light-rpc"),
+        checkpoint=given["checkpoint"],
         temporary=given["tmp"],
         pruning=PruningConfig(given["blocks_pruning"], given["state_pruning"]),
         keystore_path=given["keystore_path"],
@@ -128,6 +129,8 @@ def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
             name = param.name or ""
             if name.startswith("dev_") and ctx.get_parameter_source(name) is not default:
                 raise click.UsageError(f"{param.opts[0]} needs --dev", ctx)
+    if given["checkpoint"] and (given["dev"] or given["sync"] == "full"):
+        raise click.UsageError("--checkpoint needs a downloaded state: --sync=light-rpc or warp", ctx)
     if given["tmp"] and given["base_path"]:
         raise click.UsageError("--tmp makes a base path of its own; leave --base-path out", ctx)
     if given["node_key"] and given["node_key_file"]:

@@ -17,7 +17,7 @@ from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.connection import Connection, Substream, SubstreamEnded
-from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits
+from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, TooSlow
 
 __all__ = ["Served", "accept_protocol", "ask", "propose"]
 
@@ -67,7 +67,7 @@ async def ask(
             async with connection.substream(limits.window) as substream:
                 return await _ask(substream, name, request, limits)
     except trio.TooSlowError:
-        raise RequestFailed(f"no answer to {name} within {seconds:g} s") from None
+        raise TooSlow(f"no answer to {name} within {seconds:g} s") from None
     except SubstreamEnded as error:
         raise RequestFailed(f"{name}: {error}") from None
     except RemoteError as error:

@@ -26,6 +26,7 @@ __all__ = [
     "RequestFailed",
     "RequestHandler",
     "RequestLimits",
+    "TooSlow",
 ]
 
 MIB = 1 << 20
@@ -35,6 +36,10 @@ MASTER = "block-announces/1"
 
 class RequestFailed(Exception):
     """A request got no answer; the text says why (refused, timed out, disconnected, too long)."""
+
+
+class TooSlow(RequestFailed):
+    """The time for an answer was up: the peer, or the way to it, is stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,10 @@ class Network(Protocol):
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
         """Connected nodes by peer id; a fresh picture at each look."""
+
+    @property
+    def unreachable(self) -> Mapping[str, str]:
+        """Nodes that could not be reached at the last try, and why."""
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None

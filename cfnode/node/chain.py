@@ -63,7 +63,7 @@ class Chain:
         self.queries = RuntimeQueries(executor)
         self._store = store
         self._executor = executor
-        self._slot_now = slot_now
+        self.slot_now = slot_now
         self._runtimes = RuntimeCache(store, self.queries)
         finalized = store.finalized
         self._tree = BlockTree(BlockRef(finalized.hash, finalized.number))
@@ -253,10 +253,8 @@ class Chain:
             raise refused.BadDigest(str(error)) from error
         if parent_slot is not None and slot <= parent_slot:
             raise refused.SlotRefused(f"slot {slot} is not later than its parent's, {parent_slot}")
-        if slot > self._slot_now() + 1:
-            raise refused.SlotRefused(
-                f"slot {slot} lies in the future: the present one is {self._slot_now()}"
-            )
+        if slot > self.slot_now() + 1:
+            raise refused.SlotRefused(f"slot {slot} lies in the future: the present one is {self.slot_now()}")
         try:
             verify_seal(header, await self.queries.aura_authorities(parent.hash))
         except AuraError as error:

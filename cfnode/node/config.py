@@ -115,6 +115,14 @@ class NetworkConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where proofs begin: the hash of a block, and the id of the authority set that it starts."""
+
+    block: bytes
+    set_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything `cfnode run` was told."""
 
@@ -123,6 +131,8 @@ class Config:
     """The name of a built-in chain (`dev`, `berghain`) or the path of a chain specification."""
     name: str = "cfnode"
     sync: SyncMode = "light-rpc"
+    checkpoint: Checkpoint | None = None
+    """Where proofs begin; None: at genesis."""
     temporary: bool = False
     """The base path is a fresh directory, removed at the end."""
     pruning: PruningConfig = PruningConfig()

@@ -67,6 +67,9 @@ def chain_sync(
     """The sync that the mode asks for: a downloaded state, or the execution of every block."""
     if config.dev is not None or config.sync == "full":
         return ChainSync(network, chain, store, author=config.dev is not None, pool=pool)
-    memory = SetsFile(paths.network / FILE_NAME, chain.genesis_hash)
-    beginning = genesis_trust(spec, store)
-    return ChainSync(network, chain, store, beginning=beginning, memory=memory, pool=pool)
+    beginning, checkpoint = genesis_trust(spec, store), config.checkpoint
+    root = chain.genesis_hash if checkpoint is None else checkpoint.block
+    memory = SetsFile(paths.network / FILE_NAME, chain.genesis_hash, root)
+    return ChainSync(
+        network, chain, store, beginning=beginning, checkpoint=checkpoint, memory=memory, pool=pool
+    )

@@ -17,7 +17,14 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.blocks import MOST_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.network.model import Network
 
-__all__ = ["FetchedBlock", "fetch_above", "fetch_justification", "fetch_up_to", "read_blocks"]
+__all__ = [
+    "FetchedBlock",
+    "fetch_above",
+    "fetch_header",
+    "fetch_justification",
+    "fetch_up_to",
+    "read_blocks",
+]
 
 EXTRINSICS_VERSION = 0
 """Trie version of the extrinsics root, on this chain."""
@@ -51,6 +58,16 @@ async def fetch_above(network: Network, peer: str, number: int, most: int) -> li
     if found and found[0].header.number != number:
         raise WireError(f"block answer: it begins with #{found[0].header.number}, not with #{number}")
     return found
+
+
+async def fetch_header(network: Network, peer: str, block: bytes) -> Header | None:
+    """The header of that hash; None where the peer does not have it. Raises RequestFailed, WireError."""
+    request = BlockRequest(block, Attributes.HEADER, 1)
+    answer = BlockResponse.decode(await network.request(peer, SUFFIX, request.encode()), 1)
+    header = answer.blocks[0].header if answer.blocks else None
+    if header is not None and header.hash != block:
+        raise WireError(f"block answer: #{header.number} is another block than 0x{block.hex()}")
+    return header
 
 
 async def fetch_justification(network: Network, peer: str, block: bytes) -> list[tuple[bytes, bytes]]:

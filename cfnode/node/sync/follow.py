@@ -25,7 +25,7 @@ from cfnode.node.chain_errors import ImportRefused, SlotRefused, UnknownParent
 from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import FetchedBlock, fetch_above, fetch_up_to
 from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.progress import Phase, Progress
+from cfnode.node.sync.progress import Phase, Progress, alone
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Follower"]
@@ -97,6 +97,8 @@ class Follower:
             self._progress.enter(Phase.BLOCKS, f"blocks up to #{self._book.median}")
         elif len(self._book) or self._progress.phase is Phase.DONE:
             self._progress.enter(Phase.DONE, "")
+        else:
+            self._progress.waiting_for = alone(self._network)
 
     # --- ranges
 

@@ -1,9 +1,10 @@
 """What need not be proven again after a restart?
 
 The authority sets that warp proofs have led to are kept in a file beside the database (which light-RPC mode
-deletes): the last proven header and the set after it. The file is keyed by the genesis hash and sealed with a
-hash, so that half a file or another chain's is no file. It is believed as our own keys are; a peer still has
-to continue from its block, and when none does, it is forgotten.
+deletes): the last proven header and the set after it. The file is keyed by the genesis hash and by the block
+where the proofs began (genesis, or a checkpoint), and sealed with a hash: half a file, another chain's or
+another trust's is no file. It is believed as our own keys are; a peer still has to continue from its block,
+and when none does, or two prove another one (`doubt.py`), it is forgotten.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cfnode.core.scale import Cursor, ScaleError, encode_compact
 __all__ = ["FILE_NAME", "SetsFile", "Trust"]
 
 FILE_NAME = "authority-sets"
-_MAGIC = b"cfnode sets 1\n"
+_MAGIC = b"cfnode sets 2\n"
 MAX_SIZE = 16 << 20
 
 
@@ -38,11 +39,14 @@ class Trust:
 
 
 class SetsFile:
-    """The file of one chain. Its methods block: call them in a thread."""
+    """The file of one chain; `root`: the block where its proofs begin, None for genesis.
 
-    def __init__(self, path: Path, genesis_hash: bytes) -> None:
+    Its methods block: call them in a thread.
+    """
+
+    def __init__(self, path: Path, genesis_hash: bytes, root: bytes | None = None) -> None:
         self.path = path
-        self._genesis_hash = genesis_hash
+        self._head = _MAGIC + genesis_hash + (root or genesis_hash)
 
     def load(self) -> Trust | None:
         """What was proven last; None where nothing usable is there."""
@@ -69,14 +73,14 @@ class SetsFile:
         sets = trust.authorities.set_id.to_bytes(8, "little") + encode_authorities(
             trust.authorities.authorities
         )
-        content = _MAGIC + self._genesis_hash + encode_compact(len(header)) + header + sets
+        content = self._head + encode_compact(len(header)) + header + sets
         return content + blake2_256(content)
 
     def _decode(self, data: bytes) -> Trust:
         content, seal = data[:-32], data[-32:]
-        if blake2_256(content) != seal or not content.startswith(_MAGIC + self._genesis_hash):
+        if blake2_256(content) != seal or not content.startswith(self._head):
             raise ScaleError("the file of authority sets is damaged, or another chain's")
-        cursor = Cursor(content, len(_MAGIC) + 32)
+        cursor = Cursor(content, len(self._head))
         header = Header.decode(cursor.bytes())
         set_id, authorities = cursor.u64(), read_authorities(cursor)
         cursor.finish()

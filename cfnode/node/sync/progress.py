@@ -7,16 +7,22 @@ moved for a while, it says what is waited for: silent waiting is what people com
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 
 import trio
 
-__all__ = ["STALLED_S", "Phase", "Progress", "tell_waiting"]
+from cfnode.network.model import Network
+
+__all__ = ["STALLED_S", "Phase", "Progress", "alone", "tell_waiting", "told"]
 
 log = logging.getLogger("cfnode.sync")
 
 MIB = 1 << 20
+MOST_REASONS = 3
+NOTHING: Mapping[str, str] = {}
 STALLED_S = 15.0
 """Seconds without a step after which the reason is said, each time."""
 
@@ -51,10 +57,11 @@ class Progress:
         return self.phase is not Phase.DONE
 
     def enter(self, phase: Phase, waiting_for: str) -> None:
-        """Begin a phase."""
+        """Begin a phase, or say what is waited for in it: that alone is no step."""
         if phase is not self.phase:
             self.phase, self.size, self.keys = phase, 0, 0
-        self.step(waiting_for)
+            self.steps += 1
+        self.waiting_for = waiting_for
 
     def step(self, waiting_for: str) -> None:
         """Something has moved on; what is waited for next."""
@@ -75,6 +82,18 @@ class Progress:
                 return f"⚙️  {self.phase.value}, target=#{self.target}"
             case _:
                 return f"⏩ {self.phase.value}"
+
+
+def told(what: str, reasons: Mapping[str, str]) -> str:
+    """What is missing, with the first few reasons: by which peer, and why."""
+    first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MOST_REASONS)]
+    more = [f"{len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
+    return f"{what} ({'; '.join(first + more)})" if reasons else what
+
+
+def alone(network: Network, others: Mapping[str, str] = NOTHING) -> str:
+    """Why there is no peer, as far as the network knows; `others`: why those that came are of no use."""
+    return told("no peer is connected yet", {**network.unreachable, **others})
 
 
 async def tell_waiting(progress: Progress) -> None:

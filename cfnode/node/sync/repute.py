@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from cfnode.network.model import Network, RequestFailed, TooSlow
+from cfnode.node.sync.book import PeerBook
+
 __all__ = [
     "BAD_ANNOUNCE",
     "BAD_BLOCK",
@@ -11,6 +14,7 @@ __all__ = [
     "FATAL",
     "REPEATED",
     "SILENT",
+    "replace_slow",
 ]
 
 FATAL = -(1 << 31)
@@ -27,3 +31,11 @@ SILENT = REPEATED = -(1 << 10)
 
 BAD_GOSSIP = -5_000
 """A commit that proves nothing."""
+
+
+def replace_slow(network: Network, book: PeerBook, peer: str, error: RequestFailed) -> None:
+    """Part with a peer that let the time for an answer pass: its place goes to another one."""
+    if isinstance(error, TooSlow):
+        network.report(peer, SILENT, str(error))
+        network.disconnect(peer, "too slow")
+        book.forget(peer)

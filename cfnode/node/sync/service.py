@@ -1,9 +1,8 @@
 """How do the parts of the sync become one: from the first peer to a chain that is followed?
 
 Declared before the network runs: what we answer, and the notification protocols. Then, in light-RPC and warp
-mode on a store that holds only genesis: warp proofs → the target block → its state → the chain adopts it.
-From there on, or from the beginning in full mode: announcements, imports, finality. When the state of the
-target is no longer to be had, the way begins again at the proofs, from what is proven.
+mode on a store that holds only genesis, the download of a state (`download.py`). From there on, or from the
+beginning in full mode: announcements, imports, finality.
 """
 
 from __future__ import annotations
@@ -17,22 +16,21 @@ from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import SUFFIX, BlockAnnounce, Handshake, Roles
-from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received, RequestFailed
+from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received
 from cfnode.node.chain import Chain
+from cfnode.node.config import Checkpoint
 from cfnode.node.events import BestChanged
-from cfnode.node.informant import short
 from cfnode.node.pool import TransactionPool
 from cfnode.node.sync import repute
-from cfnode.node.sync.blocks import FetchedBlock, fetch_up_to
 from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.checkpoint import trust_checkpoint
+from cfnode.node.sync.download import Download
 from cfnode.node.sync.follow import Follower
 from cfnode.node.sync.gossip import FinalityGossip
 from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress, tell_waiting
 from cfnode.node.sync.serve import Server
-from cfnode.node.sync.state import StateSync, TargetLost
 from cfnode.node.sync.transactions import TransactionGossip
-from cfnode.node.sync.warp import WarpSync
 from cfnode.store import Store
 
 __all__ = ["ChainSync", "genesis_trust"]
@@ -40,7 +38,6 @@ __all__ = ["ChainSync", "genesis_trust"]
 log = logging.getLogger("cfnode.sync")
 
 LEGACY_AUTHORITIES = b":grandpa_authorities"
-RETRY_S = 5.0
 
 
 def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
@@ -65,14 +62,14 @@ class ChainSync:
     """The sync of one node. Make it before the network runs, `run` it with the network.
 
     `beginning`: the genesis block with its authorities, where the state is to be downloaded; None to execute
-    every block. `author`: this node makes the chain and is always in step with it. `pool`: whose transactions
-    are shared with peers.
+    every block. `checkpoint`: proofs begin there instead. `author`: this node makes the chain and is in step
+    with it at all times. `pool`: whose transactions are shared with peers.
     """
 
     def __init__(
         self, network: Network, chain: Chain, store: Store,
-        *, beginning: Trust | None = None, memory: SetsFile | None = None, author: bool = False,
-        pool: TransactionPool | None = None,
+        *, beginning: Trust | None = None, checkpoint: Checkpoint | None = None,
+        memory: SetsFile | None = None, author: bool = False, pool: TransactionPool | None = None,
     ) -> None:  # fmt: skip
         self.progress = Progress(Phase.DONE) if author else Progress()
         self.book = PeerBook()
@@ -80,6 +77,7 @@ class ChainSync:
         self._chain = chain
         self._store = store
         self._beginning = beginning
+        self._checkpoint = checkpoint
         self._memory = memory
         self._author = author
         self._follower = Follower(network, chain, self.book, self.progress)
@@ -162,49 +160,13 @@ class ChainSync:
                         assert header is not None
                         self._announces.send(peer, BlockAnnounce(header).encode())
 
-    # --- the way to the present
-
     async def _download(self, beginning: Trust) -> None:
-        """Proofs, block, state, until the chain stands on a proven block."""
-        warp = WarpSync(self._network, self.book, beginning, self._memory, self.progress)
-        trust: Trust | None = None
-        while True:
-            trust = await warp.run(trust)
-            if trust.number == 0:
-                log.info("The chain has no final block beyond genesis yet: every block is executed")
-                return
-            log.info("⏩ Proven: block #%d (%s), set %d", trust.number, short(trust.header.hash),
-                     trust.authorities.set_id)  # fmt: skip
-            try:
-                await self._adopt(trust)
-                return
-            except TargetLost as error:
-                log.warning("%s: a newer one is looked for", error)
-                await trio.sleep(RETRY_S)
-
-    async def _adopt(self, trust: Trust) -> None:
-        target = await self._target_block(trust)
-        adoption = self._store.adopt()
-        await StateSync(self._network, self.book, adoption, trust.header, self.progress).run()
-        keys = self.progress.keys
-        votes = [] if trust.votes is None else [(b"FRNK", trust.votes)]
-        await self._chain.adopt(adoption, trust.header, target.body, votes)
-        self.progress.enter(Phase.BLOCKS, "blocks after the downloaded state")
-        voters = await self._chain.voters()
-        if voters != trust.authorities:
-            log.error("The state of block #%d names other authorities (set %d) than its proof (set %d)",
-                      trust.number, voters.set_id, trust.authorities.set_id)  # fmt: skip
-        log.info("State of block #%d (%s) is here: %d keys",
-                 trust.number, short(trust.header.hash), keys)  # fmt: skip
-
-    async def _target_block(self, trust: Trust) -> FetchedBlock:
-        """The proven block with its body, from whoever has it. Raises TargetLost."""
-        self.progress.enter(Phase.TARGET, f"the body of #{trust.number}")
-        for peer in self.book.by_height():
-            try:
-                return (await fetch_up_to(self._network, peer, trust.header.hash, 1))[0]
-            except RequestFailed as error:
-                log.debug("Block #%d did not come from %s: %s", trust.number, peer, error)
-            except WireError as error:
-                self._network.report(peer, repute.BAD_MESSAGE, str(error))
-        raise TargetLost(f"no peer gives the block #{trust.number}")
+        """The way to the present, from genesis or from the checkpoint."""
+        if self._checkpoint is not None:
+            beginning = await trust_checkpoint(
+                self._network, self.book, self._checkpoint, self.progress, self._chain.slot_now()
+            )
+        download = Download(
+            self._network, self.book, self._chain, self._store, beginning, self._memory, self.progress
+        )
+        await download.run()

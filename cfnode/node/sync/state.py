@@ -124,6 +124,7 @@ class StateSync:
         except RequestFailed as error:
             self._plan.give_back(part)
             self._useless.add(peer)
+            repute.replace_slow(self._network, self._book, peer, error)
             self._progress.waiting_for = f"{peer} gave no state of #{self._header.number} ({error})"
             return False
         except (WireError, TrieError) as error:

@@ -5,7 +5,8 @@ fragments in a thread, each against the weights of the set before. What holds, s
 
 - a fragment that does not hold costs its peer its place; another one goes on from the last good block;
 - a peer that does not answer, or holds no history from our block on, is left aside for a while;
-- when nobody continues what an earlier run proved, that memory is dropped and genesis is the beginning.
+- when nobody continues what an earlier run proved, that memory is dropped and the beginning (genesis, or a
+  checkpoint) is where it starts again.
 
 Substrate, GRANDPA warp sync.
 """
@@ -25,12 +26,14 @@ from cfnode.network.model import Network, RequestFailed
 from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.memory import SetsFile, Trust
-from cfnode.node.sync.progress import Phase, Progress
+from cfnode.node.sync.progress import Phase, Progress, alone, told
+from cfnode.node.sync.repute import replace_slow
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
 
 log = logging.getLogger("cfnode.sync")
 
+MOST_USELESS = 16
 AGAIN_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
@@ -45,8 +48,8 @@ class Followed:
     refused: str | None
 
 
-def follow_answer(answer: bytes, trust: Trust, step: Callable[[], None] = lambda: None) -> Followed:
-    """Check a warp answer from a trusted block on, as far as it holds; `step` is called for each fragment.
+def follow_answer(answer: bytes, trust: Trust, step: Callable[[Trust], None] = lambda _: None) -> Followed:
+    """Check a warp answer from a trusted block on, as far as it holds; `step` hears where each one leads.
 
     It takes seconds for hundreds of sets: call it in a thread.
     """
@@ -60,7 +63,7 @@ def follow_answer(answer: bytes, trust: Trust, step: Callable[[], None] = lambda
         for target in follow_warp_proof(proof, trust.authorities, trust.number):
             votes = proof.fragments[sets].justification.encode()
             trust, sets = Trust(target.header, target.authorities, votes), sets + 1
-            step()
+            step(trust)
         return Followed(trust, sets, proof.finished, None)
     except (WireError, FinalityError) as error:
         return Followed(trust, sets, False, str(error))
@@ -72,7 +75,7 @@ def _says_nothing_new(proof: WarpProof, trust: Trust) -> bool:
 
 
 class WarpSync:
-    """One way to the newest final block. `beginning`: the genesis block and its authorities."""
+    """One way to the newest final block. `beginning`: genesis or a checkpoint, and its authorities."""
 
     def __init__(
         self, network: Network, book: PeerBook, beginning: Trust, memory: SetsFile | None, progress: Progress
@@ -83,10 +86,11 @@ class WarpSync:
         self._memory = memory
         self._progress = progress
         self._set_aside: set[str] = set()
+        self._useless: dict[str, str] = {}
 
     async def run(self, trust: Trust | None = None) -> Trust:
         """The newest final block that a peer can prove; from `trust` on, or from what was proven before."""
-        trust = trust or await self._remembered() or self._beginning
+        trust = trust or await self.remembered() or self._beginning
         while True:
             peer = self._pick()
             if peer is None:
@@ -107,46 +111,69 @@ class WarpSync:
 
     async def _nobody(self, trust: Trust) -> Trust:
         """No peer is left to ask: wait, and where all have refused a remembered block, drop the memory."""
-        if len(self._book) and trust is not self._beginning and trust == await self._remembered():
-            log.warning("No peer continues from block #%d, proven before: beginning at genesis", trust.number)
-            await self._forget()
+        if len(self._book) and trust is not self._beginning and trust == await self.remembered():
+            log.warning("No peer continues from block #%d, proven before: beginning at #%d",
+                        trust.number, self._beginning.number)  # fmt: skip
+            await self.forget()
             self._set_aside.clear()
             return self._beginning
-        reason = "no peer is connected yet" if not len(self._book) else "no peer gave a proof that holds"
-        self._progress.waiting_for = reason
+        self._progress.waiting_for = self._why_nobody(trust)
         await self._book.changed(AGAIN_S)
         self._set_aside.clear()
         return trust
 
+    def _why_nobody(self, trust: Trust) -> str:
+        if not len(self._book):
+            return alone(self._network, self._useless)
+        return told(f"no peer gives a proof from #{trust.number} that holds", self._useless)
+
+    def _leave(self, peer: str, reason: str) -> None:
+        """Note why a peer was of no use."""
+        self._useless.pop(peer, None)
+        self._useless[peer] = reason
+        if len(self._useless) > MOST_USELESS:
+            del self._useless[next(iter(self._useless))]
+
     async def _ask(self, peer: str, trust: Trust) -> Followed | None:
         """One peer's proof, checked; None if it did not help at all."""
-        self._progress.enter(Phase.PROOFS, f"a warp proof from #{trust.number} by {peer}")
+        self._progress.enter(
+            Phase.PROOFS, told(f"a warp proof from #{trust.number} by {peer}", self._useless)
+        )
         self._set_aside.add(peer)
         try:
             answer = await self._network.request(peer, SUFFIX, trust.header.hash)
         except RequestFailed as error:
-            self._progress.waiting_for = f"{peer} gave no warp proof from #{trust.number} ({error})"
-            log.debug("%s", self._progress.waiting_for)
+            self._leave(peer, str(error))
+            replace_slow(self._network, self._book, peer, error)
+            log.debug("%s gave no warp proof from #%d: %s", peer, trust.number, error)
             return None
+        self._useless.pop(peer, None)
         self._progress.size += len(answer)
         followed = await trio.to_thread.run_sync(follow_answer, answer, trust, self._step)
         if followed.refused is not None:
-            self._drop(peer, followed.refused)
+            self._drop(peer, followed.refused, at_checkpoint=self._at_checkpoint(followed.trust))
         return followed
 
-    def _step(self) -> None:
+    def _at_checkpoint(self, trust: Trust) -> bool:
+        """Has nothing been proven since a checkpoint, whose set id is only somebody's word?"""
+        return trust is self._beginning and trust.number > 0
+
+    def _step(self, _: Trust) -> None:
         """Called in the thread for each verified fragment."""
         self._progress.sets += 1
         self._progress.steps += 1
 
-    def _drop(self, peer: str, reason: str) -> None:
+    def _drop(self, peer: str, reason: str, *, at_checkpoint: bool) -> None:
+        if at_checkpoint:
+            reason += " (is the set id of --checkpoint right?)"
         log.warning("Peer %s sent a warp proof that does not hold: %s", peer, reason)
-        self._progress.waiting_for = f"another peer: the proof of {peer} does not hold ({reason})"
+        self._leave(peer, f"its proof did not hold: {reason}")
         self._network.report(peer, repute.BAD_PROOF, reason)
         self._network.disconnect(peer, "bad warp proof")
         self._book.forget(peer)
 
-    async def _remembered(self) -> Trust | None:
+    async def remembered(self) -> Trust | None:
+        """What an earlier run proved from the same beginning."""
         return None if self._memory is None else await trio.to_thread.run_sync(self._memory.load)
 
     async def _remember(self, trust: Trust) -> None:
@@ -157,6 +184,7 @@ class WarpSync:
         except OSError as error:
             log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
 
-    async def _forget(self) -> None:
+    async def forget(self) -> None:
+        """Drop what an earlier run proved."""
         if self._memory is not None:
             await trio.to_thread.run_sync(self._memory.forget)

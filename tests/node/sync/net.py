@@ -22,7 +22,9 @@ from cfnode.network.model import (
     RequestFailed,
     RequestHandler,
     RequestLimits,
+    TooSlow,
 )
+from cfnode.node.sync.serve import LIMITS
 
 Tamper = Callable[[str, bytes, bytes | None], bytes | None]
 """(protocol, request, true answer) to what is sent."""
@@ -67,6 +69,9 @@ class MemoryNetwork:
     reports: list[tuple[str, int, str]] = field(default_factory=list)
     asked: list[tuple[str, str, bytes]] = field(default_factory=list)
     tamper: Tamper | None = None
+    unreachable: dict[str, str] = field(default_factory=dict)
+    stalled: set[str] = field(default_factory=set)
+    """Those who take a request and never answer."""
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
@@ -79,6 +84,9 @@ class MemoryNetwork:
         self.asked.append((peer_id, protocol, data))
         other = self.others.get(peer_id)
         handler = other.handlers.get(protocol) if other else None
+        if peer_id in self.stalled:
+            await trio.sleep(LIMITS[protocol].timeout)
+            raise TooSlow(f"no answer to {protocol} within {LIMITS[protocol].timeout} s")
         if other is None or handler is None:
             raise RequestFailed("not connected" if other is None else "not supported")
         answer = await handler(self.name, data)

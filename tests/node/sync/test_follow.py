@@ -76,12 +76,6 @@ async def in_step(peer: Peer, with_: Peer) -> None:
 
 
 @pytest.fixture
-def patient_clock() -> MockClock:
-    """Time jumps when all has been quiet for a moment, not while a thread is at work."""
-    return MockClock(autojump_threshold=0.05)
-
-
-@pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
     return Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
 

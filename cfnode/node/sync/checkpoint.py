@@ -1,0 +1,96 @@
+"""How does a block that a person vouches for become the place where proofs begin?
+
+A checkpoint is the hash of a block that signals a change of authorities, and the id of the set that it
+starts. Its header comes from any peer and is what its hash says, so it holds the keys; only the id cannot be
+checked before the first proof from there. Authorities who have left long ago risk nothing any more by
+signing another chain, so the checkpoint's age is said, and an old one loudly.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from cfnode.core.aura import AuraError, slot_of
+from cfnode.core.grandpa import AuthoritySet, scheduled_change
+from cfnode.core.header import Header
+from cfnode.core.wire import WireError
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.clock import SLOT_MS
+from cfnode.node.config import Checkpoint
+from cfnode.node.informant import short
+from cfnode.node.sync import repute
+from cfnode.node.sync.blocks import fetch_header
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.progress import Phase, Progress, alone
+
+__all__ = ["BadCheckpoint", "trust_checkpoint"]
+
+log = logging.getLogger("cfnode.sync")
+
+AGAIN_S = 5.0
+OLD_DAYS = 30
+DAY_MS = 24 * 3_600 * 1_000
+
+
+class BadCheckpoint(Exception):
+    """The block cannot be a checkpoint; the text says why and what can."""
+
+
+async def trust_checkpoint(
+    network: Network, book: PeerBook, checkpoint: Checkpoint, progress: Progress, slot_now: int
+) -> Trust:
+    """The block and its authorities, as soon as a peer gives the header. Raises BadCheckpoint."""
+    name = f"0x{checkpoint.block.hex()}"
+    progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
+    while True:
+        for peer in book.by_height():
+            header = await _header_of(network, book, peer, checkpoint.block)
+            if header is not None:
+                _tell_age(header, slot_now)
+                return Trust(header, _authorities(header, checkpoint.set_id))
+        unknown = f"no peer gives the checkpoint {name}: is it a block of this chain?"
+        progress.waiting_for = unknown if len(book) else alone(network)
+        await book.changed(AGAIN_S)
+
+
+async def _header_of(network: Network, book: PeerBook, peer: str, block: bytes) -> Header | None:
+    try:
+        return await fetch_header(network, peer, block)
+    except RequestFailed as error:
+        repute.replace_slow(network, book, peer, error)
+        log.debug("The checkpoint did not come from %s: %s", peer, error)
+    except WireError as error:
+        network.report(peer, repute.BAD_MESSAGE, str(error))
+        network.disconnect(peer, "bad header")
+        book.forget(peer)
+    return None
+
+
+def _authorities(header: Header, set_id: int) -> AuthoritySet:
+    try:
+        change = scheduled_change(header)
+        if change is not None:
+            return AuthoritySet(set_id, change.authorities)
+    except ValueError as error:
+        raise BadCheckpoint(f"the checkpoint's change of authorities is malformed: {error}") from error
+    raise BadCheckpoint(
+        f"the checkpoint, block #{header.number} (0x{header.hash.hex()}), changes no authorities: "
+        "--checkpoint takes a block whose header announces the next set, and that set's id"
+    )
+
+
+def _tell_age(header: Header, slot_now: int) -> None:
+    block = f"#{header.number} ({short(header.hash)})"
+    try:
+        days = (slot_now - slot_of(header)) * SLOT_MS / DAY_MS
+    except AuraError:
+        log.warning("The checkpoint %s names no slot: its age is not known", block)
+        return
+    if days < 0:
+        log.warning("The checkpoint %s lies %.1f days ahead: is this machine's clock right?", block, -days)
+    elif days > OLD_DAYS:
+        log.warning("THE CHECKPOINT %s IS %.0f DAYS OLD: who was an authority then may sign another chain "
+                    "today without risk. Take a newer one, from somebody you trust", block, days)  # fmt: skip
+    else:
+        log.info("The checkpoint %s is %.1f days old", block, days)

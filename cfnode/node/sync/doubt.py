@@ -1,0 +1,116 @@
+"""Is what an earlier run proved still true by what peers can prove today?
+
+Remembered authorities save a restart hundreds of signatures, but whoever once misled the node, or took over
+authorities that have retired since, would mislead it for good. So while a remembered block is in use, each
+peer is asked to go on from it. One that refuses is asked for its proofs from the beginning; where they show
+another block or other authorities in that place, the peer *refutes* the memory. Two such peers are enough:
+their proofs are checked like any others, so to refute a true memory one would have to forge them.
+
+A peer that merely lacks history refuses both, and says nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import trio
+
+from cfnode.core.grandpa import scheduled_change
+from cfnode.core.wire.warp import SUFFIX
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.warp import follow_answer
+
+__all__ = ["Doubt", "contradicts"]
+
+log = logging.getLogger("cfnode.sync")
+
+ENOUGH = 2
+"""Peers that have to refute a memory."""
+
+PATIENCE_S = 60.0
+"""Seconds in which a peer may prove the whole way from the beginning."""
+
+
+def contradicts(memory: Trust, passed: Trust) -> bool:
+    """Can a block on the way of a proof not be of one chain with the remembered one?"""
+    if passed.number == memory.number:
+        return passed.header != memory.header
+    before, here, there = passed.number < memory.number, passed.authorities, memory.authorities
+    if here.set_id != there.set_id:
+        return before != (here.set_id < there.set_id)
+    begins = scheduled_change(passed.header) is not None
+    return here != there or (begins and not before)
+
+
+class Doubt:
+    """Asks peers about a remembered block. `beginning`: where its proofs began."""
+
+    def __init__(self, network: Network, book: PeerBook, beginning: Trust, memory: Trust) -> None:
+        self._network = network
+        self._book = book
+        self._beginning = beginning
+        self._memory = memory
+        self._asked: set[str] = set()
+        self._asking: set[str] = set()
+        self._answered = trio.Event()
+        self._against: set[str] = set()
+        self._refuted = trio.Event()
+
+    async def confirmed(self) -> None:
+        """Returns when enough peers have refuted the memory, and not before: cancel it."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._ask_everyone, nursery)
+            await self._refuted.wait()
+            nursery.cancel_scope.cancel()
+
+    async def settled(self) -> None:
+        """Returns when each peer that has been asked has answered, or has had the time for it."""
+        with trio.move_on_after(PATIENCE_S):
+            while self._asking:
+                await self._answered.wait()
+
+    async def _ask_everyone(self, nursery: trio.Nursery) -> None:
+        while True:
+            for peer in self._book.by_height():
+                if peer not in self._asked:
+                    self._asked.add(peer)
+                    self._asking.add(peer)
+                    nursery.start_soon(self._ask, peer)
+            await self._book.changed(float("inf"))
+
+    async def _ask(self, peer: str) -> None:
+        await self._hear(peer)
+        self._asking.discard(peer)
+        self._answered.set()
+        self._answered = trio.Event()
+
+    async def _hear(self, peer: str) -> None:
+        try:
+            await self._network.request(peer, SUFFIX, self._memory.header.hash)
+            return  # it knows the block; what it proves from there is looked at elsewhere
+        except RequestFailed as error:
+            log.debug("%s does not go on from block #%d: %s", peer, self._memory.number, error)
+        try:
+            if await self._refutes(peer):
+                log.warning("Peer %s proves that block #%d is not of this chain", peer, self._memory.number)
+                self._against.add(peer)
+        except RequestFailed as error:
+            log.debug("%s proves nothing from #%d either: %s", peer, self._beginning.number, error)
+        if len(self._against) >= ENOUGH:
+            self._refuted.set()
+
+    async def _refutes(self, peer: str) -> bool:
+        """Do the peer's proofs from the beginning pass the remembered place with something else?"""
+        trust = self._beginning
+        while True:
+            answer = await self._network.request(peer, SUFFIX, trust.header.hash)
+            passed: list[Trust] = []
+            followed = await trio.to_thread.run_sync(follow_answer, answer, trust, passed.append)
+            if any(contradicts(self._memory, each) for each in passed):
+                return True
+            beyond = followed.trust.number >= self._memory.number
+            if beyond or followed.finished or followed.refused is not None:
+                return False
+            trust = followed.trust

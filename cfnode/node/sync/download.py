@@ -1,0 +1,126 @@
+"""How does a node without a state come to stand on a proven block?
+
+Proofs → the target block → its state → the chain adopts it. When the state of the target is no longer to be
+had, a newer target is proven; what came of the state stays (`state.py`). Proofs begin at genesis, at a
+checkpoint, or where an earlier run has come to, which peers may refute (`doubt.py`): then all of it begins
+again at the beginning.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import trio
+
+from cfnode.core.grandpa import ENGINE
+from cfnode.core.wire import WireError
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.chain import Chain
+from cfnode.node.informant import short
+from cfnode.node.sync import repute
+from cfnode.node.sync.blocks import FetchedBlock, fetch_up_to
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.doubt import Doubt
+from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.progress import Phase, Progress
+from cfnode.node.sync.state import StateSync, TargetLost
+from cfnode.node.sync.warp import WarpSync
+from cfnode.store import Store
+
+__all__ = ["Download"]
+
+log = logging.getLogger("cfnode.sync")
+
+RETRY_S = 5.0
+
+
+class Download:
+    """The way from a block whose authorities are known, the `beginning`, to the present."""
+
+    def __init__(
+        self, network: Network, book: PeerBook, chain: Chain, store: Store,
+        beginning: Trust, memory: SetsFile | None, progress: Progress,
+    ) -> None:  # fmt: skip
+        self._network = network
+        self._book = book
+        self._chain = chain
+        self._store = store
+        self._beginning = beginning
+        self._progress = progress
+        self._doubt: Doubt | None = None
+        self._warp = WarpSync(network, book, beginning, memory, progress)
+
+    async def run(self) -> None:
+        """Until the chain stands on a proven block; at once where nothing after genesis is final."""
+        memory = await self._warp.remembered()
+        if memory is None:
+            await self._arrive()
+        elif not await self._arrive_unless_refuted(memory):
+            log.warning("Two peers prove another chain than block #%d, which an earlier run was led to: "
+                        "beginning at #%d", memory.number, self._beginning.number)  # fmt: skip
+            await self._warp.forget()
+            await self._arrive()
+
+    async def _arrive_unless_refuted(self, memory: Trust) -> bool:
+        """Go on from what is remembered; False when it has been refuted first."""
+        arrived = False
+        self._doubt = Doubt(self._network, self._book, self._beginning, memory)
+        async with trio.open_nursery() as nursery:
+
+            async def arrive() -> None:
+                nonlocal arrived
+                await self._arrive()
+                arrived = True
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(arrive)
+            await self._doubt.confirmed()
+            nursery.cancel_scope.cancel()
+        self._doubt = None
+        return arrived or self._chain.finalized.number > 0
+
+    async def _arrive(self) -> None:
+        trust: Trust | None = None
+        while True:
+            trust = await self._warp.run(trust)
+            if trust.number == 0:
+                log.info("The chain has no final block beyond genesis yet: every block is executed")
+                return
+            log.info("⏩ Proven: block #%d (%s), set %d", trust.number, short(trust.header.hash),
+                     trust.authorities.set_id)  # fmt: skip
+            try:
+                await self._adopt(trust)
+                return
+            except TargetLost as error:
+                log.warning("%s: a newer one is looked for", error)
+                await trio.sleep(RETRY_S)
+
+    async def _adopt(self, trust: Trust) -> None:
+        target = await self._target_block(trust)
+        adoption = self._store.adopt()
+        await StateSync(self._network, self._book, adoption, trust.header, self._progress).run()
+        keys = self._progress.keys
+        if self._doubt is not None:
+            await self._doubt.settled()
+        votes = [] if trust.votes is None else [(ENGINE, trust.votes)]
+        await self._chain.adopt(adoption, trust.header, target.body, votes)
+        self._progress.enter(Phase.BLOCKS, "blocks after the downloaded state")
+        voters = await self._chain.voters()
+        if voters != trust.authorities:
+            log.error("The state of block #%d names other authorities (set %d) than its proof (set %d)",
+                      trust.number, voters.set_id, trust.authorities.set_id)  # fmt: skip
+        log.info("State of block #%d (%s) is here: %d keys",
+                 trust.number, short(trust.header.hash), keys)  # fmt: skip
+
+    async def _target_block(self, trust: Trust) -> FetchedBlock:
+        """The proven block with its body, from whoever has it. Raises TargetLost."""
+        self._progress.enter(Phase.TARGET, f"the body of #{trust.number}")
+        for peer in self._book.by_height():
+            try:
+                return (await fetch_up_to(self._network, peer, trust.header.hash, 1))[0]
+            except RequestFailed as error:
+                repute.replace_slow(self._network, self._book, peer, error)
+                log.debug("Block #%d did not come from %s: %s", trust.number, peer, error)
+            except WireError as error:
+                self._network.report(peer, repute.BAD_MESSAGE, str(error))
+        raise TargetLost(f"no peer gives the block #{trust.number}")

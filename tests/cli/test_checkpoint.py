@@ -1,0 +1,59 @@
+"""`cfnode run --checkpoint`: what is taken, and what is refused in words."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import lifetime
+from cfnode.cli.run import run
+from cfnode.node.config import Checkpoint, Config
+
+HASH = "5e1f" * 16
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
+    """The configurations of nodes that would have run."""
+    configs: list[Config] = []
+    monkeypatch.setattr(lifetime, "run_until_stopped", lambda config, ignored: configs.append(config))
+    return configs
+
+
+def given(*flags: str) -> Result:
+    return CliRunner().invoke(run, ["--tmp", *flags])
+
+
+@pytest.mark.parametrize("prefix", ["", "0x"])
+def test_a_hash_and_the_id_of_the_set_it_starts(started: list[Config], prefix: str) -> None:
+    assert given(f"--checkpoint={prefix}{HASH}:1234").exit_code == 0
+    assert started[0].checkpoint == Checkpoint(bytes.fromhex(HASH), 1234)
+
+
+def test_without_one_proofs_begin_at_genesis(started: list[Config]) -> None:
+    assert given().exit_code == 0
+    assert started[0].checkpoint is None
+
+
+@pytest.mark.parametrize(
+    "value", [HASH, f"{HASH}:", f"{HASH[:-1]}:7", f"{HASH}:-7", f"{HASH}:7:7", ":7", "7"]
+)
+def test_what_is_none_is_refused_with_an_example(started: list[Config], value: str) -> None:
+    done = given(f"--checkpoint={value}")
+    assert done.exit_code == 2
+    assert "is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234" in done.output
+    assert not started
+
+
+@pytest.mark.parametrize("set_id", ["0", str(1 << 64)])
+def test_a_set_that_no_block_starts_is_refused(started: list[Config], set_id: str) -> None:
+    done = given(f"--checkpoint={HASH}:{set_id}")
+    assert done.exit_code == 2
+    assert f"no block starts the authority set {set_id}" in done.output
+
+
+@pytest.mark.parametrize("other", ["--dev", "--sync=full"])
+def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) -> None:
+    done = given(f"--checkpoint={HASH}:7", other)
+    assert done.exit_code == 2
+    assert "--checkpoint needs a downloaded state: --sync=light-rpc or warp" in done.output

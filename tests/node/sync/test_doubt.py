@@ -1,0 +1,154 @@
+"""What an earlier run was led to is given up when two peers prove another chain, and not before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from cfnode.core.grandpa import AuthoritySet, ScheduledChange
+from cfnode.core.header import Header
+from cfnode.node.authorities import well_known
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.doubt import Doubt, contradicts
+from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.serve import Server
+from cfnode.node.sync.service import ChainSync
+from tests.node.conftest import MakeRig
+from tests.node.mini import Rig, tx, voter_set, voters_of
+from tests.node.sync.net import MemoryNetwork, join
+
+KEYS = well_known(3)
+SECOND = {"true": KEYS[1:], "false": KEYS[:1]}
+
+
+async def chain(make_rig: MakeRig, name: str) -> Rig:
+    """Two set changes; all chains here have one genesis, and "false" hands over to others than "true"."""
+    rig = await make_rig(name, authorities=KEYS)
+    await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
+    await rig.block(final=True)
+    await rig.block(tx("alice", 1, voters_of(SECOND[name])), final=True)
+    await rig.block(final=True)
+    return rig
+
+
+def remembered(rig: Rig) -> Trust:
+    """The last final block and its authorities, as a run on this chain would keep them."""
+    header = rig.store.header(rig.chain.finalized.hash)
+    assert header is not None
+    return Trust(header, voter_set(SECOND[rig.path.name], 2))
+
+
+class Peers:
+    """A node that knows genesis, among peers on different chains."""
+
+    def __init__(self, own: Rig, **peers: Rig) -> None:
+        self.network, self.book = MemoryNetwork("client"), PeerBook()
+        header = own.store.header(own.chain.genesis_hash)
+        assert header is not None
+        self.genesis = Trust(header, voter_set(KEYS, 0))
+        for name, rig in peers.items():
+            self.add(name, rig)
+
+    def add(self, name: str, rig: Rig) -> None:
+        peer = MemoryNetwork(name)
+        Server(peer, rig.chain, rig.store).declare()
+        join(self.network, peer)
+        self.book.note(name, rig.chain.best.number, rig.chain.best.hash)
+
+    async def refute(self, memory: Trust) -> bool:
+        """Is it refuted by the peers there are?"""
+        doubt = Doubt(self.network, self.book, self.genesis, memory)
+        with trio.move_on_after(30) as scope:
+            await doubt.confirmed()
+        return not scope.cancelled_caught
+
+
+async def test_two_peers_that_prove_another_chain_refute_a_memory(
+    make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
+    memory = remembered(false)
+    assert await Peers(true, liar=false, one=true, two=true).refute(memory)
+    assert not await Peers(true, liar=false, one=true).refute(memory), "one may be a liar"
+
+
+async def test_a_true_memory_is_not_refuted_by_who_lacks_history_or_is_on_another_chain(
+    make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
+    young = await make_rig("young", authorities=KEYS)
+    await young.block()
+    peers = Peers(true, honest=true, young=young, young_too=young, liar=false)
+    assert not await peers.refute(remembered(true))
+
+
+async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: MockClock) -> None:
+    true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
+    peers = Peers(true, liar=false)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_later, peers, true)
+        assert await peers.refute(remembered(false))
+
+
+async def _later(peers: Peers, rig: Rig) -> None:
+    for name in ("one", "two"):
+        await trio.sleep(5)
+        peers.add(name, rig)
+
+
+def header(number: int, change: bool = False, mark: int = 0) -> Header:
+    digest = (ScheduledChange(((bytes(32), 1),)).item(),) if change else ()
+    return Header(bytes([mark]) * 32, number, bytes(32), bytes(32), digest)
+
+
+SET_5, SET_5_OTHER = AuthoritySet(5, ((bytes(32), 1),)), AuthoritySet(5, ((b"\1" * 32, 1),))
+SET_4, SET_6 = AuthoritySet(4, ((bytes(32), 1),)), AuthoritySet(6, ((bytes(32), 1),))
+
+
+@pytest.mark.parametrize(
+    ("passed", "refuted"),
+    [
+        (Trust(header(100), SET_5), False),
+        (Trust(header(100, mark=1), SET_5), True),
+        (Trust(header(90, change=True), SET_5), False),
+        (Trust(header(90, change=True), SET_5_OTHER), True),
+        (Trust(header(110, change=True), SET_5), True),
+        (Trust(header(110), SET_5), False),
+        (Trust(header(110, change=True), SET_6), False),
+        (Trust(header(90, change=True), SET_6), True),
+        (Trust(header(90, change=True), SET_4), False),
+        (Trust(header(110, change=True), SET_4), True),
+    ],
+)
+def test_a_block_of_the_same_chain_fits_in_its_place(passed: Trust, refuted: bool) -> None:
+    assert contradicts(Trust(header(100), SET_5), passed) is refuted
+
+
+async def test_a_node_misled_before_comes_to_the_true_chain(
+    make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The liar says it is the highest, goes on from the remembered block and gives its state, too."""
+    true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
+    own = await make_rig("own", authorities=KEYS)
+    memory = SetsFile(tmp_path / "sets", own.chain.genesis_hash)
+    memory.save(remembered(false))
+    genesis = Peers(own).genesis
+    network = MemoryNetwork("light")
+    light = ChainSync(network, own.chain, own.store, beginning=genesis, memory=memory)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(light.run)
+        for name, rig in {"liar": false, "one": true, "two": true}.items():
+            peer = MemoryNetwork(name)
+            nursery.start_soon(ChainSync(peer, rig.chain, rig.store, author=True).run)
+            join(network, peer)
+        with trio.fail_after(30), own.chain.subscribe() as events:
+            await events.__anext__()
+        nursery.cancel_scope.cancel()
+    assert own.chain.finalized == true.chain.finalized
+    assert "Two peers prove another chain than block #4" in caplog.text
+    kept = memory.load()
+    assert kept is not None
+    assert kept.header.hash == true.chain.finalized.hash

@@ -1,0 +1,82 @@
+"""A node that waits says every 15 s for what, and why it does not come."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from cfnode.node.sync import repute
+from cfnode.node.sync.progress import Phase, Progress, alone, tell_waiting, told
+from tests.node.conftest import MakeRig
+from tests.node.sync.net import MemoryNetwork
+from tests.node.sync.test_warp import Client, edited, forge_last, grown
+
+
+async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float) -> list[tuple[str, str]]:
+    """What is said of waiting in so many seconds of a sync that comes to nothing: (phase, reason)."""
+    with trio.move_on_after(seconds):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(tell_waiting, client.progress)
+            await client.sync.run()
+    lines = [line.partition(": no progress for 15 s: ") for line in caplog.messages]
+    return [(phase, reason) for phase, found, reason in lines if found]
+
+
+async def test_who_has_no_peer_hears_why_each_node_could_not_be_reached(
+    make_rig: MakeRig, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(await grown(make_rig))
+    client.network.unreachable["12D3Boot"] = "it proves to be 12D3Other"
+    why = "no peer is connected yet (12D3Boot: it proves to be 12D3Other)"
+    assert await said(caplog, client, 50) == [("Waiting for peers", why)] * 3
+
+
+async def test_who_is_refused_by_everybody_hears_by_whom(
+    make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(await grown(make_rig), light=lambda *_: None)
+    [(phase, why)] = await said(caplog, client, 20)
+    assert phase == "Downloading finality proofs"
+    assert why in (
+        "no peer gives a proof from #0 that holds (light: refused)",
+        "a warp proof from #0 by light (light: refused)",
+    )
+
+
+async def test_a_refused_proof_is_given_as_the_reason(
+    make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(await grown(make_rig), liar=lambda *args: edited(args[2], forge_last))
+    [(_, why)] = await said(caplog, client, 32)
+    assert "Peer liar sent a warp proof that does not hold: " in caplog.text
+    assert why.startswith(
+        "no peer is connected yet (liar: its proof did not hold: justification is for block 3"
+    )
+
+
+async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, patient_clock: MockClock) -> None:
+    rig = await grown(make_rig)
+    client = Client(rig, slow=None, honest=None)
+    client.network.stalled.add("slow")
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+    assert client.network.reports == [("slow", repute.SILENT, "no answer to sync/warp within 24 s")]
+    assert "slow" not in client.network.peers, "its place is free for another"
+
+
+async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+    progress = Progress(Phase.STATE)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(tell_waiting, progress)
+        for _ in range(10):
+            await trio.sleep(10)
+            progress.step("the next piece")
+        nursery.cancel_scope.cancel()
+    assert caplog.messages == []
+
+
+def test_of_many_reasons_the_first_three_are_told() -> None:
+    network = MemoryNetwork("alone")
+    assert alone(network) == "no peer is connected yet"
+    assert told("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
