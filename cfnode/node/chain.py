@@ -158,6 +158,10 @@ class Chain:
         """The unfinalized blocks up to and with `block_hash`, oldest first; KeyError if it is none."""
         return self._tree.path(block_hash)
 
+    def unfinalized(self) -> list[tuple[BlockRef, bytes]]:
+        """The blocks above the finalized one, forks too, each with its parent's hash; parents first."""
+        return self._tree.blocks()
+
     def next_set_change(self, block_hash: bytes) -> BlockRef | None:
         """The first block above the finalized one, up to `block_hash`, that changes the authorities."""
         if not self._set_changes:

@@ -53,6 +53,10 @@ class BlockTree:
         """The unfinalized blocks."""
         return set(self._blocks)
 
+    def blocks(self) -> list[tuple[BlockRef, bytes]]:
+        """The unfinalized blocks, each with its parent's hash; parents first."""
+        return list(self._blocks.values())
+
     def block(self, block_hash: bytes) -> BlockRef:
         """The block with that hash; KeyError if it is not in the tree."""
         return self.finalized if block_hash == self.finalized.hash else self._blocks[block_hash][0]

@@ -16,15 +16,15 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.errors import explain
+from cfnode.rpc.held import Held
+from cfnode.rpc.pins import Pins
 from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
 
 log = logging.getLogger("cfnode.rpc")
 
 METHOD_NOT_FOUND = RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
 UNSAFE = RpcError(ErrorCode.METHOD_NOT_FOUND, "RPC call is unsafe to be called externally")
-NO_SUBSCRIPTIONS = RpcError(
-    ErrorCode.INTERNAL_ERROR, "Internal error", "Subscriptions need a WebSocket connection"
-)
+NO_SUBSCRIPTIONS = RpcError(ErrorCode.CALL_FAILED, "Subscriptions need a WebSocket connection")
 SYNCING_TEXT = (
     "The node is syncing: nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
@@ -58,6 +58,8 @@ class Client:
     unsubscribe: Callable[[str], bool] | None = None
     pace: Callable[[], Awaitable[None]] | None = None
     """Waits until the rate limit allows one more call; None without a limit."""
+    held: Held | None = None
+    """What the connection holds between its calls; None where it ends with each (HTTP)."""
 
 
 class Observer(Protocol):
@@ -90,6 +92,7 @@ class Dispatcher:
     ) -> None:
         self.node = node
         self.observer = observer
+        self.pins = Pins()
         self._rows = table.by_name
         self._config = config
         self._allow_unsafe = allow_unsafe
@@ -158,7 +161,8 @@ class Dispatcher:
 
     async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
         if type(row) is Method:
-            result = row.handler(self.node, *self._checked(row, call, client))
+            arguments = self._checked(row, call, client)
+            result = row.handler(self.node, *((client.held,) if row.holds else ()), *arguments)
             return await result if row.is_async else result
         if type(row) is Subscription:
             return await self._subscribe(row, call, client)

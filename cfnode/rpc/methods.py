@@ -21,6 +21,7 @@ from cfnode.rpc import (
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.cf.streams import BROKER_STREAMS
 from cfnode.rpc.table import Method, Subscription, Table
+from cfnode.rpc.v1 import chain_head
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -36,6 +37,7 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *payment.METHODS,
     *grandpa.METHODS,
     *spec_v1.METHODS,
+    *chain_head.METHODS,
     *CF,
     *MONITORING,
 )

@@ -7,8 +7,8 @@ and with it everything else: a push loop that went on would spin, since sending 
 returns at once.
 
 A client that does not read costs a bounded amount. Answers wait (and with them the reading of new calls);
-messages of subscriptions cannot wait, so a client that leaves more than `message_buffer` of them unread is
-cut off.
+messages of most subscriptions cannot wait, so a client that leaves more than `message_buffer` of them unread
+is cut off; streams that can (those of stored things, those with an end of their own) are *patient*.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
+from cfnode.core.jsonrpc import Batch, Call, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import explain
-from cfnode.rpc.table import Subscription
+from cfnode.rpc.held import Held, Job
+from cfnode.rpc.table import TOO_MANY, Subscription
 
 log = logging.getLogger("cfnode.rpc")
 
@@ -72,10 +73,19 @@ class Outbox:
             await self._transmit(message)
             return
         while self._full:
-            if self._room.is_set():
-                self._room = trio.Event()
-            await self._room.wait()
+            await self._some_room()
         self.push(message)
+
+    async def put_patiently(self, message: bytes) -> None:
+        """Send a message when nothing else waits, so that a long stream leaves the room to others."""
+        while self._waiting:
+            await self._some_room()
+        await self.put(message)
+
+    async def _some_room(self) -> None:
+        if self._room.is_set():
+            self._room = trio.Event()
+        await self._room.wait()
 
     async def _transmit(self, message: bytes) -> None:
         self._busy = True
@@ -98,14 +108,22 @@ class Outbox:
             await self._filled.wait()
 
 
-@dataclass(frozen=True, slots=True)
+async def _fenced(job: Job) -> None:
+    """As with calls: what a job did not foresee ends that job, with a line in the log."""
+    try:
+        await job()
+    except Exception as error:
+        explain(error, "what a call began")
+
+
+@dataclass(slots=True)
 class Opened:
     """A subscription that has its id; `scope` is cancelled by its unsubscribe."""
 
     identity: str
     row: Subscription
-    stream: AsyncGenerator[Any, None]
-    scope: trio.CancelScope
+    stream: AsyncGenerator[Any, None] | None = None
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
 class Session:
@@ -125,7 +143,8 @@ class Session:
         self._outbox = Outbox(send, config.message_buffer)
         self._cut_off = cut_off
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
-        self._subscriptions: dict[str, trio.CancelScope] = {}
+        self._subscriptions: dict[str, Opened] = {}
+        self._held = Held(dispatcher.pins)
         self._nursery: trio.Nursery
         client.unsubscribe = self._unsubscribe
 
@@ -139,49 +158,54 @@ class Session:
 
     async def _take(self, message: Call | Batch | Refused) -> None:
         if self._dispatcher.is_quick(message):
-            await self._answer(message, self._client)
+            await self._answer(message)
         else:
             await self._slots.acquire()
             self._nursery.start_soon(self._answer_beside, message)
 
-    async def _answer(self, message: Call | Batch | Refused, client: Client) -> None:
-        if reply := await self._dispatcher.answer(message, client):
-            await self._outbox.put(reply)
-
     async def _answer_beside(self, message: Call | Batch | Refused) -> None:
-        """Subscriptions start after the answer that names them: none speaks before its id is known."""
-        opened: list[Opened] = []
-        client = replace(self._client, subscribe=partial(self._subscribe, opened))
         try:
-            await self._answer(message, client)
+            await self._answer(message)
         finally:
             self._slots.release()
-        for subscription in opened:
-            self._nursery.start_soon(self._forward, subscription)
 
-    async def _subscribe(self, opened: list[Opened], row: Subscription, arguments: list[Any]) -> str:
-        limit = self._config.max_subscriptions
-        if len(self._subscriptions) >= limit:
-            raise RpcError(
-                ErrorCode.TOO_MANY_SUBSCRIPTIONS,
-                "Too many subscriptions on the connection",
-                f"Exceeded max limit of {limit}",
-            )
+    async def _answer(self, message: Call | Batch | Refused) -> None:
+        """What a call began speaks only after its answer: nothing is said of an id that is not known yet."""
+        later: list[Job] = []
+        subscribe = partial(self._subscribe, later)
+        client = replace(self._client, subscribe=subscribe, held=self._held.beginning(later))
+        if reply := await self._dispatcher.answer(message, client):
+            await self._outbox.put(reply)
+        for job in later:
+            self._nursery.start_soon(_fenced, job)
+
+    async def _subscribe(self, later: list[Job], row: Subscription, arguments: list[Any]) -> str:
+        self._check_room(row)
         identity = secrets.token_hex(8)
-        scope = self._subscriptions[identity] = trio.CancelScope()
+        opened = self._subscriptions[identity] = Opened(identity, row)
+        own = (self._held.beginning(later), identity) if row.holds else ()
         try:
-            stream = await row.handler(self._dispatcher.node, *arguments)
+            opened.stream = await row.handler(self._dispatcher.node, *own, *arguments)
         except BaseException:
             del self._subscriptions[identity]
             raise
-        opened.append(Opened(identity, row, stream, scope))
+        later.append(partial(self._forward, opened))
         return identity
 
+    def _check_room(self, row: Subscription) -> None:
+        limit = self._config.max_subscriptions
+        if len(self._subscriptions) >= limit:
+            raise RpcError(TOO_MANY.code, TOO_MANY.message, f"Exceeded max limit of {limit}")
+        if row.most is not None:
+            alike = sum(opened.row is row for opened in self._subscriptions.values())
+            if alike >= row.most:
+                raise row.too_many
+
     def _unsubscribe(self, identity: str) -> bool:
-        scope = self._subscriptions.pop(identity, None)
-        if scope is None:
+        opened = self._subscriptions.pop(identity, None)
+        if opened is None:
             return False
-        scope.cancel()
+        opened.scope.cancel()
         return True
 
     async def _forward(self, opened: Opened) -> None:
@@ -191,7 +215,6 @@ class Session:
         except SlowReader:
             log.debug("a subscriber of %s reads too slowly and is cut off", opened.row.name)
             self._cut_off()
-        # As with calls: what a stream did not foresee ends that stream, with a line in the log.
         except Exception as error:
             explain(error, opened.row.name)
         finally:
@@ -199,6 +222,11 @@ class Session:
 
     async def _push_all(self, opened: Opened) -> None:
         row, identity = opened.row, opened.identity
+        assert opened.stream is not None
         async with aclosing(opened.stream) as stream:
             async for value in stream:
-                self._outbox.push(jsonrpc.notification(row.notification, identity, jsonrpc.encode(value)))
+                message = jsonrpc.notification(row.notification, identity, jsonrpc.encode(value))
+                if row.patient:
+                    await self._outbox.put_patiently(message)
+                else:
+                    self._outbox.push(message)

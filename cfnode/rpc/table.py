@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from cfnode.core.jsonrpc import InvalidParams
+from cfnode.core.jsonrpc import ErrorCode, InvalidParams, RpcError
+
+TOO_MANY = RpcError(ErrorCode.TOO_MANY_SUBSCRIPTIONS, "Too many subscriptions on the connection")
 
 
 class Access(Enum):
@@ -79,6 +81,8 @@ class Row:
     """For a safe row: the arguments with which it is unsafe all the same."""
     submits: bool = field(default=False, kw_only=True)
     """Whether it signs or submits: refused while the node is syncing."""
+    holds: bool = field(default=False, kw_only=True)
+    """Whether its handler takes, after the node, what the connection holds (None over HTTP)."""
 
     @property
     def doc(self) -> str:
@@ -125,13 +129,19 @@ class Method(Row):
 @dataclass(frozen=True)
 class Subscription(Row):
     """A stream of messages over a WebSocket. `await handler(node, *arguments)` checks, opens and gives the
-    stream.
+    stream; with `holds` it takes the subscription's id too, before the arguments.
     """
 
     handler: Callable[..., Awaitable[AsyncGenerator[Any, None]]]
     notification: str = field(kw_only=True)
     unsubscribe: str = field(kw_only=True)
     unsubscribe_aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    patient: bool = field(default=False, kw_only=True)
+    """Whether the stream waits for a slow reader; else one who leaves too much unread is cut off."""
+    most: int | None = field(default=None, kw_only=True)
+    """How many of these one connection may hold, where that is less than of others."""
+    too_many: RpcError = field(default=TOO_MANY, kw_only=True)
+    """The refusal of one more."""
 
 
 @dataclass(frozen=True)

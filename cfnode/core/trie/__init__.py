@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, encode_node
 from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
+from cfnode.core.trie.diff import Change, differences
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
 from cfnode.core.trie.ranges import Position, StateRange, build_range, check_state, read_range
 from cfnode.core.trie.roots import ordered_root, root
 from cfnode.core.trie.update import NodeReader, TrieUpdate, update
+from cfnode.core.trie.walk import closest_merkle_value
 
 __all__ = [
     "EMPTY_ROOT",
+    "Change",
     "MissingNode",
     "Node",
     "NodeReader",
@@ -23,9 +26,11 @@ __all__ = [
     "build_proof",
     "build_range",
     "check_state",
+    "closest_merkle_value",
     "decode_compact_proof",
     "decode_node",
     "decode_proof",
+    "differences",
     "encode_compact_proof",
     "encode_node",
     "encode_proof",

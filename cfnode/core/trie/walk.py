@@ -45,6 +45,25 @@ def lookup(fetch: Fetch, root: bytes, key: bytes) -> Node | None:
     return node if node.value is not None and path + node.partial == to_nibbles(key) else None
 
 
+def closest_merkle_value(fetch: Fetch, root: bytes, key: bytes) -> bytes | None:
+    """What stands for all keys that begin with `key`: the merkle value of the first node at or below it.
+
+    Two states that agree in it hold the same below `key`. None: no key begins so.
+    """
+    nibbles = to_nibbles(key)
+    node, path, merkle_value = root_node(fetch, root), b"", root
+    while node is not None:
+        end = path + node.partial
+        if end.startswith(nibbles):
+            return merkle_value
+        if not nibbles.startswith(end):
+            return None
+        path = nibbles[: len(end) + 1]
+        merkle_value = (node.children[path[-1]] if node.children else b"")[1:]
+        node = _child(fetch, node, path)
+    return None
+
+
 def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> bytes | None:
     """The first key strictly after `key` in byte order that begins with `prefix`, or None.
 

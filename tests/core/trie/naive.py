@@ -63,7 +63,21 @@ def _node(pairs: dict[tuple[int, ...], bytes], version: int) -> bytes:
 
 
 def naive_root(pairs: dict[bytes, bytes], version: int) -> bytes:
-    if not pairs:
-        return _hash(b"\0")
-    nibbles = {tuple(n for b in k for n in (b >> 4, b & 15)): v for k, v in pairs.items()}
-    return _hash(_node(nibbles, version))
+    return _hash(_node(_nibbles(pairs), version)) if pairs else _hash(b"\0")
+
+
+def naive_merkle_value(pairs: dict[bytes, bytes], below: dict[bytes, bytes], version: int) -> bytes:
+    """What the trie of `pairs` has for the node above `below`, which are all pairs that begin alike."""
+    whole, part = _nibbles(pairs), _nibbles(below)
+    any_key = next(iter(part))
+    cut = next(n for n in range(len(any_key) + 1) if _under(whole, any_key[:n]) == part)
+    node = _node({key[cut:]: value for key, value in part.items()}, version)
+    return node if cut and len(node) < 32 else _hash(node)
+
+
+def _under(pairs: dict[tuple[int, ...], bytes], path: tuple[int, ...]) -> dict[tuple[int, ...], bytes]:
+    return {key: value for key, value in pairs.items() if key[: len(path)] == path}
+
+
+def _nibbles(pairs: dict[bytes, bytes]) -> dict[tuple[int, ...], bytes]:
+    return {tuple(n for b in k for n in (b >> 4, b & 15)): v for k, v in pairs.items()}

@@ -1,0 +1,114 @@
+"""Which keys differ between two states? Both tries are walked side by side, and what is equal is passed over.
+
+Equal merkle values mean equal subtries, so the work grows with what differs, not with what is there. The
+nodes of two tries need not begin at the same nibbles (a new key can split a long partial key), so the walk
+goes nibble by nibble: a *place* is a node, and how much of its partial key lies behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.trie.codec import EMPTY_NODE, Node, decode_node, is_hash_entry
+from cfnode.core.trie.errors import MissingNode
+from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
+from cfnode.core.trie.update import NodeReader
+
+
+class Change(Enum):
+    """What became of a key."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place in a trie: `behind` nibbles of the partial key of the node with this encoding lie above it."""
+
+    encoded: bytes
+    node: Node
+    behind: int
+
+    def same(self, other: _Place) -> bool:
+        return self.behind == other.behind and self.encoded == other.encoded
+
+    @property
+    def value(self) -> bytes | None:
+        """The hash of the value that lies exactly here."""
+        node = self.node
+        if self.behind < len(node.partial) or node.value is None:
+            return None
+        return node.value if node.hashed else blake2_256(node.value)
+
+
+def differences(
+    old: NodeReader, new: NodeReader, prefix: bytes = b"", after: bytes | None = None
+) -> Iterator[tuple[bytes, Change]]:
+    """The keys with a prefix whose values differ, in order; with `after`, those beyond it.
+
+    `old` and `new` read a trie's nodes by path; both give None for an empty one. Raises MissingNode.
+    """
+    bound, start = to_nibbles(prefix), None if after is None else to_nibbles(after)
+    waiting = [(b"", _root(old), _root(new))]
+    while waiting:
+        path, left, right = waiting.pop()
+        if left is None or right is None:
+            if left is right:
+                continue
+        elif left.same(right):
+            continue
+        if path.startswith(bound) and (start is None or path > start):
+            change = _change(left, right)
+            if change is not None:
+                yield to_key(path), change
+        for nibble in _onward(path, bound, start):
+            below = path + bytes((nibble,))
+            waiting.append((below, _step(old, left, below), _step(new, right, below)))
+
+
+def _change(left: _Place | None, right: _Place | None) -> Change | None:
+    before = None if left is None else left.value
+    now = None if right is None else right.value
+    if before == now:
+        return None
+    if before is None:
+        return Change.ADDED
+    return Change.DELETED if now is None else Change.MODIFIED
+
+
+def _onward(path: bytes, bound: bytes, start: bytes | None) -> range | tuple[int]:
+    """The nibbles that can follow, the last first."""
+    if len(path) < len(bound):
+        return (bound[len(path)],)
+    on_the_way = start is not None and len(start) > len(path) and start.startswith(path)
+    return range(15, (start[len(path)] if start and on_the_way else 0) - 1, -1)
+
+
+def _root(read: NodeReader) -> _Place | None:
+    encoded = read(b"")
+    if encoded is None or encoded == EMPTY_NODE:
+        return None
+    return _Place(encoded, decode_node(encoded), 0)
+
+
+def _step(read: NodeReader, place: _Place | None, path: bytes) -> _Place | None:
+    """The place one nibble, the last of `path`, further down."""
+    if place is None:
+        return None
+    partial, nibble = place.node.partial, path[-1]
+    if place.behind < len(partial):
+        return (
+            _Place(place.encoded, place.node, place.behind + 1) if partial[place.behind] == nibble else None
+        )
+    entry = place.node.children[nibble] if place.node.children else b""
+    if not entry:
+        return None
+    encoded = read(path) if is_hash_entry(entry) else entry[1:]
+    if encoded is None:
+        raise MissingNode(covering_key(path), entry[1:])
+    return _Place(encoded, decode_node(encoded), 0)

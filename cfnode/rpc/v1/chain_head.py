@@ -1,0 +1,182 @@
+"""The `chainHead_v1_*` methods: the head of the chain, and the blocks near it.
+
+A client follows, and may then ask about each block that it was told of until it lets go of it. What is asked
+of a follow that has ended, or of another connection's, is answered as if there were no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import RpcError
+from cfnode.rpc.convert import BOOL, HASH, LOOSE_BYTES, TEXT, listed, to_hex
+from cfnode.rpc.held import Held
+from cfnode.rpc.table import Method, Param, Reader, Subscription
+from cfnode.rpc.v1 import operations
+from cfnode.rpc.v1.follow import Follow
+from cfnode.rpc.v1.operations import Operation, Work
+from cfnode.rpc.v1.queries import QUERIES, Query
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_FOLLOWS: Final = 4
+"""Follows of one connection; the specification asks for two."""
+MAX_UNPINNED: Final = 1024
+
+TOO_MANY_FOLLOWS: Final = RpcError(-32800, "Maximum number of chainHead_follow has been reached")
+NO_RUNTIME: Final = RpcError(-32802, "The runtime updates flag must be set")
+INVALID_CONTINUE: Final = RpcError(-32803, "Wait for continue event was not generated for the subscription")
+LIMIT_REACHED: Final = {"result": "limitReached"}
+
+
+async def follow(
+    node: Node, held: Held, identity: str, with_runtime: bool
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The blocks near the head: which are there, then each new, best and final one."""
+    followed = held.follows[identity] = Follow(node, held.pins, with_runtime=with_runtime)
+    held.later.append(followed.run)
+    return _events(held, identity, followed)
+
+
+async def _events(held: Held, identity: str, followed: Follow) -> AsyncGenerator[dict[str, Any], None]:
+    try:
+        async for event in followed.to_client:
+            yield event
+    finally:
+        del held.follows[identity]
+        followed.leave()
+
+
+def _followed(held: Held | None, identity: str) -> Follow | None:
+    """A follow of this connection that is alive."""
+    found = held.follows.get(identity) if held is not None else None
+    return None if found is None or found.is_over else found
+
+
+def _begin(held: Held | None, identity: str, block: bytes, work: Work, wanted: int = 1) -> dict[str, Any]:
+    """Begin an operation on a block that the client holds, if there is room."""
+    followed = _followed(held, identity)
+    if held is None or followed is None:
+        return LIMIT_REACHED
+    followed.check(block)
+    if not (weight := min(wanted, followed.room)):
+        return LIMIT_REACHED
+    operation = Operation(followed, work, weight)
+    held.later.append(operation.run)
+    return {"result": "started", "operationId": operation.identity}
+
+
+def body(node: Node, held: Held | None, identity: str, block: bytes) -> dict[str, Any]:
+    """Begin to get a block's extrinsics: operationBodyDone."""
+    return _begin(held, identity, block, operations.body(node, block))
+
+
+def call(
+    node: Node, held: Held | None, identity: str, block: bytes, function: str, data: bytes
+) -> dict[str, Any]:
+    """Begin a runtime call: operationCallDone."""
+    followed = _followed(held, identity)
+    if followed is not None and not followed.with_runtime:
+        followed.check(block)
+        raise NO_RUNTIME
+    return _begin(held, identity, block, operations.call(node, block, function, data))
+
+
+def storage(
+    node: Node, held: Held | None, identity: str, block: bytes, queries: list[Query], child: bytes | None
+) -> dict[str, Any]:
+    """Begin to read the state: operationStorageItems, operationStorageDone."""
+    followed = _followed(held, identity)
+    taken = queries[: max(followed.room, 0)] if followed is not None else []
+    work = operations.storage(node, block, taken, child or b"")
+    begun = _begin(held, identity, block, work, max(len(queries), 1))
+    return begun if begun is LIMIT_REACHED else {**begun, "discardedItems": len(queries) - len(taken)}
+
+
+def header(node: Node, held: Held | None, identity: str, block: bytes) -> str | None:
+    """The SCALE header of a block that is held; null if nothing is followed any more."""
+    followed = _followed(held, identity)
+    if followed is None:
+        return None
+    followed.check(block)
+    found = node.chain.header(block)
+    return None if found is None else to_hex(found.encode())
+
+
+def unpin(node: Node, held: Held | None, identity: str, blocks: list[bytes]) -> None:
+    """Let go of a block or of several."""
+    followed = _followed(held, identity)
+    if followed is not None:
+        followed.unpin(blocks)
+
+
+def go_on(node: Node, held: Held | None, identity: str, operation: str) -> None:
+    """Tell an operation that waits for it to go on."""
+    followed = _followed(held, identity)
+    found = followed.operations.get(operation) if followed is not None else None
+    if found is None:
+        return
+    if not found.is_waiting:
+        raise INVALID_CONTINUE
+    found.go_on()
+
+
+def stop_operation(node: Node, held: Held | None, identity: str, operation: str) -> None:
+    """End an operation; one that is over or was never begun is passed over."""
+    followed = _followed(held, identity)
+    found = followed.operations.get(operation) if followed is not None else None
+    if found is not None:
+        found.stop()
+
+
+def _read_blocks(value: Any) -> list[bytes]:
+    return _HASHES.read(value) if isinstance(value, list) else [HASH.read(value)]
+
+
+_HASHES: Final = listed(HASH, MAX_UNPINNED)
+FOLLOWED: Final = Param("follow_subscription", TEXT)
+BLOCK: Final = Param("hash", HASH)
+OPERATION: Final = Param("operation_id", TEXT)
+
+METHODS: Final = (
+    Subscription(
+        "chainHead_v1_follow",
+        follow,
+        notification="chainHead_v1_followEvent",
+        unsubscribe="chainHead_v1_unfollow",
+        params=(Param("with_runtime", BOOL),),
+        holds=True,
+        patient=True,
+        most=MAX_FOLLOWS,
+        too_many=TOO_MANY_FOLLOWS,
+    ),
+    Method("chainHead_v1_body", body, params=(FOLLOWED, BLOCK), holds=True),
+    Method(
+        "chainHead_v1_call",
+        call,
+        params=(FOLLOWED, BLOCK, Param("function", TEXT), Param("call_parameters", LOOSE_BYTES)),
+        holds=True,
+    ),
+    Method("chainHead_v1_header", header, params=(FOLLOWED, BLOCK), holds=True),
+    Method(
+        "chainHead_v1_storage",
+        storage,
+        params=(
+            FOLLOWED,
+            BLOCK,
+            Param("items", QUERIES),
+            Param("child_trie", LOOSE_BYTES, optional=True),
+        ),
+        holds=True,
+    ),
+    Method(
+        "chainHead_v1_unpin",
+        unpin,
+        params=(FOLLOWED, Param("hash_or_hashes", Reader("0x hash or [0x hash]", _read_blocks))),
+        holds=True,
+    ),
+    Method("chainHead_v1_continue", go_on, params=(FOLLOWED, OPERATION), holds=True),
+    Method("chainHead_v1_stopOperation", stop_operation, params=(FOLLOWED, OPERATION), holds=True),
+)

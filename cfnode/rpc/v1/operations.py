@@ -1,0 +1,140 @@
+"""What is done for a client that follows the head of the chain? Bodies, runtime calls and storage reads.
+
+An operation has an id, runs beside the connection, and says what it found in events of its follow. A client
+may have 16 at a time; each question about storage counts as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.rpc.blocks import ask_runtime
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
+from cfnode.runtime.door import DoorError, ExecutorDied
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+    from cfnode.rpc.v1.follow import Follow
+
+BREATH: Final = 1024 * 1024
+"""Bytes of JSON that a walk over many keys tells before it waits for chainHead_v1_continue."""
+
+Work = Callable[["Operation"], Awaitable[None]]
+
+
+class Operation:
+    """One that has begun, as long as it is under way."""
+
+    def __init__(self, follow: Follow, work: Work, weight: int) -> None:
+        self.identity = follow.new_id()
+        self.weight = weight
+        self._follow = follow
+        self._work = work
+        self._scope = trio.CancelScope()
+        self._go_on: trio.Event | None = None
+        self.turns = follow.turns
+        """Whoever finds something to tell takes a turn until it is told."""
+        follow.operations[self.identity] = self
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for chainHead_v1_continue."""
+        return self._go_on is not None
+
+    def go_on(self) -> None:
+        """End the wait."""
+        if self._go_on is not None:
+            self._go_on.set()
+
+    def stop(self) -> None:
+        """End it; it says nothing more."""
+        self._forget()
+        self._scope.cancel()
+
+    async def run(self) -> None:
+        """Do the work, and say what came of it."""
+        try:
+            with self._scope:
+                await self._run()
+        except trio.BrokenResourceError:  # the client has left
+            return
+        finally:
+            self._forget()
+
+    async def _run(self) -> None:
+        try:
+            await self._work(self)
+        except ExecutorDied:
+            await self.tell("operationInaccessible")
+        except (DoorError, LookupError) as error:
+            await self.tell("operationError", error=str(error))
+
+    async def tell(self, event: str, **members: Any) -> None:
+        """One event of it."""
+        await self._follow.tell({"event": event, "operationId": self.identity, **members})
+
+    async def wait(self) -> None:
+        """Ask the client to say when it has read what it was told."""
+        self._go_on = trio.Event()
+        await self.tell("operationWaitingForContinue")
+        await self._go_on.wait()
+        self._go_on = None
+
+    def _forget(self) -> None:
+        self._follow.operations.pop(self.identity, None)
+
+
+def body(node: Node, block: bytes) -> Work:
+    """The extrinsics of a block."""
+    return partial(_body, node, block)
+
+
+async def _body(node: Node, block: bytes, operation: Operation) -> None:
+    def read() -> list[str] | None:
+        found = node.chain.body(block)
+        return None if found is None else [to_hex(extrinsic) for extrinsic in found]
+
+    async with operation.turns:
+        extrinsics = await trio.to_thread.run_sync(read)
+        if extrinsics is None:
+            await operation.tell("operationError", error=f"the body of {to_hex(block)} has been pruned")
+        else:
+            await operation.tell("operationBodyDone", value=extrinsics)
+
+
+def call(node: Node, block: bytes, function: str, data: bytes) -> Work:
+    """The output of a runtime call."""
+    return partial(_call, node, block, function, data)
+
+
+async def _call(node: Node, block: bytes, function: str, data: bytes, operation: Operation) -> None:
+    async with operation.turns:
+        output = await ask_runtime(node, block, function, data)
+        await operation.tell("operationCallDone", output=to_hex(output))
+
+
+def storage(node: Node, block: bytes, queries: Sequence[Query], child: bytes) -> Work:
+    """The answers to questions about the block's state."""
+    return partial(_storage, node, block, queries, child)
+
+
+async def _storage(
+    node: Node, block: bytes, queries: Sequence[Query], child: bytes, operation: Operation
+) -> None:
+    may_wait, told = any(query.kind in BELOW for query in queries), 0
+    place: Place | None = BEGINNING
+    while place is not None:
+        async with operation.turns:
+            page = await page_from(node, block, queries, child, place)
+            if page.rows:
+                await operation.tell("operationStorageItems", items=page.rows)
+        place, told = page.following, told + page.size
+        if may_wait and told >= BREATH and place is not None:
+            await operation.wait()
+            told = 0
+    await operation.tell("operationStorageDone")

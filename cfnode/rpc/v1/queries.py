@@ -1,0 +1,142 @@
+"""What is asked of a state in the new interface, and how is it answered piece by piece?
+
+chainHead_v1_storage and archive_v1_storage take the same questions: a value, its hash, all values or hashes
+below a key, or what stands for all keys below it in the trie. Answers come in pages, each read from one view
+of the state and bounded in bytes, so that neither a view nor memory is held while a client reads slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.trie import closest_merkle_value
+from cfnode.core.trie.codec import EMPTY_NODE
+from cfnode.rpc.convert import listed, read_loose_hex, read_members, shown, to_hex
+from cfnode.rpc.storage import in_state, keys_after
+from cfnode.rpc.table import Reader
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+PAGE_ROWS: Final = 256
+PAGE_BYTES: Final = 128 * 1024
+"""Bytes of keys and values after which a page ends; one value alone may be longer."""
+MAX_ITEMS: Final = 1024
+
+VALUE, HASH, CLOSEST = "value", "hash", "closestDescendantMerkleValue"
+BELOW: Final = {"descendantsValues": VALUE, "descendantsHashes": HASH}
+"""The questions about all keys below one, and what is told of each."""
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question; `start`: the keys up to it have been told already."""
+
+    key: bytes
+    kind: str
+    start: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of an answer, and where the next page begins: (question, key told last); None at the end."""
+
+    rows: list[Row]
+    following: tuple[int, bytes | None] | None
+
+    @property
+    def size(self) -> int:
+        """Characters of keys and values."""
+        return sum(len(text) for row in self.rows for text in row.values())
+
+
+def _read_kind(value: Any) -> str:
+    if value not in (VALUE, HASH, CLOSEST, *BELOW):
+        raise ValueError(f"expected one of {', '.join((VALUE, HASH, CLOSEST, *BELOW))}, got {shown(value)}")
+    return str(value)
+
+
+def _read_query(value: Any) -> Query:
+    read = read_members(
+        value,
+        {
+            "key": (read_loose_hex, False),
+            "type": (_read_kind, False),
+            "paginationStartKey": (read_loose_hex, True),
+        },
+    )
+    if read["paginationStartKey"] is not None and read["type"] not in BELOW:
+        raise ValueError(f"paginationStartKey goes with {' and '.join(BELOW)} alone")
+    return Query(read["key"], read["type"], read["paginationStartKey"])
+
+
+QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _read_query), MAX_ITEMS)
+
+
+Place = tuple[int, bytes | None]
+BEGINNING: Final[Place] = (0, None)
+
+
+async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:
+    """The next rows of the answers to all questions in order. Raises UnknownBlock or StateDiscarded."""
+    return await in_state(node, block, partial(_page, queries, child, place))
+
+
+def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) -> Page:
+    rows: list[Row] = []
+    weight = 0
+    for index, key, row in _rows(state, queries, child, place):
+        if rows and (len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES):
+            return Page(rows, place)
+        place = (index, key) if queries[index].kind in BELOW else (index + 1, None)
+        weight += sum(len(text) for text in row.values()) // 2
+        rows.append(row)
+    return Page(rows, None)
+
+
+def _rows(
+    state: State, queries: Sequence[Query], child: bytes, place: Place
+) -> Iterator[tuple[int, bytes, Row]]:
+    """Each row with its question and its key, from a place on."""
+    first, told = place
+    for index in range(first, len(queries)):
+        query = queries[index]
+        told = told if index == first and told is not None else query.start
+        for key, what in _found(state, query, child, told):
+            answer = _answer(state, key, what, child)
+            if answer is not None:
+                yield index, key, _row(key, what, answer, child)
+
+
+def _found(state: State, query: Query, child: bytes, told: bytes | None) -> Iterator[tuple[bytes, str]]:
+    if query.kind not in BELOW:
+        yield query.key, query.kind
+        return
+    for key in keys_after(state, query.key, told, child):
+        yield key, BELOW[query.kind]
+
+
+def _answer(state: State, key: bytes, what: str, child: bytes) -> bytes | None:
+    if what == CLOSEST:
+        return _closest(state, key, child)
+    value = state.get(key, child)
+    return blake2_256(value) if value is not None and what == HASH else value
+
+
+def _closest(state: State, key: bytes, child: bytes) -> bytes | None:
+    root = state.get(CHILD_STORAGE_PREFIX + child) if child else state.root
+    if root is None:
+        return None
+    return closest_merkle_value(lambda path, _: state.node(path, child) or EMPTY_NODE, root, key)
+
+
+def _row(key: bytes, what: str, answer: bytes, child: bytes) -> Row:
+    row = {"key": to_hex(key), what: to_hex(answer)}
+    return row if child == TOP else {**row, "childTrieKey": to_hex(child)}
