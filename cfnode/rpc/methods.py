@@ -14,14 +14,13 @@ from cfnode.rpc import (
     dev,
     grandpa,
     payment,
-    spec_v1,
     state,
     system,
 )
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.cf.streams import BROKER_STREAMS
 from cfnode.rpc.table import Method, Subscription, Table
-from cfnode.rpc.v1 import chain_head
+from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -36,8 +35,9 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *author.METHODS,
     *payment.METHODS,
     *grandpa.METHODS,
-    *spec_v1.METHODS,
+    *chain_spec.METHODS,
     *chain_head.METHODS,
+    *transactions.METHODS,
     *CF,
     *MONITORING,
 )
@@ -51,7 +51,7 @@ def table_for(node: Node) -> Table:
 
 def _of(node: Node) -> Iterator[AnyMethod]:
     if node.config.pruning.blocks is None and node.config.pruning.state is None:
-        yield from spec_v1.ARCHIVE
+        yield from archive.METHODS
     if node.broker is not None:
         yield from BROKER
     if node.dev is not None:

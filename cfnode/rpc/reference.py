@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.rpc import author, chain, childstate, dev, grandpa, payment, spec_v1, state, system
+from cfnode.rpc import author, chain, childstate, dev, grandpa, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.methods import BROKER, AnyMethod, with_list
 from cfnode.rpc.table import Access, Param, Subscription, Table
+from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
     ("system, rpc", "What the node is and how it is doing.", system.METHODS),
@@ -21,8 +22,10 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
     ("author", "Transactions and keys.", author.METHODS),
     ("payment", "What a transaction would cost.", payment.METHODS),
     ("grandpa", "Finality.", grandpa.METHODS),
-    ("new interface", "Methods of Substrate's new JSON-RPC interface.", spec_v1.METHODS),
-    ("archive", "Only where nothing is pruned (archive).", spec_v1.ARCHIVE),
+    ("chainSpec", "The new JSON-RPC interface: which chain it is.", chain_spec.METHODS),
+    ("chainHead", "The new JSON-RPC interface: the head of the chain.", chain_head.METHODS),
+    ("transaction", "The new JSON-RPC interface: transactions.", transactions.METHODS),
+    ("archive", "The new JSON-RPC interface: the past, only where nothing is pruned.", archive.METHODS),
     ("cf", "What the State Chain's runtime says; each answer is that of block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
     ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),

@@ -56,7 +56,7 @@ class Head:
         """All events of an operation, without its id."""
         begun = await self.call(method, *params)
         assert begun["result"] == "started"
-        found = []
+        found: list[dict[str, Any]] = []
         while not found or found[-1]["event"] in ("operationStorageItems", "operationWaitingForContinue"):
             event = await self.event()
             assert event.pop("operationId") == begun["operationId"]
@@ -261,9 +261,9 @@ async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
         assert (await head.done("body", block))[0]["event"] == "operationBodyDone"
 
 
-@pytest.mark.parametrize(
-    "items",
-    [
+async def test_a_question_that_is_none_is_a_wrong_parameter(served_node: Served, head: Head) -> None:
+    block = await served_node.call("chain_getBlockHash", 1)
+    for items in (
         None,
         {},
         [{}],
@@ -272,13 +272,8 @@ async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
         [{"key": "0xabc", "type": "value"}],
         [{"key": "0x", "type": "value", "paginationStartKey": "0x"}],
         [{"key": "0x", "type": "value"}] * 1025,
-    ],
-)
-async def test_a_question_that_is_none_is_a_wrong_parameter(
-    served_node: Served, head: Head, items: Any
-) -> None:
-    block = await served_node.call("chain_getBlockHash", 1)
-    assert await head.code("storage", block, items) == -32602
+    ):
+        assert await head.code("storage", block, items) == -32602
 
 
 async def test_one_connection_follows_four_times_at_most(served_node: Served) -> None:
@@ -341,20 +336,6 @@ async def test_who_lets_go_of_blocks_can_follow_for_ever(
             held = final["finalizedBlockHashes"][-1:]
 
 
-async def test_one_who_holds_on_too_long_makes_room_for_others(
-    served_node: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pins, "MAX_PINNED", 2)
-    monkeypatch.setattr(pins, "PATIENCE", 0.0)
-    async with served_node.websocket() as ws, served_node.websocket() as other:
-        old = await followed(ws)
-        await old.events(3)
-        await served_node.call("dev_newBlock", {"finalize": True})
-        assert await old.event() == {"event": "stop"}
-        new = await followed(other)
-        assert (await new.event())["event"] == "stop"  # two final blocks and genesis are too many
-
-
 async def test_finality_that_is_far_behind_ends_the_follow(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,11 +367,4 @@ async def test_a_reader_that_is_too_slow_is_told_to_begin_anew(
         events = [await head.event()]
         while events[-1]["event"] != "stop":
             events.append(await head.event())
-    assert [event["event"] for event in events] == [
-        "newBlock",
-        "bestBlockChanged",
-        *["newBlock"],
-        "bestBlockChanged",
-        "stop",
-    ]
-    assert len(served_node.node.chain._events) == 0 or True
+    assert [event["event"] for event in events] == ["newBlock", "bestBlockChanged"] * 2 + ["stop"]

@@ -1,0 +1,149 @@
+"""The `archive_v1_*` methods: any block and any state of the past. They are there only where nothing is
+pruned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.rpc.blocks import ask_runtime
+from cfnode.rpc.convert import HASH, LOOSE_BYTES, TEXT, U64, to_hex
+from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.v1.chain_spec import genesis_hash
+from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Place, Query, page_from
+from cfnode.rpc.v1.storage_diff import ITEMS, Item, differences_between
+from cfnode.runtime.door import DoorError
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_STREAMS: Final = 16
+"""Reads of each kind that one connection may have under way."""
+
+
+def body(node: Node, block: bytes) -> list[str] | None:
+    """The extrinsics of a block, null if it is unknown."""
+    found = node.chain.body(block)
+    return None if found is None else [to_hex(extrinsic) for extrinsic in found]
+
+
+def header(node: Node, block: bytes) -> str | None:
+    """The SCALE header of a block, null if it is unknown."""
+    found = node.chain.header(block)
+    return None if found is None else to_hex(found.encode())
+
+
+def hashes(node: Node, height: int) -> list[str]:
+    """The final block at a height; above the last final one, all that are known there."""
+    if height > node.chain.finalized.number:
+        return [to_hex(block.hash) for block, _ in node.chain.unfinalized() if block.number == height]
+    found = node.chain.hash_at(height)
+    return [] if found is None else [to_hex(found)]
+
+
+def finalized_height(node: Node) -> int:
+    """The number of the last final block."""
+    return node.chain.finalized.number
+
+
+async def call(node: Node, block: bytes, function: str, data: bytes) -> dict[str, Any] | None:
+    """The output of a runtime call, or why there is none; null if the block is unknown."""
+    if node.chain.header(block) is None:
+        return None
+    try:
+        output = await ask_runtime(node, block, function, data)
+    except (DoorError, LookupError) as error:
+        return {"success": False, "error": str(error)}
+    return {"success": True, "value": to_hex(output)}
+
+
+async def storage(
+    node: Node, block: bytes, queries: list[Query], child: bytes | None
+) -> AsyncGenerator[dict[str, str], None]:
+    """What a block's state answers to some questions: storage, and at the end storageDone."""
+    return _storage(node, block, queries, child or b"")
+
+
+async def _storage(
+    node: Node, block: bytes, queries: list[Query], child: bytes
+) -> AsyncGenerator[dict[str, str], None]:
+    place: Place | None = BEGINNING
+    try:
+        while place is not None:
+            page = await page_from(node, block, queries, child, place)
+            place = page.following
+            for row in page.rows:
+                yield {"event": "storage", **row}
+    except LookupError as error:
+        yield {"event": "storageError", "error": str(error)}
+    else:
+        yield {"event": "storageDone"}
+
+
+async def storage_diff(
+    node: Node, block: bytes, items: list[Item] | None, previous: bytes | None
+) -> AsyncGenerator[dict[str, str], None]:
+    """What differs between a block's state and an earlier one's, its parent's if none is named:
+    storageDiff, and at the end storageDiffDone.
+    """
+    return _storage_diff(node, block, items or [Item()], previous)
+
+
+async def _storage_diff(
+    node: Node, block: bytes, items: list[Item], previous: bytes | None
+) -> AsyncGenerator[dict[str, str], None]:
+    found = node.chain.header(block)
+    earlier = found.parent_hash if found is not None and previous is None else previous
+    if found is None or earlier is None or not node.chain.is_ancestor(earlier, block):
+        text = f"{to_hex(earlier or block)} is not a block before {to_hex(block)}"
+        yield {"event": "storageDiffError", "error": text}
+        return
+    try:
+        async with aclosing(differences_between(node, earlier, block, items)) as rows:
+            async for row in rows:
+                yield {"event": "storageDiff", **row}
+    except LookupError as error:
+        yield {"event": "storageDiffError", "error": str(error)}
+    else:
+        yield {"event": "storageDiffDone"}
+
+
+BLOCK: Final = Param("hash", HASH)
+
+METHODS: Final = (
+    Method("archive_v1_body", body, params=(BLOCK,)),
+    Method("archive_v1_header", header, params=(BLOCK,)),
+    Method("archive_v1_hashByHeight", hashes, params=(Param("height", U64),)),
+    Method("archive_v1_finalizedHeight", finalized_height),
+    Method("archive_v1_genesisHash", genesis_hash),
+    Method(
+        "archive_v1_call",
+        call,
+        params=(BLOCK, Param("function", TEXT), Param("call_parameters", LOOSE_BYTES)),
+    ),
+    Subscription(
+        "archive_v1_storage",
+        storage,
+        notification="archive_v1_storageEvent",
+        unsubscribe="archive_v1_stopStorage",
+        params=(BLOCK, Param("items", QUERIES), Param("child_trie", LOOSE_BYTES, optional=True)),
+        patient=True,
+        most=MAX_STREAMS,
+    ),
+    Subscription(
+        "archive_v1_storageDiff",
+        storage_diff,
+        notification="archive_v1_storageDiffEvent",
+        unsubscribe="archive_v1_storageDiff_stopStorageDiff",
+        unsubscribe_aliases=("archive_v1_stopStorageDiff",),
+        params=(
+            BLOCK,
+            Param("items", ITEMS, optional=True),
+            Param("previous_hash", HASH, optional=True),
+        ),
+        patient=True,
+        most=MAX_STREAMS,
+    ),
+)

@@ -1,0 +1,33 @@
+"""The `chainSpec_v1_*` methods: which chain is this?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table import Method
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+
+def chain_name(node: Node) -> str:
+    """The chain's name."""
+    return node.spec.name
+
+
+def genesis_hash(node: Node) -> str:
+    """The hash of block 0."""
+    return to_hex(node.chain.genesis_hash)
+
+
+def properties(node: Node) -> dict[str, Any]:
+    """What wallets want to know of the chain."""
+    return dict(node.spec.properties)
+
+
+METHODS: Final = (
+    Method("chainSpec_v1_chainName", chain_name),
+    Method("chainSpec_v1_genesisHash", genesis_hash),
+    Method("chainSpec_v1_properties", properties),
+)

@@ -1,0 +1,103 @@
+"""What differs between the states of two blocks? archive_v1_storageDiff, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.state import TOP, State
+from cfnode.core.trie import Change, NodeReader, differences
+from cfnode.rpc.convert import listed, read_loose_hex, read_members, shown, to_hex
+from cfnode.rpc.table import Reader
+from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_ITEMS: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part of the state that is compared: the keys with a beginning, of the state or of a child trie."""
+
+    prefix: bytes = b""
+    shows: str = VALUE
+    child: bytes = TOP
+
+    def covers(self, key: bytes, other: Item) -> bool:
+        """Whether a key of `other` has its row by this item too."""
+        return (self.child, self.shows) == (other.child, other.shows) and key.startswith(self.prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows with their keys, and the key after which the next page begins."""
+
+    rows: list[tuple[bytes, Row]]
+    reached: bytes | None
+    is_last: bool = False
+
+
+def _read_shows(value: Any) -> str:
+    if value not in (VALUE, HASH):
+        raise ValueError(f"expected {VALUE} or {HASH}, got {shown(value)}")
+    return str(value)
+
+
+def _read_item(value: Any) -> Item:
+    read = read_members(
+        value,
+        {
+            "key": (read_loose_hex, True),
+            "returnType": (_read_shows, False),
+            "childTrieKey": (read_loose_hex, True),
+        },
+    )
+    return Item(read["key"] or b"", read["returnType"], read["childTrieKey"] or TOP)
+
+
+ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _read_item), MAX_ITEMS)
+
+
+async def differences_between(
+    node: Node, earlier: bytes, later: bytes, items: Sequence[Item]
+) -> AsyncGenerator[Row, None]:
+    """Each key that differs, once for each way of showing it. Raises UnknownBlock or StateDiscarded."""
+    for index, item in enumerate(items):
+        page = Page([], None)
+        while not page.is_last:
+            page = await trio.to_thread.run_sync(partial(_page, node, earlier, later, item, page.reached))
+            for key, row in page.rows:
+                if not any(before.covers(key, item) for before in items[:index]):
+                    yield row
+
+
+def _page(node: Node, earlier: bytes, later: bytes, item: Item, after: bytes | None) -> Page:
+    rows: list[tuple[bytes, Row]] = []
+    weight = 0
+    with node.chain.state(earlier) as old, node.chain.state(later) as new:
+        for key, change in differences(_nodes(old, item.child), _nodes(new, item.child), item.prefix, after):
+            row = _row(old, new, item, key, change)
+            rows.append((key, row))
+            weight += len(row[item.shows]) // 2
+            if len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES:
+                return Page(rows, key)
+    return Page(rows, None, is_last=True)
+
+
+def _nodes(state: State, child: bytes) -> NodeReader:
+    return lambda path: state.node(path, child)
+
+
+def _row(old: State, new: State, item: Item, key: bytes, change: Change) -> Row:
+    """What is deleted is shown as it was."""
+    value = (old if change is Change.DELETED else new).get(key, item.child) or b""
+    shown_as = to_hex(value if item.shows == VALUE else blake2_256(value))
+    row = {"key": to_hex(key), item.shows: shown_as, "type": change.value}
+    return row if item.child == TOP else {**row, "childTrieKey": to_hex(item.child)}

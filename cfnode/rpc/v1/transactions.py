@@ -1,0 +1,158 @@
+"""The `transaction_v1_*` and `transactionWatch_v1_*` methods: a transaction is sent, and followed.
+
+What is watched ends when it is final or will not be. What is broadcast is put into the pool again whenever it
+has fallen out, at the next best block, until it is in a final block, is replaced, or the client says stop.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.node.events import BestChanged, Lagged
+from cfnode.node.pool_errors import AlreadyImported, BadFormat, PoolError
+from cfnode.node.watchers import StatusKind, TxStatus
+from cfnode.rpc.convert import BYTES, TEXT, to_hex
+from cfnode.rpc.errors import explain
+from cfnode.rpc.held import Held
+from cfnode.rpc.table import Method, Param, Subscription
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_BROADCASTS: Final = 16
+"""Transactions that one connection may broadcast at a time; the specification asks for four."""
+
+NEEDS_WEBSOCKET: Final = RpcError(
+    ErrorCode.CALL_FAILED, "A broadcast goes on until its connection ends: it needs a WebSocket connection"
+)
+INVALID_OPERATION: Final = RpcError(ErrorCode.INVALID_PARAMS, "Invalid operation id")
+
+_ENDINGS: Final = {
+    StatusKind.FINALITY_TIMEOUT: ("dropped", "Maximum number of finality watchers has been reached"),
+    StatusKind.USURPED: ("invalid", "Extrinsic was rendered invalid by another extrinsic"),
+    StatusKind.DROPPED: ("dropped", "Extrinsic dropped from the pool due to exceeding limits"),
+    StatusKind.INVALID: ("invalid", "Extrinsic marked as invalid"),
+}
+_SETTLED: Final = (StatusKind.FINALIZED, StatusKind.FINALITY_TIMEOUT, StatusKind.USURPED)
+
+
+# transactionWatch
+
+
+async def watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
+    """Put a signed extrinsic into the pool and follow it; a refusal is its only event."""
+    return _events(node, extrinsic)
+
+
+async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
+    try:
+        watched = await node.pool.submit_and_watch(extrinsic)
+    except PoolError as error:
+        yield {"event": "invalid", "error": _refusal(error)}
+        return
+    with watched.statuses as statuses:
+        async for status in statuses:
+            event = event_json(status)
+            if event is not None:
+                yield event
+
+
+def _refusal(error: PoolError) -> str:
+    explained = explain(error, "transactionWatch_v1_submitAndWatch")
+    return ": ".join(filter(None, (explained.message, explained.data)))
+
+
+def event_json(status: TxStatus) -> dict[str, Any] | None:
+    """A status as an event of the new interface; some have none."""
+    if status.kind in (StatusKind.FUTURE, StatusKind.READY):
+        return {"event": "validated"}
+    if status.kind is StatusKind.IN_BLOCK:
+        return {"event": "bestChainBlockIncluded", "block": _place(status)}
+    if status.kind is StatusKind.RETRACTED:
+        return {"event": "bestChainBlockIncluded", "block": None}
+    if status.kind is StatusKind.FINALIZED:
+        return {"event": "finalized", "block": _place(status)}
+    if status.kind in _ENDINGS:
+        event, error = _ENDINGS[status.kind]
+        return {"event": event, "error": error}
+    return None
+
+
+def _place(status: TxStatus) -> dict[str, Any]:
+    return {"hash": to_hex(status.hash or b""), "index": status.index}
+
+
+# transaction
+
+
+def broadcast(node: Node, held: Held | None, extrinsic: bytes) -> str | None:
+    """Keep a signed extrinsic in the pool until it is settled or stopped; null if too many are kept."""
+    if held is None:
+        raise NEEDS_WEBSOCKET
+    if len(held.broadcasts) >= MAX_BROADCASTS:
+        return None
+    identity = secrets.token_hex(8)
+    held.broadcasts[identity] = trio.CancelScope()
+    held.later.append(partial(_broadcast, node, held, identity, extrinsic))
+    return identity
+
+
+async def _broadcast(node: Node, held: Held, identity: str, extrinsic: bytes) -> None:
+    try:
+        with held.broadcasts[identity]:
+            while not await _is_settled(node, extrinsic):
+                await _next_best(node)
+    finally:
+        held.broadcasts.pop(identity, None)
+
+
+async def _is_settled(node: Node, extrinsic: bytes) -> bool:
+    """Put it into the pool and stay until it has left; whether it need not be put there again."""
+    try:
+        watched = await node.pool.submit_and_watch(extrinsic)
+    except AlreadyImported:
+        return False
+    except PoolError as error:
+        return isinstance(error, BadFormat)
+    with watched.statuses as statuses:
+        async for status in statuses:
+            if status.is_last:
+                return status.kind in _SETTLED
+    return False
+
+
+async def _next_best(node: Node) -> None:
+    with node.chain.subscribe() as events:
+        async for event in events:
+            if isinstance(event, BestChanged | Lagged):
+                return
+
+
+def stop(node: Node, held: Held | None, identity: str) -> None:
+    """End a broadcast."""
+    scope = held.broadcasts.pop(identity, None) if held is not None else None
+    if scope is None:
+        raise INVALID_OPERATION
+    scope.cancel()
+
+
+EXTRINSIC: Final = Param("transaction", BYTES, also=("bytes", "extrinsic"))
+
+METHODS: Final = (
+    Subscription(
+        "transactionWatch_v1_submitAndWatch",
+        watch,
+        notification="transactionWatch_v1_watchEvent",
+        unsubscribe="transactionWatch_v1_unwatch",
+        params=(EXTRINSIC,),
+        submits=True,
+    ),
+    Method("transaction_v1_broadcast", broadcast, params=(EXTRINSIC,), submits=True, holds=True),
+    Method("transaction_v1_stop", stop, params=(Param("operation_id", TEXT),), holds=True),
+)

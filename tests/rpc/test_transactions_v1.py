@@ -1,0 +1,83 @@
+"""transactionWatch_v1_* and transaction_v1_* on a running development node."""
+
+from __future__ import annotations
+
+import trio
+
+from tests.rpc.conftest import Served
+
+
+async def test_a_transaction_is_followed_until_it_is_final(served_node: Served) -> None:
+    extrinsic = await served_node.signed_remark()
+    async with served_node.websocket() as ws:
+        await ws.call("transactionWatch_v1_submitAndWatch", "0x" + extrinsic.hex())
+        assert (await ws.notification())["result"] == {"event": "validated"}
+        block = await served_node.call("dev_newBlock", {"finalize": True})
+        events = []
+        with trio.fail_after(20):
+            while not events or events[-1]["event"] != "finalized":
+                events.append((await ws.notification())["result"])
+    assert [event["event"] for event in events] == ["bestChainBlockIncluded", "finalized"]
+    assert {event["block"]["hash"] for event in events} == {block}
+    assert events[0]["block"]["index"] == events[1]["block"]["index"] >= 1
+
+
+async def test_a_transaction_that_is_refused_has_one_event(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        await ws.call("transactionWatch_v1_submitAndWatch", "0x1234")
+        event = (await ws.notification())["result"]
+        assert event["event"] == "invalid"
+        assert event["error"]
+
+
+async def settled(served: Served, count: int) -> None:
+    """Wait until the node has so many transactions that are ready."""
+    with trio.fail_after(20):
+        while len(await served.call("author_pendingExtrinsics")) != count:
+            await trio.lowlevel.checkpoint()
+
+
+async def test_a_broadcast_transaction_that_left_the_pool_comes_back(served_node: Served) -> None:
+    extrinsic = await served_node.signed_remark()
+    async with served_node.websocket() as ws:
+        await ws.call("transaction_v1_broadcast", "0x" + extrinsic.hex())
+        await settled(served_node, 1)
+        served_node.node.pool.remove_invalid([tx.hash for tx in served_node.node.pool.ready()])
+        served_node.node.pool._banned.clear()
+        await settled(served_node, 0)
+        await served_node.call("dev_newBlock")
+        await settled(served_node, 1)
+
+
+async def test_sixteen_transactions_are_broadcast_at_a_time_and_a_final_one_frees_its_place(
+    served_node: Served,
+) -> None:
+    first, *later = ["0x" + (await served_node.signed_remark(nonce)).hex() for nonce in (0, *range(5, 22))]
+    async with served_node.websocket() as ws:
+
+        async def broadcast(extrinsic: str) -> Any:
+            return (await ws.call("transaction_v1_broadcast", extrinsic))["result"]
+
+        begun = [await broadcast(each) for each in (first, *later[:15])]
+        assert len(set(begun)) == 16
+        assert await broadcast(later[15]) is None
+        assert (await ws.call("transaction_v1_stop", begun[3]))["result"] is None
+        assert (await ws.call("transaction_v1_stop", begun[3]))["error"]["code"] == -32602
+        assert isinstance(await broadcast(later[15]), str)
+        await settled(served_node, 1)
+        block = await served_node.call("dev_newBlock", {"finalize": True})
+        assert first in (await served_node.call("chain_getBlock", block))["block"]["extrinsics"]
+        with trio.fail_after(20):
+            while await broadcast(later[16]) is None:
+                await trio.lowlevel.checkpoint()
+        error = (await ws.call("transaction_v1_stop", begun[0]))["error"]
+        assert error == {"code": -32602, "message": "Invalid operation id"}
+
+
+async def test_a_broadcast_belongs_to_its_connection(served_node: Served) -> None:
+    extrinsic = "0x" + (await served_node.signed_remark(5)).hex()
+    async with served_node.websocket() as ws, served_node.websocket() as other:
+        identity = (await ws.call("transaction_v1_broadcast", extrinsic))["result"]
+        assert (await other.call("transaction_v1_stop", identity))["error"]["code"] == -32602
+    assert (await served_node.error("transaction_v1_broadcast", extrinsic))["code"] == -32000
+    assert (await served_node.error("transaction_v1_stop", identity))["code"] == -32602
