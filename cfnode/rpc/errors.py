@@ -28,13 +28,12 @@ log = logging.getLogger("cfnode.rpc")
 
 STATE_CLIENT: Final = 4003
 RUNTIME_ERROR: Final = 1
-OTHER_ERROR, DISPATCH_ERROR, RUNTIME_API_ERROR, POOL_CLIENT_ERROR, EVENTS_ERROR = (
-    -32020,
-    -32021,
-    -32022,
-    -32024,
-    -32025,
-)
+OTHER_ERROR: Final = -32020
+DISPATCH_ERROR: Final = -32021
+RUNTIME_API_ERROR: Final = -32022
+SUBSTRATE_CLIENT_ERROR: Final = -32023
+POOL_CLIENT_ERROR: Final = -32024
+EVENTS_ERROR: Final = -32025
 UNSUPPORTED: Final = -32026
 PROCESSING: Final = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error while processing request.")
 
@@ -99,6 +98,12 @@ def _client_error(text: str, method: str) -> RpcError:
         if method.startswith(name):
             return RpcError(RUNTIME_ERROR, message, f"Client error: {text}")
     return RpcError(STATE_CLIENT, f"Client error: {text}")
+
+
+def _store(error: Any, method: str) -> RpcError:
+    if method.startswith(_OWN):
+        return RpcError(SUBSTRATE_CLIENT_ERROR, str(error))
+    return _client_error(str(error), method)
 
 
 def _missing(error: Any, method: str) -> RpcError:
@@ -167,5 +172,5 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
     ((AuthorError, ClockError, ImportRefused, FinalityRefused), _said(ErrorCode.CALL_FAILED)),
-    (StoreError, _said(ErrorCode.INTERNAL_ERROR)),
+    (StoreError, _store),
 )

@@ -285,9 +285,8 @@ async def test_subscriptions_need_a_websocket_and_say_so() -> None:
 
     async with served([COUNT]) as port, Http(port) as http:
         assert (await http.call("test_subscribeCount", 3))["error"] == {
-            "code": -32603,
-            "message": "Internal error",
-            "data": "Subscriptions need a WebSocket connection",
+            "code": -32000,
+            "message": "Subscriptions need a WebSocket connection",
         }
         assert (await http.call("test_unsubscribeCount", "x"))["result"] is False
 
