@@ -184,12 +184,12 @@ def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
     return BadAnswer(told(call, message), url=shown(call.url), sent=True, retryable=False)
 
 
-def told(call: HttpCall, message: str) -> str:
+def told(call: HttpCall, message: str, *, sent: bool = True) -> str:
     """A transport error's text; says so where a deposit channel may have been opened unseen."""
-    if call.opens_channel:
-        opened = "a deposit channel may have been opened; it was not asked for again"
-        return f"{message} ({shown(call.url)}); {opened}"
-    return f"{message} ({shown(call.url)})"
+    text = f"{message} ({shown(call.url)})"
+    if call.opens_channel and sent:
+        return f"{text}; a deposit channel may have been opened; it was not asked for again"
+    return text
 
 
 def read_answer(record: type[R], document: Any, source: str) -> R:

@@ -1,19 +1,19 @@
 """How are exchanges made, blocking and async, so that every failure is an ordinary error of the SDK?
 
 httpx is loaded with the first client, not with the package. Redirects are not followed (one could repeat a
-request elsewhere), nothing is retried, an answer is read up to a limit in size and in time.
+request elsewhere) and nothing is retried. An answer is read up to a limit in size and in time; compressed
+ones are not asked for and not unpacked, since a few kilobytes may become gigabytes.
 """
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from cfnode.sdk.errors import BadAnswer, TimedOut, TransportError, Unreachable, ValidationError
 from cfnode.sdk.exchange import HttpAnswer, HttpCall, shown, told
 
 if TYPE_CHECKING:
-    pass
+    import httpx
 
 __all__ = ["AsyncTransport", "Transport"]
 
@@ -27,23 +27,28 @@ class Transport:
     def __init__(self) -> None:
         import httpx
 
-        self._client = httpx.Client(follow_redirects=False, headers=_agent())
+        from cfnode.sdk.deadline import Deadlines, bind
+
+        self._deadlines = Deadlines()
+        self._client = httpx.Client(follow_redirects=False, headers=_headers())
+        bind(self._client, self._deadlines)
 
     def exchange(self, call: HttpCall) -> HttpAnswer:
         """The answer, or a TransportError."""
         import httpx
 
-        deadline = time.monotonic() + call.timeout
+        sent = _Sent()
         try:
-            with self._client.stream(**_arguments(call)) as response:
-                body = bytearray()
-                for piece in response.iter_bytes():
-                    _grow(body, piece, call)
-                    if time.monotonic() > deadline:
-                        raise _timed_out(call, sent=True)
-                return HttpAnswer(response.status_code, bytes(body))
+            with (
+                self._deadlines.within(call.timeout),
+                self._client.stream(**_arguments(call, sent.note)) as response,
+            ):
+                body = _Body(call, response)
+                for piece in response.iter_raw():
+                    body.add(piece)
+                return body.answer
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            raise _translated(call, error) from error
+            raise _translated(call, error, sent.value) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -56,37 +61,74 @@ class AsyncTransport:
     def __init__(self) -> None:
         import httpx
 
-        self._client = httpx.AsyncClient(follow_redirects=False, headers=_agent())
+        self._client = httpx.AsyncClient(follow_redirects=False, headers=_headers())
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
         """The answer, or a TransportError; cancelling ends it at once."""
         import anyio
         import httpx
 
+        sent = _Sent()
         try:
             with anyio.fail_after(call.timeout):
-                async with self._client.stream(**_arguments(call)) as response:
-                    body = bytearray()
-                    async for piece in response.aiter_bytes():
-                        _grow(body, piece, call)
-                    return HttpAnswer(response.status_code, bytes(body))
+                async with self._client.stream(**_arguments(call, sent.note_soon)) as response:
+                    body = _Body(call, response)
+                    async for piece in response.aiter_raw():
+                        body.add(piece)
+                    return body.answer
         except TimeoutError as error:
-            raise _timed_out(call, sent=True) from error
+            raise _timed_out(call, sent.value) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            raise _translated(call, error) from error
+            raise _translated(call, error, sent.value) from error
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
 
-def _agent() -> dict[str, str]:
+class _Sent:
+    """Whether a request has begun to leave this machine, by what httpx tells of its steps."""
+
+    value = False
+
+    def note(self, step: str, details: dict[str, Any]) -> None:
+        self.value = self.value or step.endswith(".send_request_headers.started")
+
+    async def note_soon(self, step: str, details: dict[str, Any]) -> None:
+        self.note(step, details)
+
+
+class _Body:
+    """An answer that grows; BadAnswer where it cannot become one."""
+
+    def __init__(self, call: HttpCall, response: httpx.Response) -> None:
+        self._call = call
+        self._status = response.status_code
+        self._bytes = bytearray()
+        if (encoding := response.headers.get("content-encoding", "identity")) != "identity":
+            raise self._bad(f"the answer is compressed ({encoding[:20]}), which was not asked for")
+
+    def add(self, piece: bytes) -> None:
+        self._bytes += piece
+        if len(self._bytes) > MAX_ANSWER:
+            raise self._bad(f"the answer is larger than {MAX_ANSWER} bytes")
+
+    @property
+    def answer(self) -> HttpAnswer:
+        return HttpAnswer(self._status, bytes(self._bytes))
+
+    def _bad(self, text: str) -> BadAnswer:
+        url = shown(self._call.url)
+        return BadAnswer(told(self._call, text), url=url, sent=True, retryable=False)
+
+
+def _headers() -> dict[str, str]:
     from cfnode import __version__
 
-    return {"user-agent": f"cfnode-sdk/{__version__}"}
+    return {"user-agent": f"cfnode-sdk/{__version__}", "accept-encoding": "identity"}
 
 
-def _arguments(call: HttpCall) -> dict[str, Any]:
+def _arguments(call: HttpCall, trace: Any) -> dict[str, Any]:
     return {
         "method": call.method,
         "url": call.url,
@@ -94,37 +136,29 @@ def _arguments(call: HttpCall) -> dict[str, Any]:
         "headers": dict(call.headers),
         "content": call.body,
         "timeout": call.timeout,
+        "extensions": {"trace": trace},
     }
 
 
-def _grow(body: bytearray, piece: bytes, call: HttpCall) -> None:
-    body += piece
-    if len(body) > MAX_ANSWER:
-        text = told(call, f"the answer is larger than {MAX_ANSWER} bytes")
-        raise BadAnswer(text, url=shown(call.url), sent=True, retryable=False)
-
-
-def _translated(call: HttpCall, error: Exception) -> TransportError | ValidationError:
+def _translated(call: HttpCall, error: Exception, sent: bool) -> TransportError | ValidationError:
     import httpx
 
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | UnicodeError):
         return ValidationError("url", "the address of a node, broker or service must be an http(s) URL")
-    unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     if isinstance(error, httpx.TimeoutException):
-        return _timed_out(call, sent=not unsent)
+        return _timed_out(call, sent)
     text = f"Network error: {error or type(error).__name__}"
     return Unreachable(
-        f"{text} ({shown(call.url)})" if unsent else told(call, text),
+        told(call, text, sent=sent),
         url=shown(call.url),
-        sent=not unsent,
-        retryable=unsent or not call.opens_channel,
+        sent=sent,
+        retryable=not (sent and call.opens_channel),
     )
 
 
-def _timed_out(call: HttpCall, *, sent: bool) -> TimedOut:
-    text = f"no complete answer within {call.timeout:g} s"
+def _timed_out(call: HttpCall, sent: bool) -> TimedOut:
     return TimedOut(
-        told(call, text) if sent else f"{text} ({shown(call.url)})",
+        told(call, f"no complete answer within {call.timeout:g} s", sent=sent),
         url=shown(call.url),
         sent=sent,
         retryable=not (sent and call.opens_channel),

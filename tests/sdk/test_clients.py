@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +30,7 @@ from cfnode.sdk import (
 from cfnode.sdk.calls.deposits import RequestDepositAddress
 from cfnode.sdk.calls.infos import GetChannelOpeningFees
 from cfnode.sdk.calls.statuses import GetStatusV2
+from cfnode.sdk.transport import MAX_ANSWER
 from tests.conftest import ROOT
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
 from tests.sdk.scripted import environment_answer
@@ -143,20 +146,75 @@ def test_a_broker_that_never_answers(client: Client) -> None:
     assert channels_asked(server) == 1
 
 
-@all_clients
-def test_an_answer_that_never_ends(client: Client) -> None:
+HEAD = b"HTTP/1.1 200 OK\r\n"
+DRIPPED = {
+    "status line": b"HTTP",
+    "header": HEAD + b"x-filler: ",
+    "body": HEAD + b"content-length: 100000\r\n\r\n",
+    "chunk size": HEAD + b"transfer-encoding: chunked\r\n\r\n",
+}
+
+
+def dripping(start: bytes) -> Handler:
+    """An answer that goes on byte by byte, and never ends."""
+
     def drip(request: Request) -> None:
-        head = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n"
+        piece = b"1 " if start == DRIPPED["status line"] else b"0"
         try:
-            request.connection.sendall(head)
+            request.connection.sendall(start)
             while not request.release.wait(0.05):
-                request.connection.sendall(b" ")
+                request.connection.sendall(piece)
         except OSError:
             return
 
-    with serving(drip) as server, pytest.raises(TimedOut) as caught:
+    return drip
+
+
+@all_clients
+@pytest.mark.parametrize("part", list(DRIPPED))
+def test_an_answer_that_never_ends(client: Client, part: str) -> None:
+    with serving(dripping(DRIPPED[part])) as server, pytest.raises(TransportError) as caught:
         client(GetStatusV2("1"), options(server, timeout=0.4))
     assert caught.value.retryable
+    assert isinstance(caught.value, TimedOut) or part in ("status line", "chunk size")
+
+
+@all_clients
+@pytest.mark.parametrize("part", ["header", "body"])
+def test_a_channel_is_asked_for_once_by_a_caller_who_is_kept_waiting(client: Client, part: str) -> None:
+    with serving(opening(dripping(DRIPPED[part]))) as server, pytest.raises(TimedOut) as caught:
+        client(request_v1(), options(server, channelTimeout=0.4))
+    assert (caught.value.sent, caught.value.retryable) == (True, False)
+    assert channels_asked(server) == 1
+
+
+@all_clients
+def test_a_handshake_that_never_ends_has_sent_nothing(client: Client) -> None:
+    with serving(node) as server, socket.create_server(("127.0.0.1", 0)) as silent:
+        there = options(server, channelTimeout=0.3)
+        there["broker"] = {"url": f"https://127.0.0.1:{silent.getsockname()[1]}"}
+        with pytest.raises(TimedOut) as caught:
+            client(request_v1(), there)
+    assert (caught.value.sent, caught.value.retryable) == (False, True)
+    assert "may have been opened" not in str(caught.value)
+
+
+def compressed(request: Request) -> bytes:
+    body = zlib.compress(b" " * 10_000_000)
+    return HEAD + f"content-encoding: deflate\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+
+def huge(request: Request) -> bytes:
+    return page(200, b" " * (MAX_ANSWER + 1))
+
+
+@all_clients
+@pytest.mark.parametrize(("handler", "words"), [(compressed, "compressed"), (huge, "larger than")])
+def test_an_answer_that_would_fill_the_memory(client: Client, handler: Handler, words: str) -> None:
+    with serving(opening(handler)) as server, pytest.raises(BadAnswer, match=words) as caught:
+        client(request_v1(), options(server))
+    assert (caught.value.sent, caught.value.retryable) == (True, False)
+    assert channels_asked(server) == 1
 
 
 @all_clients

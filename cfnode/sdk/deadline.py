@@ -1,0 +1,97 @@
+"""How does a blocking exchange end in time, whatever the other side does?
+
+httpx limits each read from a socket, so a server that drips its answer a byte at a time keeps a caller for as
+long as it likes. Here every read, write and connection of a thread gets what is left of that thread's own
+time. Only what the operating system asks name servers is outside.
+
+httpx has no argument for a network backend of one's own; `bind` puts it where httpx keeps its own.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from ssl import SSLContext
+from typing import Any
+
+import httpcore
+import httpx
+
+__all__ = ["Deadlines", "bind"]
+
+
+class Deadlines(threading.local):
+    """When each thread's present exchange must be over; an exchange never changes its thread."""
+
+    until = math.inf
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Limits what the block sends and receives to `seconds`, in all."""
+        self.until = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self.until = math.inf
+
+    def left(self, wanted: float | None, passed: type[httpcore.TimeoutException]) -> float | None:
+        """Seconds that a step may take; raises `passed` where there are none."""
+        if self.until == math.inf:
+            return wanted
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise passed
+        return left if wanted is None else min(wanted, left)
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, stream: httpcore.NetworkStream, deadlines: Deadlines) -> None:
+        self._stream = stream
+        self._deadlines = deadlines
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._deadlines.left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._deadlines.left(timeout, httpcore.WriteTimeout))
+
+    def start_tls(
+        self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        left = self._deadlines.left(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._deadlines)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Backend(httpcore.NetworkBackend):
+    def __init__(self, backend: httpcore.NetworkBackend, deadlines: Deadlines) -> None:
+        self._backend = backend
+        self._deadlines = deadlines
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        left = self._deadlines.left(timeout, httpcore.ConnectTimeout)
+        stream = self._backend.connect_tcp(host, port, left, local_address, socket_options)
+        return _Stream(stream, self._deadlines)
+
+
+def bind(client: httpx.Client, deadlines: Deadlines) -> None:
+    """Let the connections of a client, and those to proxies, keep the deadlines."""
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx.HTTPTransport):
+            pool = transport._pool
+            pool._network_backend = _Backend(pool._network_backend, deadlines)
