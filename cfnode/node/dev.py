@@ -8,6 +8,7 @@ None of this exists on a chain that lives elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
@@ -22,6 +23,15 @@ from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import Call, Submission
 
 PALLET = "Dev"
+MAX_ANNOUNCED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A deposit that was announced and has not been witnessed; `transaction` None if none was named."""
+
+    amount: int
+    transaction: bytes | None
 
 
 class DevControl:
@@ -38,6 +48,8 @@ class DevControl:
         self._pool = pool
         self._author = author
         self._finality = finality
+        self.announced: dict[EncodedAddress, Announced] = {}
+        """Deposits on their way, by address: the newest of each. The chain itself notes only boosted ones."""
 
     async def new_block(
         self,
@@ -97,17 +109,23 @@ class DevControl:
 
         The transaction's hash (32 bytes) is made up if none is given.
         """
-        return await self.apply(
+        included = await self.apply(
             "witness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
         )
+        self.announced.pop(address, None)
+        return included
 
     async def announce_deposit(
         self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
     ) -> Inclusion:
         """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
-        return await self.apply(
+        included = await self.apply(
             "prewitness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
         )
+        self.announced[address] = Announced(amount, transaction)
+        while len(self.announced) > MAX_ANNOUNCED:
+            del self.announced[next(iter(self.announced))]
+        return included
 
     async def set_boost_depth(self, asset: str, amount: int) -> Inclusion:
         """Put this much, in the smallest unit, up for boosting deposits of an asset."""

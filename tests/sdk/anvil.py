@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,15 @@ USER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 USER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 KEY_MANAGER = "0x5fbdb2315678afecb367f032d93f642f64180aa3"
 VAULT = "0xe7f1725e7734ce288f8367e1bb143e90bb3f0512"
+
+
+def require_eth_account() -> Any:
+    """eth-account, or the test is skipped. Its import must not raise the recursion limit for later tests."""
+    limit = sys.getrecursionlimit()
+    try:
+        return pytest.importorskip("eth_account")
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def require_anvil() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import subprocess
@@ -12,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import trio
 
 from cfnode.sdk import (
     AsyncSwapSDK,
@@ -32,6 +30,7 @@ from cfnode.sdk.calls.infos import GetChannelOpeningFees
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.transport import MAX_ANSWER
 from tests.conftest import ROOT
+from tests.sdk.forms import FORMS, Form
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
 from tests.sdk.scripted import environment_answer
 from tests.sdk.test_deposit_checks import OPENED, request_v1
@@ -39,26 +38,24 @@ from tests.sdk.test_deposit_checks import OPENED, request_v1
 METHOD = "broker_request_swap_deposit_address"
 
 
+Client = Callable[[Any, dict[str, Any]], Any]
+
+
+def _asking(form: Form) -> Client:
+    def client(call: Any, options: dict[str, Any]) -> Any:
+        return form(lambda sdk: sdk.call(call), options)
+
+    return client
+
+
 def blocking(call: Any, options: dict[str, Any]) -> Any:
     with SwapSDK(options) as sdk:
         return sdk.call(call)
 
 
-async def _awaited(call: Any, options: dict[str, Any]) -> Any:
-    async with AsyncSwapSDK(options) as sdk:
-        return await sdk.call(call)
-
-
-def under_trio(call: Any, options: dict[str, Any]) -> Any:
-    return trio.run(_awaited, call, options)
-
-
-def under_asyncio(call: Any, options: dict[str, Any]) -> Any:
-    return asyncio.run(_awaited(call, options))
-
-
-Client = Callable[[Any, dict[str, Any]], Any]
-all_clients = pytest.mark.parametrize("client", [blocking, under_trio, under_asyncio])
+all_clients = pytest.mark.parametrize(
+    "client", [_asking(form) for form in FORMS], ids=[form.__name__ for form in FORMS]
+)
 
 
 def options(server: Loopback | str, **more: Any) -> dict[str, Any]:

@@ -267,7 +267,7 @@ def test_vault_swap_data_of_each_chain(chain: str) -> None:
     )
     data = script.run(call, session())
     assert data.chain == chain.capitalize()
-    extra = script.requests[0]["params"][4]
+    extra = script.requests[1]["params"][4]
     assert extra["chain"] == chain.capitalize()
     if chain == "bitcoin":
         # 1 BTC at 0.5 USDC is half a million base units of USDC.
@@ -278,13 +278,62 @@ def test_vault_swap_data_of_each_chain(chain: str) -> None:
         assert extra["seed"] == "0x" + bytes(range(32)).hex()
 
 
-def test_a_vault_swap_needs_a_quote_for_one() -> None:
-    call = EncodeVaultSwapData.from_json(
-        {
-            "quote": sample("quote-regular.json"),
-            "destAddress": "0x" + "22" * 20,
-            "fillOrKillParams": {"refundAddress": "x", "minPrice": 1},
-        }
-    )
-    with pytest.raises(ValidationError, match="Cannot encode vault swap data for a deposit channel quote"):
-        Script().run(call, session())
+VAULT_QUOTE = {
+    "isVaultSwap": True,
+    "srcAsset": {"chain": "Ethereum", "asset": "ETH"},
+    "destAsset": {"chain": "Bitcoin", "asset": "BTC"},
+    "recommendedLivePriceSlippageTolerancePercent": None,
+}
+
+
+def vault_swap(quote: dict[str, Any] | None = None, **changes: Any) -> EncodeVaultSwapData:
+    base = {
+        "quote": sample("quote-regular.json") | VAULT_QUOTE | (quote or {}),
+        "destAddress": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
+        "fillOrKillParams": {"refundAddress": "0x" + "11" * 20, "retryDurationBlocks": 4, "minPrice": "0.5"},
+    }
+    return EncodeVaultSwapData.from_json(base | changes)
+
+
+CCM = {"message": "0xdead", "gasBudget": 1}
+QUOTED_CCM = {"ccmParams": {"gasBudget": "1", "messageLengthBytes": 2}}
+POLKADOT = {"srcAsset": {"chain": "Assethub", "asset": "DOT"}}
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "words"),
+    [
+        (
+            vault_swap({"isVaultSwap": False}),
+            "quote",
+            "Cannot encode vault swap data for a deposit channel quote",
+        ),
+        (vault_swap(POLKADOT), "quote.srcAsset", "parameter encoding is not supported for Assethub"),
+        (vault_swap({"type": "DCA"}), "quote.dcaParams", "Failed to find DCA parameters from quote"),
+        (vault_swap({"type": "LIMIT"}), "quote.type", "Invalid quote type"),
+        (vault_swap(ccmParams=CCM), "ccmParams", "Cannot encode CCM swap for quote without CCM params"),
+        (vault_swap(QUOTED_CCM), "ccmParams", "Cannot encode regular swap for quote with CCM params"),
+        (vault_swap(destAddress="x"), "destAddress", 'Address "x" is not a valid "Bitcoin" address'),
+        (vault_swap(srcAddress="x"), "srcAddress", 'Address "x" is not a valid "Ethereum" address'),
+        (vault_swap({"depositAmount": str(2**128)}), "quote.depositAmount", "above maximum swap amount"),
+    ],
+)
+def test_a_vault_swap_that_cannot_be(call: EncodeVaultSwapData, field: str, words: str) -> None:
+    script = Script()
+    with pytest.raises(ValidationError, match=words) as caught:
+        script.run(call, session())
+    assert caught.value.field == field
+    assert [each["method"] for each in script.requests] == ["cf_environment"]
+
+
+def test_a_vault_swap_by_the_swap_service_in_its_own_form() -> None:
+    answer = {"chain": "Ethereum", "calldata": "0x12", "value": "7", "to": "0x" + "33" * 20}
+    script = Script(pages={"/api/encodeVaultSwapData": (200, answer)})
+    data = script.run(vault_swap(), session(broker=None, backend_url="http://service.test"))
+    assert (data.to_json(), data.value) == (answer, 7)  # type: ignore[union-attr]
+    body = json.loads(script.calls[-1].body or b"")
+    assert (body["srcAsset"], body["destAsset"]) == (VAULT_QUOTE["srcAsset"], VAULT_QUOTE["destAsset"])
+    assert set(body["fillOrKillParams"]) >= {"retryDurationBlocks", "minPriceX128", "refundAddress"}
+    for changes in ({"brokerCommissionBps": 5}, {"affiliateBrokers": [{"account": "x", "commissionBps": 1}]}):
+        with pytest.raises(ValidationError, match="supported only when initializing the SDK with a broker"):
+            script.run(vault_swap(**changes), session(broker=None, backend_url="http://service.test"))

@@ -15,7 +15,7 @@ from cfnode.cli.exits import ExitCode
 from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
-from tests.sdk.anvil import KEY_MANAGER, USER, USER_KEY, VAULT, Evm, evm_chain
+from tests.sdk.anvil import KEY_MANAGER, USER, USER_KEY, VAULT, Evm, evm_chain, require_eth_account
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.test_recovery import entries, node, raw, vector
 
@@ -25,7 +25,7 @@ RECEIVER = "0x00000000000000000000000000000000000000aa"
 
 @pytest.fixture(scope="module")
 def compiled() -> None:
-    pytest.importorskip("eth_account")
+    require_eth_account()
 
 
 @pytest.fixture

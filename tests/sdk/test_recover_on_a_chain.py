@@ -16,7 +16,7 @@ from cfnode.cli.exits import ExitCode
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindFailedCalls
 from tests.process import NodeProcess, command, environment, running_node
-from tests.sdk.anvil import USER_KEY, Evm, evm_chain
+from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
 from tests.sdk.test_recover_command import ETHER
 
 RECEIVER = "0x00000000000000000000000000000000000000aa"
@@ -29,7 +29,7 @@ BLOCKS = 30
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[NodeProcess]:
     """A development chain that makes blocks when asked, with a registered broker."""
-    pytest.importorskip("eth_account")
+    require_eth_account()
     base = f"--base-path={tmp_path}/base"
     insert = command("key", "insert", "--chain=dev", base, "--suri=//Alice", "--key-type=brok")
     subprocess.run([*insert, "--scheme=sr25519"], env=environment(tmp_path), check=True, capture_output=True)

@@ -35,6 +35,7 @@ from cfnode.sdk.recovery import (
     unsigned,
 )
 from tests.conftest import shared
+from tests.sdk.anvil import require_eth_account
 from tests.sdk.scripted import Script, session
 
 NAMES = ("native-ethereum-even-key", "token-ethereum-odd-key", "native-arbitrum-even-key")
@@ -76,7 +77,7 @@ def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_users_transaction_to_the_byte(name: str) -> None:
-    pytest.importorskip("eth_account")
+    require_eth_account()
     found = vector(name)
     wanted, payload = found["user_tx"], payload_of(found)
     transaction = UnsignedTransaction(
@@ -290,7 +291,7 @@ def test_a_chain_without_failed_calls() -> None:
 
 
 def test_keys_in_files(tmp_path: Path) -> None:
-    account = pytest.importorskip("eth_account").Account
+    account = require_eth_account().Account
     secret = raw(vector(NAMES[0])["user_tx"]["user_key"])
     plain, store, junk = tmp_path / "key", tmp_path / "keystore.json", tmp_path / "junk"
     plain.write_text("0x" + secret.hex() + "\n")

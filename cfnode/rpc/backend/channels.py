@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from cfnode.core.addresses import EncodedAddress, address_to_text
+from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
-from cfnode.core.jsonrpc import RpcError
 from cfnode.core.keys import Keypair
-from cfnode.node.broker import BrokerClient, ChannelRequest
+from cfnode.node.broker import BrokerClient
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import SignedClient
-from cfnode.rpc.backend.fields import MAX_BPS, Refusal, amount, asset_pair, invalid, member, number, text
+from cfnode.rpc.backend.fields import Refusal
 from cfnode.rpc.backend.quotes import check_least_and_most
+from cfnode.rpc.backend.requests import read_request
 from cfnode.rpc.backend.statuses import DAY_MS, Expected
-from cfnode.rpc.broker_params import address_on, read_ccm
 from cfnode.rpc.cf.method import value
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ SEED: Final = "//cfnode swap service"
 FUNDS: Final = 1_000 * 10**18
 LOW: Final = 100 * 10**18
 MAX_EXPECTED: Final = 10_000
-MAX_CHUNKS: Final = 2**32 - 1
 
 
 class DefaultBroker:
@@ -49,10 +47,10 @@ class DefaultBroker:
 
     async def open(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """A channel as the service answers: amounts and heights as decimal strings. Raises Refusal."""
-        request, asked = _request(body)
+        request, asked = read_request(body)
         await check_least_and_most(self._node, self._node.chain.best.hash, request.source_asset, asked)
         try:
-            await self._prepare()
+            await self.prepare()
             channel = await self._broker.request_swap_deposit_address(request)
         except SubmissionError as error:
             raise Refusal(400, str(error)) from None
@@ -70,9 +68,14 @@ class DefaultBroker:
             "channelOpeningFee": str(channel.channel_opening_fee),
         }
 
-    async def _prepare(self) -> None:
+    @property
+    def account(self) -> bytes:
+        """The account that opens channels, and in whose name swaps are encoded."""
+        return self._broker.account
+
+    async def prepare(self) -> None:
         """Fund and register the account as far as it is not."""
-        node, who = self._node, self._broker.account
+        node, who = self._node, self.account
         assert node.dev is not None  # the routes are there only then
         async with self._preparing:
             if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=who) < LOW:
@@ -80,82 +83,25 @@ class DefaultBroker:
             if await value(node, node.chain.best.hash, "cf_account_role", account_id=who) != "Broker":
                 await self._broker.register_account()
 
+    async def prepare_for_bitcoin(self) -> None:
+        """See that the account has the channel of its own to which vault swaps of bitcoin are paid."""
+        await self.prepare()
+        async with self._preparing:
+            best = self._node.chain.best.hash
+            if await self._stored(best, "Swapping", "BrokerPrivateBtcChannels", self.account) is None:
+                await self._broker.open_private_btc_channel()
+
     def _expect(self, name: str, asked: int) -> None:
         self.expected[name] = asked
         while len(self.expected) > MAX_EXPECTED:
             del self.expected[next(iter(self.expected))]
 
     async def _opened_at(self, number_: int) -> int:
+        block = self._node.chain.hash_at(number_) or self._node.chain.best.hash
+        return int.from_bytes(await self._stored(block, "Timestamp", "Now") or b"", "little")
+
+    async def _stored(self, block: bytes, pallet: str, item: str, *keys: Any) -> bytes | None:
         chain = self._node.chain
-        block = chain.hash_at(number_) or chain.best.hash
         metadata = (await chain.runtime_at(block)).metadata
         with chain.state(block) as state:
-            return int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")
-
-
-def _request(body: Mapping[str, Any]) -> tuple[ChannelRequest, int]:
-    """The channel that is asked for, and the amount that is expected."""
-    source, target = asset_pair(body, "src"), asset_pair(body, "dest")
-    if number(body, "brokerCommissionBps", MAX_BPS, 0) or body.get("affiliateBrokers"):
-        only = "supported only when initializing the SDK with a brokerUrl"
-        raise Refusal(400, f"Broker commission is {only}")
-    request = ChannelRequest(
-        source_asset=source,
-        destination_asset=target,
-        destination_address=_address(ASSETS[target].chain, text(body, "destAddress")),
-        broker_commission=0,
-        refund_parameters=_refund(body, ASSETS[source].chain),
-        channel_metadata=_ccm(member(body, "ccmParams"), "ccmParams"),
-        boost_fee=number(body, "maxBoostFeeBps", 2**16 - 1, 0),
-        dca_parameters=_dca(member(body, "dcaParams")),
-    )
-    return request, amount(body, "amount")
-
-
-def _refund(body: Mapping[str, Any], chain: str) -> dict[str, Any]:
-    terms = member(body, "fillOrKillParams")
-    if terms is None:
-        raise Refusal(400, "invalid request: fill or kill params are required")
-    slippage = terms.get("maxOraclePriceSlippage")
-    refund_ccm = member(terms, "refundCcmMetadata")
-    return {
-        "retry_duration": number(terms, "retryDurationBlocks", 2**32 - 1),
-        "refund_address": _address(chain, text(terms, "refundAddress")),
-        "min_price": number(terms, "minPriceX128", 2**256 - 1),
-        "refund_ccm_metadata": _ccm(refund_ccm, "refundCcmMetadata"),
-        "max_oracle_price_slippage": (
-            None if slippage is None else number(terms, "maxOraclePriceSlippage", 2**16 - 1)
-        ),
-    }
-
-
-def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
-    if given is None:
-        return None
-    more = given.get("ccmAdditionalData", given.get("cfParameters"))
-    budget = given.get("gasBudget")
-    if isinstance(budget, str) and budget.isascii() and budget.isdigit() and len(budget) <= 39:
-        budget = int(budget)
-    if type(budget) is int:
-        budget = hex(budget)
-    wire = {"message": given.get("message"), "gas_budget": budget, "ccm_additional_data": more or "0x"}
-    try:
-        return read_ccm(wire)
-    except ValueError as error:
-        raise invalid(f"{name}.{error}") from None
-
-
-def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
-    if given is None:
-        return None
-    return {
-        "number_of_chunks": number(given, "numberOfChunks", MAX_CHUNKS),
-        "chunk_interval": number(given, "chunkIntervalBlocks", MAX_CHUNKS),
-    }
-
-
-def _address(chain: str, written: str) -> EncodedAddress:
-    try:
-        return address_on(chain, written)
-    except RpcError as error:
-        raise Refusal(400, f"invalid request: {error}") from None
+            return state.get(metadata.storage_key(pallet, item, *keys))

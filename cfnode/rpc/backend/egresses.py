@@ -14,7 +14,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.swap_index import Entry, SwapIndex
 
-__all__ = ["egress", "failure", "ignored", "transaction_reference"]
+__all__ = ["egress", "failure", "ignored", "is_sent", "transaction_reference"]
 
 _ENDS: Final = ("BroadcastSuccess", "BroadcastAborted")
 _PAYLOADS: Final = ("TransactionBroadcastRequest", "CallResigned")
@@ -42,6 +42,15 @@ def egress(index: SwapIndex, scheduled: Entry, receiver: Any) -> dict[str, Any]:
         return shown | _failed(fallback, NOT_TAKEN, again)
     seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
     return shown | {"txRef": transaction_reference(end.chain, end.fields["transaction_ref"])} | seen
+
+
+def is_sent(index: SwapIndex, scheduled: Entry) -> bool:
+    """Whether the transaction with an egress is signed and with the one who sends it, or further."""
+    requested = _first(index.find("egress", *scheduled.fields["egress_id"]), _REQUESTED)
+    if requested is None:
+        return False
+    about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    return _first(about, ("TransactionBroadcastRequest", *_ENDS)) is not None
 
 
 def ignored(entry: Entry, metadata: Metadata) -> dict[str, Any]:

@@ -9,8 +9,10 @@ __all__ = ["flat_status"]
 
 _STATES: Final = {
     "WAITING": "AWAITING_DEPOSIT",
+    "RECEIVING": "AWAITING_DEPOSIT",
     "SWAPPING": "DEPOSIT_RECEIVED",
     "SENDING": "EGRESS_SCHEDULED",
+    "SENT": "BROADCASTED",
     "COMPLETED": "COMPLETE",
     "FAILED": "FAILED",
 }

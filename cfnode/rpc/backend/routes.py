@@ -7,6 +7,7 @@
 | GET /api/networkInfo | what can be swapped |
 | POST /api/openSwapDepositChannel | a deposit channel; 201 |
 | POST /trpc/openSwapDepositChannel | the same in the envelope of older SDKs, alone or as a batch of one |
+| POST /api/encodeVaultSwapData | what to send to the vault, instead of paying into a channel |
 | GET /healthcheck | OK |
 
 An error is `{"message": …}` with a status of 400, 404, 413 or 503.
@@ -29,6 +30,7 @@ from cfnode.rpc.backend.flat_status import flat_status
 from cfnode.rpc.backend.network import network_info
 from cfnode.rpc.backend.quotes import quote, quotes
 from cfnode.rpc.backend.statuses import status
+from cfnode.rpc.backend.vault_swaps import encode_vault_swap
 from cfnode.rpc.errors import explain
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ MAX_BODY: Final = 128 * 1024
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/healthcheck"})
 _CHANNEL, _OLD_CHANNEL = "/api/openSwapDepositChannel", "/trpc/openSwapDepositChannel"
+_VAULT_SWAP: Final = "/api/encodeVaultSwapData"
+_POSTS: Final = frozenset({_CHANNEL, _OLD_CHANNEL, _VAULT_SWAP})
 _BIG_INTEGERS: Final = ("srcChainExpiryBlock", "channelOpeningFee")
 
 
@@ -66,7 +70,7 @@ class Backend:
         """Whether a request is for the swap service."""
         if method == "GET":
             return path in _GETS or path.startswith(_STATUS)
-        return method == "POST" and path in (_CHANNEL, _OLD_CHANNEL)
+        return method == "POST" and path in _POSTS
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
@@ -89,6 +93,8 @@ class Backend:
             return _json(200, await network_info(self._node, sdk_version))
         if path == _CHANNEL:
             return _json(201, await self._broker.open(_read_object(body)))
+        if path == _VAULT_SWAP:
+            return _json(200, await encode_vault_swap(self._node, self._broker, _read_object(body)))
         if path == _OLD_CHANNEL:
             return await self._old_channel(_read_object(body), _read_query(query).get("batch") == "1")
         return Answer(200, b"OK", is_text=True)

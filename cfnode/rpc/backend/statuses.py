@@ -1,7 +1,8 @@
 """How far is a swap? The status of version 2, put together from the events of its way.
 
-The states are WAITING, SWAPPING, SENDING, COMPLETED and FAILED; RECEIVING and SENT are of transactions that
-other chains have not confirmed yet, which a development chain does not see.
+The states are WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED and FAILED. RECEIVING and SENT are of
+transactions that other chains have not confirmed: here a deposit that `dev_announceDeposit` has announced,
+and an egress whose transaction is signed and given to an authority to send.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.node.swap_index import Entry, SwapIndex, transactions_of
 from cfnode.rpc.backend.chunks import swap_progress
 from cfnode.rpc.backend.durations import confirmations, durations
-from cfnode.rpc.backend.egresses import egress, failure, ignored, transaction_reference
+from cfnode.rpc.backend.egresses import egress, failure, ignored, is_sent, transaction_reference
 from cfnode.rpc.backend.fields import fee
 from cfnode.rpc.backend.locate import NOT_FOUND, Located, locate
 from cfnode.rpc.backend.quotes import price_of
@@ -28,6 +29,7 @@ __all__ = ["Expected", "status"]
 DAY_MS: Final = 86_400_000
 Expected = dict[str, int]
 """The amounts that were expected on channels opened through this service, by channel id."""
+_SCHEDULED: Final = ("SwapEgressScheduled", "RefundEgressScheduled")
 _DEPOSIT_FAILURES: Final = {
     "BelowMinimumDeposit": "The deposited amount was below the minimum required",
     "NotEnoughToPayFees": "The deposited amount was not enough to pay the deposit fee",
@@ -49,6 +51,8 @@ async def status(node: Node, expected: Expected, reference: str) -> dict[str, An
         shown["depositChannel"] = _channel(node, metadata, found.channel, expected)
     if found.deposit is not None:
         shown["deposit"] = _deposit(index, found.deposit)
+    elif announced := _announced(node, found):
+        shown["deposit"] = announced
     if found.channel is not None and found.channel.fields["boost_fee"]:
         shown["boost"] = _boost(index, found)
     if found.request is not None:
@@ -174,6 +178,20 @@ def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
     return _seen(entry, entry.fields, entry)
 
 
+def _announced(node: Node, found: Located) -> dict[str, Any] | None:
+    """A deposit to the channel that nobody has confirmed yet."""
+    if found.channel is None or node.dev is None:
+        return None
+    deposit = node.dev.announced.get(found.channel.fields["deposit_address"])
+    if deposit is None:
+        return None
+    shown: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
+    if deposit.transaction is not None:
+        chain = ASSETS[found.channel.fields["source_asset"]].chain
+        shown["txRef"] = transaction_reference(chain, deposit.transaction)
+    return shown
+
+
 def _seen(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -> dict[str, Any]:
     """Amount and transaction of a deposit, and when it was confirmed."""
     shown: dict[str, Any] = {"amount": str(witness["amount"])}
@@ -239,7 +257,7 @@ def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
         if entry.name == "SwapExecuted":
             take("NETWORK", "Usdc", fields["network_fee"])
             take("BROKER", "Usdc", fields["broker_fee"])
-        elif entry.name in ("SwapEgressScheduled", "RefundEgressScheduled"):
+        elif entry.name in _SCHEDULED:
             take("EGRESS", fields["egress_fee"][1], fields["egress_fee"][0])
             take("REFUND", fields["asset"], fields.get("refund_fee", 0))
     return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
@@ -251,11 +269,16 @@ def _state(index: SwapIndex, found: Located, shown: dict[str, Any]) -> str:
     sent = [shown[name] for name in ("swapEgress", "refundEgress") if name in shown]
     if any("failure" in each for each in sent):
         return "FAILED"
-    if sent:
-        return "COMPLETED" if all("witnessedAt" in each for each in sent) else "SENDING"
+    if sent and all("witnessedAt" in each for each in sent):
+        return "COMPLETED"
     if found.request is None:
-        return "WAITING"
+        return "RECEIVING" if "deposit" in shown else "WAITING"
     entries = index.find("request", found.request.fields["swap_request_id"])
+    if sent:
+        scheduled = [
+            each for each in entries if each.name in ("SwapEgressScheduled", "RefundEgressScheduled")
+        ]
+        return "SENT" if all(is_sent(index, each) for each in scheduled) else "SENDING"
     return "COMPLETED" if any(each.name == "SwapRequestCompleted" for each in entries) else "SWAPPING"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from cfnode.core.assets import Asset
 from cfnode.sdk.assets import BLOCK_SECONDS
+from cfnode.sdk.calls.terms import affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, rpc, shown
 from cfnode.sdk.models.channel import DepositAddress
@@ -59,7 +60,6 @@ class ChannelOrder:
 
     def params(self) -> list[Any]:
         """The nine positional parameters of the broker method."""
-        affiliates, dca = self.asked.affiliate_brokers, self.asked.dca_params
         return [
             {"asset": self.source.symbol, "chain": self.source.chain},
             {"asset": self.destination.symbol, "chain": self.destination.chain},
@@ -67,9 +67,9 @@ class ChannelOrder:
             self.commission_bps,
             self.ccm,
             self.boost_fee_bps,
-            [{"account": each.account, "bps": each.commission_bps} for each in affiliates] or None,
+            affiliates_for_broker(self.asked.affiliate_brokers),
             self.refund,
-            dca and {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks},
+            dca_for_broker(self.asked.dca_params),
         ]
 
     def body(self) -> dict[str, Any]:

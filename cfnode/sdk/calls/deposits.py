@@ -11,9 +11,12 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import Asked, ChannelOrder, open_channel
 from cfnode.sdk.calls.terms import (
     check_addresses,
-    check_affiliates,
+    check_broker_options,
     check_dca,
+    checked_boost,
     checked_ccm,
+    checked_dca,
+    commission,
     refund_terms,
     whole_number,
 )
@@ -56,38 +59,26 @@ class RequestDepositAddressV2(Call[DepositAddress]):
 
     def _order(self, session: Session, source: Asset, destination: Asset) -> ChannelOrder:
         quote = self.quote
-        dca = self._checked_dca()
+        dca = checked_dca(quote)
         self._check_kind()
         terms = refund_terms(
             self.fill_or_kill_params, source, destination, session, quote=quote, dca=dca is not None
         )
-        _check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
+        check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
         ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT_V2)
         check_addresses(source, terms.refund_address, destination, self.dest_address, session)
-        boost = quote.max_boost_fee_bps
         return ChannelOrder(
             source,
             destination,
             quote.deposit_amount,
             _asked(self, dca),
-            _commission(session, self.broker_commission_bps),
-            None if boost is None else whole_number(int(boost), "quote.maxBoostFeeBps"),
+            commission(session, self.broker_commission_bps),
+            checked_boost(quote),
             ccm,
             terms.wire(),
             terms.backend(),
             quote,
         )
-
-    def _checked_dca(self) -> DcaParams | None:
-        quote = self.quote
-        if quote.type == "REGULAR":
-            return None
-        if quote.type != "DCA":
-            raise ValidationError("quote.type", "Invalid quote type")
-        if quote.dca_params is None:
-            raise ValidationError("quote.dcaParams", "Failed to find DCA parameters from quote")
-        check_dca(quote.dca_params)
-        return quote.dca_params
 
     def _check_kind(self) -> None:
         quote = self.quote
@@ -133,7 +124,7 @@ class RequestDepositAddress(Call[DepositAddress]):
         )
         if dca is not None:
             check_dca(dca)
-        _check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
+        check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
         ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT_V1)
         check_addresses(source, terms.refund_address, destination, self.dest_address, session)
         boost = self.max_boost_fee_bps
@@ -142,7 +133,7 @@ class RequestDepositAddress(Call[DepositAddress]):
             destination,
             self.amount,
             _asked(self, dca),
-            _commission(session, self.broker_commission_bps),
+            commission(session, self.broker_commission_bps),
             None if boost is None else whole_number(boost, "maxBoostFeeBps"),
             ccm,
             terms.wire(),
@@ -159,20 +150,3 @@ def _asked(request: RequestDepositAddress | RequestDepositAddressV2, dca: DcaPar
         request.ccm_params,
         dca,
     )
-
-
-def _commission(session: Session, requested: int | None) -> int:
-    return whole_number(session.commission_bps(requested), "brokerCommissionBps")
-
-
-def _check_broker_options(
-    session: Session, commission: int | None, affiliates: Sequence[AffiliateBroker]
-) -> None:
-    """Who opens channels through the swap service cannot take a commission."""
-    if session.options.broker is None:
-        only = "supported only when initializing the SDK with a brokerUrl"
-        if commission:
-            raise ValidationError("brokerCommissionBps", f"Broker commission is {only}")
-        if affiliates:
-            raise ValidationError("affiliateBrokers", f"Affiliate brokers are {only}")
-    check_affiliates(affiliates)

@@ -22,10 +22,15 @@ from cfnode.sdk.price import minimum_price, price_to_x128, read_number
 
 __all__ = [
     "RefundTerms",
+    "affiliates_for_broker",
     "check_addresses",
-    "check_affiliates",
+    "check_broker_options",
     "check_dca",
+    "checked_boost",
     "checked_ccm",
+    "checked_dca",
+    "commission",
+    "dca_for_broker",
     "refund_terms",
     "whole_number",
 ]
@@ -164,7 +169,55 @@ def check_dca(dca: DcaParams) -> None:
         )
 
 
-def check_affiliates(affiliates: Sequence[AffiliateBroker]) -> None:
+def checked_dca(quote: Quote) -> DcaParams | None:
+    """The chunks of a quote: None of a REGULAR one, in order of a DCA one."""
+    if quote.type == "REGULAR":
+        return None
+    if quote.type != "DCA":
+        raise ValidationError("quote.type", "Invalid quote type")
+    if quote.dca_params is None:
+        raise ValidationError("quote.dcaParams", "Failed to find DCA parameters from quote")
+    check_dca(quote.dca_params)
+    return quote.dca_params
+
+
+def checked_boost(quote: Quote) -> int | None:
+    """What a boost may cost, in basis points; None where the quote is not a boost quote."""
+    fee = quote.max_boost_fee_bps
+    return None if fee is None else whole_number(int(fee), "quote.maxBoostFeeBps")
+
+
+def commission(session: Session, requested: int | None) -> int:
+    """The broker's own commission in basis points, without its affiliates'."""
+    return whole_number(session.commission_bps(requested), "brokerCommissionBps")
+
+
+def check_broker_options(
+    session: Session, requested: int | None, affiliates: Sequence[AffiliateBroker]
+) -> None:
+    """Who swaps through the swap service cannot take a commission."""
+    if session.options.broker is None:
+        only = "supported only when initializing the SDK with a brokerUrl"
+        if requested:
+            raise ValidationError("brokerCommissionBps", f"Broker commission is {only}")
+        if affiliates:
+            raise ValidationError("affiliateBrokers", f"Affiliate brokers are {only}")
+    _check_affiliates(affiliates)
+
+
+def affiliates_for_broker(affiliates: Sequence[AffiliateBroker]) -> list[dict[str, Any]] | None:
+    """As brokers take them."""
+    return [{"account": each.account, "bps": each.commission_bps} for each in affiliates] or None
+
+
+def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
+    """As brokers take them."""
+    if dca is None:
+        return None
+    return {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks}
+
+
+def _check_affiliates(affiliates: Sequence[AffiliateBroker]) -> None:
     """Accounts as the chain writes them, commissions in basis points."""
     issues = [
         Issue(f"affiliateBrokers[{index}].account", f"{each.account} is not a valid Chainflip address")
@@ -177,12 +230,16 @@ def check_affiliates(affiliates: Sequence[AffiliateBroker]) -> None:
         whole_number(each.commission_bps, f"affiliateBrokers[{index}].commissionBps")
 
 
-def check_addresses(source: Asset, refund: str, destination: Asset, dest: str, session: Session) -> None:
-    """Both addresses on their chains; both are named if both are wrong."""
-    pairs = (("destAddress", dest, destination.chain), (f"{_FOK}.refundAddress", refund, source.chain))
+def check_addresses(
+    source: Asset, refund: str, destination: Asset, dest: str, session: Session, *, sender: str | None = None
+) -> None:
+    """The addresses on their chains; all that are wrong are named."""
+    given = [("destAddress", dest, destination.chain), (f"{_FOK}.refundAddress", refund, source.chain)]
+    if sender is not None:
+        given.append(("srcAddress", sender, source.chain))
     issues = [
         Issue(field, f'Address "{address}" is not a valid "{chain}" address for "{session.network.name}"')
-        for field, address, chain in pairs
+        for field, address, chain in given
         if not is_address(address, chain, session.network)
     ]
     if issues:

@@ -13,17 +13,21 @@ from cfnode.core.assets import Asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import (
     RefundTerms,
+    affiliates_for_broker,
     check_addresses,
-    check_affiliates,
-    check_dca,
+    check_broker_options,
+    checked_boost,
     checked_ccm,
+    checked_dca,
+    commission,
+    dca_for_broker,
     refund_terms,
-    whole_number,
 )
+from cfnode.sdk.environment import check_amount, environment
 from cfnode.sdk.errors import BadAnswer, ValidationError
 from cfnode.sdk.exchange import Steps, backend, read_answer, rpc, shown
 from cfnode.sdk.models.quote import Quote
-from cfnode.sdk.models.request import AffiliateBroker, CcmParams, FillOrKillParams
+from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.models.vault_swap import (
     BitcoinVaultSwap,
     EvmVaultSwap,
@@ -66,18 +70,17 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: Session) -> Steps[VaultSwapData]:
+        limits = yield from environment(session)
         source, destination = self._checked_assets()
-        terms = refund_terms(
-            self.fill_or_kill_params, source, destination, session, quote=self.quote, dca=False
-        )
-        check_affiliates(self.affiliate_brokers)
-        check_addresses(source, terms.refund_address, destination, self.dest_address, session)
+        check_amount(source, self.quote.deposit_amount, limits, "quote.depositAmount")
+        order = self._order(session, source, destination)
         if session.options.broker is None:
-            document = yield from self._by_backend(session, source, destination, terms)
-        else:
-            params = self._params(session, source, destination, terms)
-            document = yield from rpc(session, session.options.broker.url, METHOD, params)
-        return _read(document, session)
+            body = self._body(session, order)
+            document = yield from backend(session, "POST", "/api/encodeVaultSwapData", body=body)
+            return _read(document, session.backend_url)
+        url = session.options.broker.url
+        document = yield from rpc(session, url, METHOD, self._params(session, order))
+        return _read(document, url)
 
     def _checked_assets(self) -> tuple[Asset, Asset]:
         quote = self.quote
@@ -86,27 +89,49 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
             raise ValidationError("quote", "Cannot encode vault swap data for a deposit channel quote")
         if source.chain not in _RECORDS:
             raise ValidationError("quote.srcAsset", f"parameter encoding is not supported for {source.chain}")
-        if quote.type == "DCA" and quote.dca_params is None:
-            raise ValidationError("quote.dcaParams", "Failed to find DCA parameters from quote")
-        if quote.dca_params is not None:
-            check_dca(quote.dca_params)
+        if self.ccm_params and not quote.ccm_params:
+            raise ValidationError("ccmParams", "Cannot encode CCM swap for quote without CCM params")
+        if quote.ccm_params and not self.ccm_params:
+            raise ValidationError("ccmParams", "Cannot encode regular swap for quote with CCM params")
         return source, quote.dest_asset.known("quote.destAsset")
 
-    def _params(self, session: Session, source: Asset, destination: Asset, terms: RefundTerms) -> list[Any]:
-        dca = self.quote.dca_params if self.quote.type == "DCA" else None
-        boost = self.quote.max_boost_fee_bps
+    def _order(self, session: Session, source: Asset, destination: Asset) -> _Order:
+        quote = self.quote
+        dca = checked_dca(quote)
+        terms = refund_terms(self.fill_or_kill_params, source, destination, session, quote=quote, dca=False)
+        check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
+        check_addresses(
+            source, terms.refund_address, destination, self.dest_address, session, sender=self.src_address
+        )
+        ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT)
+        return _Order(source, destination, terms, dca, ccm, checked_boost(quote))
+
+    def _params(self, session: Session, order: _Order) -> list[Any]:
         return [
-            {"asset": source.symbol, "chain": source.chain},
-            {"asset": destination.symbol, "chain": destination.chain},
+            _pair(order.source),
+            _pair(order.destination),
             self.dest_address,
-            whole_number(session.commission_bps(self.broker_commission_bps), "brokerCommissionBps"),
-            self._extra(session, source, terms),
-            checked_ccm(self.ccm_params, MESSAGE_LIMIT),
-            None if boost is None else whole_number(int(boost), "quote.maxBoostFeeBps"),
-            [{"account": each.account, "bps": each.commission_bps} for each in self.affiliate_brokers]
-            or None,
-            dca and {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks},
+            commission(session, self.broker_commission_bps),
+            self._extra(session, order.source, order.terms),
+            order.ccm,
+            order.boost_fee_bps,
+            affiliates_for_broker(self.affiliate_brokers),
+            dca_for_broker(order.dca),
         ]
+
+    def _body(self, session: Session, order: _Order) -> dict[str, Any]:
+        body = {
+            "srcAsset": _pair(order.source),
+            "destAsset": _pair(order.destination),
+            "srcAddress": self.src_address,
+            "destAddress": self.dest_address,
+            "amount": str(self.quote.deposit_amount),
+            "dcaParams": order.dca and order.dca.to_json(),
+            "fillOrKillParams": order.terms.backend(),
+            "maxBoostFeeBps": order.boost_fee_bps,
+            "ccmParams": self.ccm_params and self.ccm_params.to_json(),
+        }
+        return {name: value for name, value in body.items() if value is not None}
 
     def _extra(self, session: Session, source: Asset, terms: RefundTerms) -> dict[str, Any]:
         amount = self.quote.deposit_amount
@@ -126,38 +151,30 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
             )
         return common | {"from": self.src_address, "seed": "0x" + session.random_bytes(_SEED_BYTES).hex()}
 
-    def _by_backend(
-        self, session: Session, source: Asset, destination: Asset, terms: RefundTerms
-    ) -> Steps[Any]:
-        only = "supported only when initializing the SDK with a brokerUrl"
-        if self.broker_commission_bps or self.affiliate_brokers:
-            raise ValidationError("brokerCommissionBps", f"Broker commission is {only}")
-        dca = self.quote.dca_params if self.quote.type == "DCA" else None
-        body = {
-            "srcAsset": source.symbol,
-            "srcChain": source.chain,
-            "destAsset": destination.symbol,
-            "destChain": destination.chain,
-            "srcAddress": self.src_address,
-            "destAddress": self.dest_address,
-            "amount": str(self.quote.deposit_amount),
-            "dcaParams": dca and dca.to_json(),
-            "fillOrKillParams": terms.backend(),
-            "maxBoostFeeBps": self.quote.max_boost_fee_bps,
-            "ccmParams": self.ccm_params and self.ccm_params.to_json(),
-            "quote": self.quote.to_json(),
-        }
-        given = {name: value for name, value in body.items() if value is not None}
-        return (yield from backend(session, "POST", "/api/encodeVaultSwapData", body=given))
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What was checked, ready for either side."""
+
+    source: Asset
+    destination: Asset
+    terms: RefundTerms
+    dca: DcaParams | None
+    ccm: dict[str, Any] | None
+    boost_fee_bps: int | None
 
 
-def _read(document: Any, session: Session) -> VaultSwapData:
+def _pair(asset: Asset) -> dict[str, str]:
+    return {"asset": asset.symbol, "chain": asset.chain}
+
+
+def _read(document: Any, source: str) -> VaultSwapData:
     """The answer of either side; the node writes snake_case, the service camelCase."""
     record = _RECORDS.get(str(document.get("chain"))) if isinstance(document, Mapping) else None
     if record is None:
-        url = shown(session.rpc_url)
-        raise BadAnswer("vault swap data without a known chain", url=url, sent=True, retryable=False)
-    return read_answer(record, _camel_members(document), session.rpc_url)
+        text = f"unexpected answer of {shown(source)}: vault swap data without a known chain"
+        raise BadAnswer(text, url=shown(source), sent=True, retryable=False)
+    return read_answer(record, _camel_members(document), source)
 
 
 def _camel_members(value: Any) -> Any:
