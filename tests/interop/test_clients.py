@@ -8,9 +8,17 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from cfnode.core.hashing import twox_128
 from tests.process import NodeProcess
 
 HERE = Path(__file__).parent
+
+
+def storage_key(pallet: str, item: str) -> str:
+    """The beginning of all keys of a storage item."""
+    return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
 
 
 def report_of(*command: str, **environment: str) -> dict[str, Any]:
@@ -23,13 +31,18 @@ def report_of(*command: str, **environment: str) -> dict[str, Any]:
     return report
 
 
+def script_of(name: str, node_modules: Path, folder: Path) -> str:
+    """A script of this folder, laid where it finds the peers."""
+    script = folder / name
+    script.write_text((HERE / name).read_text())
+    (folder / "node_modules").symlink_to(node_modules)
+    return str(script)
+
+
 def test_polkadot_api_reads_follows_and_submits(
     dev_node: NodeProcess, node_modules: Path, tmp_path: Path
 ) -> None:
-    script = tmp_path / "polkadot_api.mjs"
-    script.write_text((HERE / "polkadot_api.mjs").read_text())
-    (tmp_path / "node_modules").symlink_to(node_modules)
-    report = report_of("node", str(script), dev_node.ws_url)
+    report = report_of("node", script_of("polkadot_api.mjs", node_modules, tmp_path), dev_node.ws_url)
     assert report["genesis"] == dev_node.call("chain_getBlockHash", 0)
     assert report["providers"] == 1
     assert report["heads"] == list(range(report["heads"][0], report["heads"][0] + 3))
@@ -38,6 +51,33 @@ def test_polkadot_api_reads_follows_and_submits(
     assert "system.Remarked" in report["events"]
     assert "system.ExtrinsicSuccess" in report["events"]
     assert report["nonceAfter"] == report["nonce"] + 1
+
+
+def test_papi_follows_reads_calls_and_submits_over_the_new_interface(
+    dev_node: NodeProcess, node_modules: Path, tmp_path: Path
+) -> None:
+    if not (node_modules / "polkadot-api").exists():
+        pytest.skip("polkadot-api is not among the Node.js peers: scripts/peers installs it")
+    report = report_of("node", script_of("papi.mjs", node_modules, tmp_path), dev_node.ws_url)
+    first = report["finalized"][0]
+    assert report["finalized"] == [first, first + 1, first + 2]
+    assert report["chain"] == dev_node.call("system_chain")
+    assert report["providers"] == 1
+    accounts = dev_node.call("state_getKeysPaged", storage_key("System", "Account"), 1000)
+    assert report["accounts"] == len(accounts)
+    assert report["specVersion"] == dev_node.call("state_getRuntimeVersion")["specVersion"]
+    assert dev_node.call("chain_getHeader", report["parent"]) is not None
+    assert report["extrinsics"] >= 1
+    assert report["fee"] > 0
+    assert report["steps"][:2] == ["signed", "broadcasted"]
+    assert report["steps"][-1] == "finalized"
+    assert report["ok"] is True
+    assert "System.Remarked" in report["events"]
+    assert dev_node.call("chain_getHeader", report["finalizedIn"]) is not None
+    assert report["nonceAfter"] == report["nonce"] + 1
+    names = ("follow", "header", "body", "call", "storage", "unpin")
+    assert {f"chainHead_v1_{name}" for name in names} | {"transaction_v1_broadcast"} <= set(report["asked"])
+    assert not {name for name in report["asked"] if name.startswith(("state_", "author_"))}
 
 
 def test_substrate_interface_reads_follows_and_submits(
