@@ -6,6 +6,7 @@ dollars; the node itself counts in smallest units.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = ["dev"]
 
 DOLLAR_DECIMALS = 6
 FLIP_DECIMALS = 18
+BITCOIN_DECIMALS = 8
 MAX_BLOCKS = 10_000
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -169,6 +171,31 @@ def announce(said: Said, address: str, asset: Any, amount: Decimal, transaction:
     arguments = (_pair(asset), atoms(amount, asset.decimals), transaction)
     block = said.call("dev_announceDeposit", address, *arguments)
     said.block(f"{amount} {asset.name} are on their way to {address}", block)
+
+
+@command("send-to-vault")
+@click.argument("vault_swap", metavar="JSON")
+@click.option("--amount", type=Units(), help="Bitcoin that are paid; other chains' transactions say it.")
+@click.option("--sender", metavar="ADDRESS", help="Who sends it; on Bitcoin where a refund goes.")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--unconfirmed", is_flag=True, help="Seen, but not final: it may be boosted.")
+def send_to_vault(
+    said: Said,
+    vault_swap: str,
+    amount: Decimal | None,
+    sender: str | None,
+    transaction: str | None,
+    unconfirmed: bool,
+) -> None:
+    """Send what broker_request_swap_parameter_encoding gave, as a user would (- reads stdin)."""
+    text = sys.stdin.read() if vault_swap == "-" else vault_swap
+    try:
+        details = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise Failure(f"the vault swap is not JSON: {error}", ExitCode.USAGE) from None
+    paid = None if amount is None else atoms(amount, BITCOIN_DECIMALS)
+    block = said.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
+    said.block("the vault swap is on its way" if unconfirmed else "the vault swap has arrived", block)
 
 
 @command("boost")

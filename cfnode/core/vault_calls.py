@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cfnode.core.hashing import keccak_256
+from cfnode.core.scale import ScaleError
 from cfnode.core.schnorr import Signature
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "VaultCall",
     "all_batch",
     "call_data",
+    "decode_call",
     "execute_x_swap_and_call",
+    "selector",
     "transfer_fallback",
 ]
 
@@ -29,6 +32,8 @@ NATIVE = b"\xee" * 20
 """The token address that stands for the chain's own coin."""
 
 WORD = 32
+_ADDRESS = 20
+_BITS = {"uint32": 32, "uint256": 256, "address": 160}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class VaultCall:
     @property
     def selector(self) -> bytes:
         """The first four bytes of the call's data."""
-        return keccak_256(self.signature.encode())[:4]
+        return selector(self.signature)
 
     def message_hash(self, protection: ReplayProtection) -> bytes:
         """What the aggregate key signs (32 bytes)."""
@@ -132,12 +137,48 @@ def execute_x_swap_and_call(
 
 def call_data(signature: str, *arguments: int | bytes) -> bytes:
     """The data of a call that nobody signs; in the text of its type `bytes` is dynamic, all else a word."""
-    types = signature[signature.index("(") + 1 : -1].split(",")
     encoded = [
         _bytes(value) if kind == "bytes" and isinstance(value, bytes) else _word(value)
-        for kind, value in zip(types, arguments, strict=True)
+        for kind, value in zip(_types(signature), arguments, strict=True)
     ]
-    return keccak_256(signature.encode())[:4] + _encode(encoded)
+    return selector(signature) + _encode(encoded)
+
+
+def selector(signature: str) -> bytes:
+    """The first four bytes of a call's data."""
+    return keccak_256(signature.encode())[:4]
+
+
+def decode_call(signature: str, data: bytes) -> list[int | bytes]:
+    """The arguments of a call that `call_data` has made, or a wallet. Raises ScaleError.
+
+    Words that have no place in their type (an address of 21 bytes) are refused, as the contract does.
+    """
+    arguments, types = data[len(selector(signature)) :], _types(signature)
+    return [_argument(kind, arguments, position * WORD) for position, kind in enumerate(types)]
+
+
+def _types(signature: str) -> list[str]:
+    return signature[signature.index("(") + 1 : -1].split(",")
+
+
+def _argument(kind: str, data: bytes, offset: int) -> int | bytes:
+    word = _read_word(data, offset)
+    if kind == "bytes":
+        return _slice(data, word + WORD, _read_word(data, word))
+    if word >> _BITS[kind]:
+        raise ScaleError(f"a word of the call is no {kind}")
+    return word.to_bytes(_ADDRESS, "big") if kind == "address" else word
+
+
+def _read_word(data: bytes, offset: int) -> int:
+    return int.from_bytes(_slice(data, offset, WORD), "big")
+
+
+def _slice(data: bytes, offset: int, size: int) -> bytes:
+    if offset + size > len(data):
+        raise ScaleError(f"the call ends before its arguments: {len(data)} bytes, not {offset + size}")
+    return data[offset : offset + size]
 
 
 def _word(value: int | bytes) -> bytes:

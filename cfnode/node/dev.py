@@ -127,6 +127,22 @@ class DevControl:
             del self.announced[next(iter(self.announced))]
         return included
 
+    async def send_to_vault(
+        self,
+        details: tuple[str, Any],
+        sender: EncodedAddress | None = None,
+        amount: int | None = None,
+        transaction: bytes | None = None,
+        *,
+        final: bool = True,
+    ) -> Inclusion:
+        """A user has sent a transaction to the vault: `details` is a value of `VaultSwapDetails<str>`.
+
+        On Bitcoin `amount` is what is paid, and `sender` where a refund goes.
+        """
+        fields = {"details": details, "sender": sender, "amount": amount, "transaction": transaction}
+        return await self.apply("send_to_vault", **fields, final=final)
+
     async def set_boost_depth(self, asset: str, amount: int) -> Inclusion:
         """Put this much, in the smallest unit, up for boosting deposits of an asset."""
         return await self.apply("set_boost_depth", asset=asset, amount=amount)

@@ -13,6 +13,7 @@ from cfnode.node.dev import DevControl
 from cfnode.node.outcome import Inclusion
 from cfnode.rpc.broker_params import ASSET, address_on
 from cfnode.rpc.cf.params import CHAIN
+from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
 from cfnode.rpc.convert import (
     ACCOUNT,
     AMOUNT,
@@ -115,6 +116,27 @@ async def announce_deposit(
     return _block(await _dev(node).announce_deposit(place, asset, amount, transaction))
 
 
+async def send_to_vault(
+    node: Node,
+    vault_swap: tuple[str, Any],
+    amount: int | None,
+    sender: str | None,
+    transaction: bytes | None,
+    final: bool | None,
+) -> str:
+    """Send what `broker_request_swap_parameter_encoding` gave, as a user would; the block's hash.
+
+    On Bitcoin `amount` says what is paid and `sender` the output that follows, to which a refund goes; with
+    `final` false the transaction is seen but not yet confirmed, and may be boosted.
+    """
+    chain, _ = vault_swap
+    if chain == "Bsc":
+        raise RpcError(REFUSED, "the development chain has no vault on Bsc")
+    address = None if sender is None else address_on(chain, sender)
+    sent = (address, amount, transaction)
+    return _block(await _dev(node).send_to_vault(vault_swap, *sent, final=final is not False))
+
+
 async def set_boost(node: Node, asset: str, amount: int) -> str:
     """Put an amount (in the smallest unit) up for boosting deposits of an asset; the block's hash."""
     return _block(await _dev(node).set_boost_depth(asset, amount))
@@ -179,6 +201,17 @@ METHODS: Final = tuple(
             "dev_announceDeposit",
             announce_deposit,
             (*PLACE, Param("amount", AMOUNT), Param("transaction", HASH, optional=True)),
+        ),
+        (
+            "dev_sendToVault",
+            send_to_vault,
+            (
+                VAULT_SWAP,
+                Param("amount", AMOUNT, optional=True),
+                Param("sender", TEXT, optional=True),
+                Param("transaction", HASH, optional=True),
+                Param("final", BOOL, optional=True),
+            ),
         ),
         ("dev_setBoost", set_boost, (Param("asset", ASSET), Param("amount", AMOUNT))),
         (

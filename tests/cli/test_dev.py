@@ -42,6 +42,14 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
             ("announce", ADDRESS, "Eth", "1.5", "--transaction", BLOCK),
             [["dev_announceDeposit", ADDRESS, ETHER, hex(15 * 10**17), BLOCK]],
         ),
+        (
+            ("send-to-vault", '{"chain": "Bitcoin"}', "--amount", "0.5", "--sender", "bcrt1q"),
+            [["dev_sendToVault", {"chain": "Bitcoin"}, hex(5 * 10**7), "bcrt1q", None, True]],
+        ),
+        (
+            ("send-to-vault", '{"chain": "Tron"}', "--transaction", BLOCK, "--unconfirmed"),
+            [["dev_sendToVault", {"chain": "Tron"}, None, None, BLOCK, False]],
+        ),
         (("boost", "Eth", "2"), [["dev_setBoost", ETHER, hex(2 * 10**18)]]),
         (("price", "Eth", "2800.25"), [["dev_setPool", ETHER, hex(2_800_250_000), None]]),
         (("depth", "Eth", "1000"), [["dev_setPool", ETHER, None, hex(10**9)]]),

@@ -62,6 +62,46 @@ async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
     assert finalised["action"][0] == "BoostersCredited"
 
 
+SOL = {"chain": "Solana", "asset": "SOL"}
+SOL_ADDRESS = "3yKDHJgzS2GbZB9qruoadRYtq8597HZifnRju7fHpdRC"
+VAULT_SWAPS: list[tuple[Any, dict[str, Any]]] = [
+    (ETH, {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": REFUND}),
+    (
+        SOL,
+        {
+            "chain": "Solana",
+            "from": SOL_ADDRESS,
+            "seed": "0x" + "01" * 32,
+            "input_amount": hex(10**9),
+            "refund_parameters": REFUND | {"refund_address": SOL_ADDRESS},
+        },
+    ),
+    (BTC, {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10}),
+]
+
+
+@pytest.mark.parametrize(("source", "extra"), VAULT_SWAPS)
+async def test_what_the_encoding_gives_can_be_sent(
+    instant: Served, source: dict[str, str], extra: dict[str, Any]
+) -> None:
+    await instant.call("broker_registerAccount")
+    await instant.call("broker_openPrivateBtcChannel")
+    usdc = {"chain": "Arbitrum", "asset": "USDC"}
+    asked = (source, usdc, EVM_ADDRESS, 10, extra)
+    details = await instant.call("broker_requestSwapParameterEncoding", *asked)
+    if source == BTC:
+        block = await instant.call("dev_sendToVault", details, 10**8, BTC_ADDRESS)
+    else:
+        block = await instant.call("dev_sendToVault", details)
+    (requested,) = [fields for _, name, fields in await events_of(instant, block) if name == "SwapRequested"]
+    assert (requested["origin"][0], requested["output_asset"]) == ("Vault", "ArbUsdc")
+    elsewhere = details | {"to": EVM_ADDRESS} if source == ETH else details | {"deposit_address": "x"}
+    if source != SOL:
+        assert "NotNoticed" in (await instant.error("dev_sendToVault", elsewhere, 10**8))["message"]
+    bsc = {"chain": "Bsc", "calldata": "0x", "value": "0x1", "to": EVM_ADDRESS}
+    assert (await instant.error("dev_sendToVault", bsc))["code"] == -32000
+
+
 async def test_amounts_are_any_integer_that_the_chain_can_hold(instant: Served) -> None:
     account = account_text(b"\x07" * 32)
     for amount in (5 * ETHER, hex(5 * ETHER), 2**70):

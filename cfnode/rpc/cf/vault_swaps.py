@@ -197,6 +197,8 @@ _AFTER: Final = (
 )
 _EXTRA_READER: Final = Reader("{chain, …}", lambda value: _tagged(value, _EXTRA))
 
+VAULT_SWAP: Final = Param("vault_swap", Reader("{chain, …}", _read_details))
+
 ENCODE: Final = method(
     "cf_request_swap_parameter_encoding",
     "The transaction with which a user swaps by way of the vault, for a broker.",
@@ -206,7 +208,7 @@ ENCODE: Final = method(
 DECODE: Final = method(
     "cf_decode_vault_swap_parameter",
     "The swap that a vault transaction (Bitcoin, Solana) asks for.",
-    params=(BROKER, Param("vault_swap", Reader("{chain, …}", _read_details))),
+    params=(BROKER, VAULT_SWAP),
 )
 CF_PARAMETERS: Final = method(
     "cf_encode_cf_parameters",

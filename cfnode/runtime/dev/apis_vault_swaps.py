@@ -1,34 +1,21 @@
 """What does the node ask about vault swaps? (`CustomRuntimeApi`)
 
-The checks come in the order of the chain's own. Solana's transactions, whose accounts are those of a program
-that no development chain has, are not made here.
+The checks come in the order of the chain's own; `vault_encodings` makes the transactions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-from cfnode.core.addresses import address_to_text, chain_of_address
+from cfnode.core.addresses import chain_of_address
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
-from cfnode.core.vault_swaps import (
-    BitcoinSwap,
-    SwapTerms,
-    cf_parameters,
-    decode_nulldata,
-    evm_calldata,
-    nulldata,
-    token_transfer,
-    tron_note,
-)
+from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
 
 from .apis_pools import or_message
 from .frame import RuntimeApi, method
 from .pallets.environment import Environment
-from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
 from .pallets.swapping.channels import destination_on
 from .pallets.swapping.pallet import Swapping
@@ -39,51 +26,11 @@ from .pallets.swapping.parameters import (
     check_price_protection,
     check_retry,
 )
+from .vault_encodings import ENCODERS, Asked, Refused, parameters_of
 
 __all__ = ["VaultSwapsApi"]
 
 MAX_U8 = 255
-MAX_BITCOIN_AFFILIATES = 2
-EVM_ADDRESSES = frozenset({"Eth", "Arb", "Tron"})
-
-
-class Refused(Exception):
-    """A refusal that is a text, not a pallet's error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a vault swap is asked for, whatever the chain; values as the API has them."""
-
-    broker: bytes
-    source: str
-    destination: str
-    address: Any
-    commission: int
-    ccm: Any
-    boost_fee: int
-    affiliates: Sequence[Any]
-    dca: Any
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Asked:
-        """What both encodings are given, by the names of the API."""
-        return cls(
-            given["broker"],
-            given["source_asset"],
-            given["destination_asset"],
-            given["destination_address"],
-            given["broker_commission"],
-            given["channel_metadata"],
-            given["boost_fee"],
-            given["affiliate_fees"],
-            given["dca_parameters"],
-        )
-
-    @property
-    def chain(self) -> str:
-        """The chain that the transaction is for."""
-        return ASSETS[self.source].chain
 
 
 class VaultSwapsApi(RuntimeApi):
@@ -110,11 +57,11 @@ class VaultSwapsApi(RuntimeApi):
 
     def _details(self, asked: Asked, extra: tuple[str, Any]) -> tuple[str, Any]:
         chain, given = extra
-        if chain != asked.chain or chain not in _ENCODERS:
+        if chain != asked.chain or chain not in ENCODERS:
             raise Refused("Incompatible or unsupported source_asset and extra_parameters")
         refund = given.get("refund_parameters") or given
         self._check(asked, refund)
-        return _ENCODERS[chain](self, asked, given)
+        return ENCODERS[chain](self, asked, given)
 
     @method(
         "Result<Bytes, DispatchErrorWithMessage>",
@@ -135,7 +82,7 @@ class VaultSwapsApi(RuntimeApi):
 
         def answer() -> bytes:
             self._check(asked, refund)
-            return self._parameters(asked, refund)
+            return parameters_of(self, asked, refund)
 
         return _answer(answer)
 
@@ -171,89 +118,6 @@ class VaultSwapsApi(RuntimeApi):
         except CcmError:
             raise Refused("Invalid CCM") from None
 
-    def _affiliates(self, asked: Asked) -> list[tuple[int, int]]:
-        """(short id, basis points) of each affiliate."""
-        swapping, found = self.other(Swapping), []
-        for fee in asked.affiliates:
-            details = swapping.AffiliateAccountDetails.get(asked.broker, fee["account"])
-            swapping.ensure(details is not None, swapping.Error.AffiliateNotRegisteredForBroker)
-            swapping.ensure(fee["bps"] <= MAX_U8, swapping.Error.AffiliateFeeTooHigh)
-            found.append((details["short_id"], fee["bps"]))
-        return found
-
-    # Encodings
-
-    def _parameters(self, asked: Asked, refund: dict[str, Any]) -> bytes:
-        variant, address = refund["refund_address"]
-        if asked.chain in ("Ethereum", "Arbitrum", "Tron") and variant not in EVM_ADDRESSES:
-            raise Refused("Refund address must be an EVM address")
-        terms = SwapTerms(
-            refund | {"refund_address": address},
-            asked.broker,
-            asked.commission,
-            asked.boost_fee,
-            asked.ccm,
-            asked.dca,
-            self._affiliates(asked),
-        )
-        return cf_parameters(terms)
-
-    def _evm(self, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-        environment, amount = self.other(Environment), given["input_amount"]
-        token = _token(environment, asked)
-        data = evm_calldata(
-            ASSETS[asked.destination],
-            asked.address,
-            self._parameters(asked, given["refund_parameters"]),
-            ccm=asked.ccm,
-            token=token,
-            amount=amount,
-        )
-        details = {
-            "calldata": data,
-            "value": amount if token is None else 0,
-            "to": environment.vault_address(asked.chain),
-            "source_token_address": token,
-        }
-        return asked.chain, {"details": details}
-
-    def _tron(self, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-        environment, amount = self.other(Environment), given["input_amount"]
-        token, vault = _token(environment, asked), environment.vault_address("Tron")
-        parameters = self._parameters(asked, given["refund_parameters"])
-        token_text = None if token is None else address_to_text(("Tron", token))
-        details = {
-            "calldata": b"" if token is None else token_transfer(vault, amount),
-            "value": amount if token is None else 0,
-            "to": token_text or address_to_text(("Tron", vault)),
-            "source_token_address": token_text,
-        }
-        note = tron_note(ASSETS[asked.destination], asked.address, parameters, asked.ccm)
-        return "Tron", {"details": details, "note": note}
-
-    def _bitcoin(self, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-        swapping = self.other(Swapping)
-        error = swapping.Error
-        channel = swapping.BrokerPrivateBtcChannels.get(asked.broker)
-        swapping.ensure(channel is not None, error.NoPrivateChannelExistsForBroker)
-        swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)
-        affiliates = self._affiliates(asked)
-        if len(affiliates) > MAX_BITCOIN_AFFILIATES:
-            raise Refused("Too many affiliates")
-        swap = BitcoinSwap(
-            ASSETS[asked.destination],
-            asked.address,
-            given["retry_duration"],
-            given["min_output_amount"],
-            given["max_oracle_price_slippage"],
-            asked.commission,
-            asked.boost_fee,
-            asked.dca,
-            affiliates,
-        )
-        script = bitcoin_channel(self.other(INGRESS_EGRESS["Bitcoin"]), channel).script
-        return "Bitcoin", {"nulldata_payload": nulldata(swap), "deposit_address": script}
-
     # Decoding
 
     @method(
@@ -267,14 +131,15 @@ class VaultSwapsApi(RuntimeApi):
 
     def _decoded(self, broker: bytes, vault_swap: tuple[str, Any]) -> dict[str, Any]:
         chain, given = vault_swap
-        if chain == "Solana":
-            raise Refused("Solana's transactions are not read on a development chain")
-        if chain != "Bitcoin":
+        if chain not in _READERS:
             raise Refused("Decoding Vault Swap only supports Bitcoin and Solana")
         try:
-            swap = decode_nulldata(given["nulldata_payload"])
+            return _READERS[chain](self, broker, given)
         except ScaleError as error:
             raise Refused(f"the payload cannot be read: {error}") from error
+
+    def _bitcoin(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:
+        swap = decode_nulldata(given["nulldata_payload"])
         extra = {
             "min_output_amount": swap.min_output_amount,
             "retry_duration": swap.retry_duration,
@@ -292,6 +157,36 @@ class VaultSwapsApi(RuntimeApi):
             "dca_parameters": swap.dca,
         }
 
+    def _solana(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:
+        """An instruction names its broker itself."""
+        instruction = given["instruction"]
+        swap = decode_instruction_data(instruction["data"], instruction["accounts"])
+        sent, terms = swap.sent, swap.sent.terms
+        extra = {
+            "from": ("Sol", swap.payer),
+            "seed": swap.seed,
+            "input_amount": sent.amount,
+            "refund_parameters": terms.refund | {"refund_address": ("Sol", terms.refund["refund_address"])},
+            "from_token_account": None if swap.token_account is None else ("Sol", swap.token_account),
+        }
+        return {
+            "source_asset": self._minted(sent.token),
+            "destination_asset": sent.destination.name,
+            "destination_address": sent.address,
+            "broker_commission": terms.broker_fee,
+            "extra_parameters": ("Solana", extra),
+            "channel_metadata": terms.ccm,
+            "boost_fee": terms.boost_fee,
+            "affiliate_fees": [self._affiliate(terms.broker, *pair) for pair in terms.affiliates],
+            "dca_parameters": terms.dca,
+        }
+
+    def _minted(self, mint: bytes | None) -> str:
+        asset = "Sol" if mint is None else self.other(Environment).minted(mint)
+        if asset is None:
+            raise ScaleError("the token is none that is swapped")
+        return asset
+
     def _affiliate(self, broker: bytes, short_id: int, bps: int) -> dict[str, Any]:
         swapping = self.other(Swapping)
         account = swapping.AffiliateIdMapping.get(broker, short_id)
@@ -299,27 +194,10 @@ class VaultSwapsApi(RuntimeApi):
         return {"account": account, "bps": bps}
 
 
-_ENCODERS: dict[str, Callable[[VaultSwapsApi, Asked, dict[str, Any]], tuple[str, Any]]] = {
+_READERS: dict[str, Callable[[VaultSwapsApi, bytes, dict[str, Any]], dict[str, Any]]] = {
     "Bitcoin": VaultSwapsApi._bitcoin,
-    "Ethereum": VaultSwapsApi._evm,
-    "Arbitrum": VaultSwapsApi._evm,
-    "Tron": VaultSwapsApi._tron,
+    "Solana": VaultSwapsApi._solana,
 }
-
-
-def _token(environment: Environment, asked: Asked) -> bytes | None:
-    """The contract of the source asset, None for the chain's own coin."""
-    if ASSETS[asked.source].chain_index == 0:
-        return None
-    known = {
-        "Ethereum": environment.EthereumSupportedAssets,
-        "Arbitrum": environment.ArbitrumSupportedAssets,
-        "Tron": environment.TronSupportedAssets,
-    }
-    contract: bytes | None = known[asked.chain].get(asked.source)
-    if contract is None:
-        raise Refused("Failed to look up token address")
-    return contract
 
 
 def _answer(make: Callable[[], Any]) -> tuple[str, Any]:

@@ -1,6 +1,7 @@
 """What does the node ask about the deposits of a block: seen, marked, sent back? (`CustomRuntimeApi`)
 
-The main net's runtime looks into its elections for what was witnessed; here the block's events say it.
+The main net's runtime looks into its elections for what was witnessed, here `Dev` knows it. What became of
+marks the block's events say.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from cfnode.core.assets import CHAINS
 
 from .apis_pools import or_message
 from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .pallets.dev import Dev
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.requests import encoded
 from .pallets.system import System
@@ -105,27 +107,40 @@ class WitnessedApi(RuntimeApi):
 
     @method("Result<IngressEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_events(self, chain: str) -> Any:
-        """The deposits that were witnessed; nobody sends to the vaults themselves here."""
+        """The deposits and vault swaps that were witnessed."""
 
         def answer() -> dict[str, Any]:
             if chain not in INGRESS:
                 raise DispatchError("Unavailable")
-            return {"deposits": list(self._deposits(chain)), "vault_deposits": []}
+            return {
+                "deposits": list(self._deposits(chain)),
+                "vault_deposits": list(self._vault_deposits(chain)),
+            }
 
         return or_message(answer)
 
     def _deposits(self, chain: str) -> Iterator[dict[str, Any]]:
         pallet = self.other(INGRESS_EGRESS[chain])
-        for name, fields in self._events(chain):
-            if name == "DepositFinalised" and fields["deposit_address"] is not None:
-                address = CHAINS[chain].address, fields["deposit_address"]
-                yield {
-                    "deposit_chain_block_height": fields["block_height"],
-                    "deposit_address": encoded(pallet, address),
-                    "amount": fields["amount"],
-                    "asset": fields["asset"],
-                    "deposit_details": (chain, fields["deposit_details"]),
-                }
+        for height, seen in self.other(Dev).witnessed_now(chain, "Deposit"):
+            yield {
+                "deposit_chain_block_height": height,
+                "deposit_address": encoded(pallet, (CHAINS[chain].address, seen["deposit_address"])),
+                "amount": seen["amount"],
+                "asset": seen["asset"],
+                "deposit_details": (chain, seen["deposit_details"]),
+            }
+
+    def _vault_deposits(self, chain: str) -> Iterator[dict[str, Any]]:
+        for height, seen in self.other(Dev).witnessed_now(chain, "VaultDeposit"):
+            yield {
+                "tx_id": (chain, seen["tx_id"]),
+                "deposit_chain_block_height": height,
+                "input_asset": seen["input_asset"],
+                "output_asset": seen["output_asset"],
+                "amount": seen["deposit_amount"],
+                "destination_address": seen["destination_address"],
+                "deposit_details": (chain, seen["deposit_details"]),
+            }
 
     def _events(self, chain: str) -> Iterator[tuple[str, Any]]:
         """The block's events of a chain's ingress pallet: name and fields."""

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "3793a6d4e3e07d53c0046f6b5c5c6649ba071d33ada828caf3a860052fc266ff"
+DEV_GENESIS_HASH = "a5ecbdbfb12d1d5cb47ea7affd42c2af27ac139d6e4785919b1586ac127a9741"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

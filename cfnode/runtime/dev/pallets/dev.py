@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cfnode.core.assets import ASSETS
+from cfnode.core.addresses import EncodedAddress
+from cfnode.core.assets import ASSETS, gas_asset
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES
@@ -22,6 +23,7 @@ from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.pallet import INGRESS_EGRESS
 from .liquidity_pools import LiquidityPools
 from .system import System
+from .vault_transactions import NotNoticed, SentToVault, vault_deposit
 from .witnesses import Sightings
 
 INHERENT = b"devfund0"
@@ -47,6 +49,9 @@ class Dev(Sightings):
         ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
         InvalidPool = "A pool has a price above zero and no more than its chain can count; USDC has none."
         InvalidAmount = "The amount is zero, or more than the asset's chain can count."
+        NotNoticed = (
+            "The transaction is no vault swap: it goes to no vault, or what it carries cannot be read."
+        )
 
     @call(0, Cost(), account_id="AccountId32", amount="u128")
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
@@ -140,6 +145,45 @@ class Dev(Sightings):
         origin.ensure_none()
         self.ensure(amount <= self._most(asset), self.Error.InvalidAmount)
         set_boost_depth(self.other(INGRESS_EGRESS[ASSETS[asset].chain]), asset, amount)
+
+    @call(
+        10,
+        Cost(),
+        details="VaultSwapDetails<str>",
+        sender="Option<EncodedAddress>",
+        amount="Option<u128>",
+        transaction="Option<H256>",
+        final="bool",
+    )
+    def send_to_vault(
+        self,
+        origin: Origin,
+        details: tuple[str, Any],
+        sender: EncodedAddress | None,
+        amount: int | None,
+        transaction: bytes | None,
+        final: bool,
+    ) -> None:
+        """A user has sent what `cf_request_swap_parameter_encoding` gave.
+
+        On Bitcoin `amount` is what is paid, and `sender` the third output, where a refund goes.
+        """
+        origin.ensure_none()
+        chain, told = details
+        account = None if sender is None else self._account_on(chain, sender)
+        sent = SentToVault(chain, told, transaction or self.made_up_transaction(), account, amount)
+        try:
+            witness = vault_deposit(self, sent)
+        except NotNoticed:
+            self.fail(self.Error.NotNoticed)
+        paid = witness["deposit_amount"]
+        self.ensure(0 < paid <= self._most(witness["input_asset"]), self.Error.InvalidAmount)
+        self.see_vault_swap(chain, witness, final=final)
+
+    def _account_on(self, chain: str, address: EncodedAddress) -> Any:
+        account = self.account_at(address, gas_asset(chain).name)
+        self.ensure(account is not None, self.Error.WrongChain)
+        return account
 
     def _most(self, asset: str) -> int:
         """More than there is of any asset, and still far from where sums overflow."""

@@ -195,6 +195,12 @@ class Environment(Pallet):
         address: bytes = assets.get(asset) or b"\xee" * 20
         return address
 
+    def minted(self, mint: bytes) -> str | None:
+        """The asset of a token's mint on Solana, None if it is none that is swapped."""
+        known: dict[str, Any] = self.SolanaApiEnvironment.get()
+        mints = {known["usdc_token_mint_pubkey"]: "SolUsdc", known["usdt_token_mint_pubkey"]: "SolUsdt"}
+        return mints.get(mint)
+
     def next_signature_nonce(self, chain: str) -> int:
         """The next replay protection nonce of "Ethereum", "Arbitrum" or "Tron"; this uses it up."""
         nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)

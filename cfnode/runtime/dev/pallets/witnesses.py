@@ -13,18 +13,20 @@ from typing import Any
 from cfnode.core.addresses import NETWORKS, AddressError, EncodedAddress, chain_of_address, foreign_address
 from cfnode.core.assets import ASSETS, CHAINS, assets_of
 from cfnode.core.hashing import blake2_256
-from cfnode.runtime.dev.frame import Map, Pallet, Value, struct
+from cfnode.runtime.dev.frame import Map, Pallet, Value, enum, struct
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .ingress_egress.boost import prewitness
-from .ingress_egress.deposits import process_deposit
+from .ingress_egress.deposits import deposit_on, process_deposit
 from .ingress_egress.fallback import broadcast_aborted, broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .ingress_egress.vault_deposits import announce_vault_deposit, process_vault_deposit
 from .system import System
 
 __all__ = ["Sightings", "deposit_details"]
 
+enum("cfnode_dev::Witnessed", "Deposit(Bytes)", "VaultDeposit(Bytes)")
 struct(
     "cfnode_dev::Sighting",
     deposit_address="EncodedAddress",
@@ -39,16 +41,21 @@ class Sightings(Pallet):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
     Seen = Value("Vec<Sighting>")
+    VaultSwapsSeen = Value("Vec<(ForeignChain, Bytes, bool)>")
+    WitnessedNow = Value("Vec<(ForeignChain, u64, Witnessed)>")
     InFlight = Value("Vec<(ForeignChain, u32)>")
     FailingReceivers = Map("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()", optional=True)
     AbortNext = Map("Twox64Concat", "ForeignChain", "()", optional=True)
     SeenCounter = Value("u64")
 
     def on_finalize(self, number: int) -> None:
+        self.WitnessedNow.kill()
         for chain, broadcast_id in self.InFlight.take():
             self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
         for sighting in self.Seen.take():
             self._deliver(sighting)
+        for chain, witness, final in self.VaultSwapsSeen.take():
+            self._deliver_vault_swap(chain, witness, final)
         self.InFlight.put(
             [
                 (chain, broadcast_id)
@@ -70,16 +77,24 @@ class Sightings(Pallet):
 
         One that is not `final` has been seen, but not yet confirmed.
         """
-        count = self.SeenCounter.mutate(lambda seen: seen + 1)
-        made_up = blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
         sighting = {
             "deposit_address": address,
             "asset": asset,
             "amount": amount,
-            "transaction": transaction or made_up,
+            "transaction": transaction or self.made_up_transaction(),
             "final": final,
         }
         self.Seen.mutate(lambda seen: [*seen, sighting])
+
+    def see_vault_swap(self, chain: str, witness: Any, *, final: bool = True) -> None:
+        """A `VaultDepositWitness` of a chain: handed over at the end of this block."""
+        seen = (chain, self.codec(f"VaultDepositWitness{chain}").encode(witness), final)
+        self.VaultSwapsSeen.mutate(lambda known: [*known, seen])
+
+    def made_up_transaction(self) -> bytes:
+        """The hash of a transaction that never was; each time another one."""
+        count = self.SeenCounter.mutate(lambda seen: seen + 1)
+        return blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
 
     def account_at(self, address: EncodedAddress, asset: str) -> Any:
         """An address as its chain's own account, None if it is none of the asset's chain."""
@@ -117,7 +132,35 @@ class Sightings(Pallet):
         }
         height = pallet.tracking.height()
         height = max(height, channel["opened_at"]) if channel else height
-        (process_deposit if sighting["final"] else prewitness)(pallet, witness, height)
+        if channel is not None:
+            self._note(pallet, height, "Deposit", witness)
+        if sighting["final"]:
+            process_deposit(pallet, witness, height)
+        elif channel is not None:
+            prewitness(pallet, deposit_on(pallet, channel, witness, height))
+
+    def _deliver_vault_swap(self, chain: str, encoded: bytes, final: bool) -> None:
+        pallet = self.other(INGRESS_EGRESS[chain])
+        witness = self.codec(f"VaultDepositWitness{chain}").decode(encoded)
+        # On Solana the account that holds the swap says since when.
+        height = witness["tx_id"][1] if chain == "Solana" else pallet.tracking.height()
+        self._note(pallet, height, "VaultDeposit", witness)
+        (process_vault_deposit if final else announce_vault_deposit)(pallet, witness, height)
+
+    def _note(self, pallet: IngressEgress, height: int, kind: str, witness: Any) -> None:
+        """Keep what was seen for those who ask in this block."""
+        chain = pallet.chain.name
+        encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
+        self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, (kind, encoded))])
+
+    def witnessed_now(self, chain: str, kind: str) -> list[tuple[int, Any]]:
+        """The `DepositWitness`es ("Deposit") or vault swaps ("VaultDeposit") of this block, with heights."""
+        codec = self.codec(f"{kind}Witness{chain}")
+        return [
+            (height, codec.decode(witness))
+            for where, height, (what, witness) in self.WitnessedNow.get()
+            if (where, what) == (chain, kind)
+        ]
 
 
 def _failing_transfers(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 
-from .deposits import act, finalised, schedule_fetch, withhold_ingress_fee
-from .rejection import is_rejected, note_prewitnessed
+from .deposits import Deposit, act, finalised, withhold_ingress_fee
+from .rejection import is_marked, note_prewitnessed
 
 if TYPE_CHECKING:
     from .pallet import IngressEgress
@@ -39,50 +39,44 @@ def set_boost_depth(pallet: IngressEgress, asset: str, amount: int) -> None:
     pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
 
 
-def prewitness(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
-    """A deposit has been seen that is not yet final: boost it if its channel wants that."""
-    channel = pallet.DepositChannelLookup.get(witness["deposit_address"])
-    asset, amount = witness["asset"], witness["amount"]
-    if channel is None or channel["boost_status"] != "NotBoosted":
+def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
+    """A deposit has been seen that is not yet final: boost it if its owner wants that."""
+    asset, amount = deposit.asset, deposit.amount
+    if deposit.boost_status != "NotBoosted" or amount < pallet.MinimumDeposit.get(asset):
         return
-    if amount < pallet.MinimumDeposit.get(asset) or is_rejected(pallet, channel, witness):
+    if is_marked(pallet, deposit):
         return
-    note_prewitnessed(pallet, channel, witness)
+    note_prewitnessed(pallet, deposit)
     deposit_id = pallet.PrewitnessedDepositIdCounter.mutate(lambda last: last + 1)
-    if not channel["boost_fee"] or not _enabled(pallet):
+    if not deposit.max_boost_fee or not _enabled(pallet):
         return
     fee = -(-amount * TIER // 10_000)
-    if channel["boost_fee"] < TIER or boost_depth(pallet, asset) < amount - fee:
+    if deposit.max_boost_fee < TIER or boost_depth(pallet, asset) < amount - fee:
         pallet.deposit(
             pallet.Event.InsufficientBoostLiquidity,
             prewitnessed_deposit_id=deposit_id,
             asset=asset,
             amount_attempted=amount,
-            channel_id=channel["deposit_channel"]["channel_id"],
-            origin_type="DepositChannel",
+            channel_id=deposit.channel_id,
+            origin_type=deposit.origin_type,
         )
         return
-    _boost(pallet, channel, witness, height, deposit_id, fee)
+    _boost(pallet, deposit, deposit_id, fee)
 
 
-def finalise_boosted(
-    pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any], height: int
-) -> bool:
+def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
     """Give a deposit that was boosted to those who paid for it; False if it was not boosted."""
-    status = channel["boost_status"]
-    if status == "NotBoosted" or status[1]["amount"] != witness["amount"]:
+    status, asset = deposit.boost_status, deposit.asset
+    if status == "NotBoosted" or status[1]["amount"] != deposit.amount:
         return False
-    asset = witness["asset"]
-    schedule_fetch(pallet, channel["deposit_channel"], witness)
-    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + witness["amount"])
-    channel = pallet.DepositChannelLookup.get(witness["deposit_address"]) | {"boost_status": "NotBoosted"}
-    pallet.DepositChannelLookup.put(witness["deposit_address"], channel)
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + deposit.amount)
+    _remember(pallet, deposit, "NotBoosted")
     credited = {
         "prewitnessed_deposit_id": status[1]["prewitnessed_deposit_id"],
         "network_fee_from_boost": 0,
         "network_fee_swap_request_id": None,
     }
-    finalised(pallet, channel, witness, height, 0, ("BoostersCredited", credited))
+    finalised(pallet, deposit, 0, ("BoostersCredited", credited))
     return True
 
 
@@ -91,32 +85,35 @@ def _enabled(pallet: IngressEgress) -> bool:
     return pallet.other(Environment).safe_mode(member, "boost_deposits_enabled")
 
 
-def _boost(
-    pallet: IngressEgress,
-    channel: dict[str, Any],
-    witness: dict[str, Any],
-    height: int,
-    deposit_id: int,
-    fee: int,
-) -> None:
-    asset, amount = witness["asset"], witness["amount"]
+def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, fee: int) -> None:
+    asset, amount = deposit.asset, deposit.amount
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - (amount - fee))
-    available, ingress_fee = withhold_ingress_fee(pallet, asset, amount - fee)
-    action = act(pallet, channel, asset, available, height)
-    status = ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount})
-    pallet.DepositChannelLookup.put(witness["deposit_address"], channel | {"boost_status": status})
+    available, ingress_fee = withhold_ingress_fee(pallet, deposit, amount - fee)
+    action = act(pallet, deposit, available)
+    _remember(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
     pallet.deposit(
         pallet.Event.DepositBoosted,
-        deposit_address=witness["deposit_address"],
+        deposit_address=deposit.address,
         asset=asset,
         amounts=[(POOL, amount)],
-        deposit_details=witness["deposit_details"],
+        deposit_details=deposit.details,
         prewitnessed_deposit_id=deposit_id,
-        channel_id=channel["deposit_channel"]["channel_id"],
-        block_height=height,
+        channel_id=deposit.channel_id,
+        block_height=deposit.height,
         ingress_fee=ingress_fee,
-        max_boost_fee_bps=channel["boost_fee"],
+        max_boost_fee_bps=deposit.max_boost_fee,
         boost_fee=[(POOL, fee)],
         action=action,
-        origin_type="DepositChannel",
+        origin_type=deposit.origin_type,
     )
+
+
+def _remember(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
+    """Write down how far a deposit is: with its channel, or by the vault's name for it."""
+    if deposit.channel is not None:
+        channel = pallet.DepositChannelLookup.get(deposit.address)
+        pallet.DepositChannelLookup.put(deposit.address, channel | {"boost_status": status})
+    elif status == "NotBoosted":
+        pallet.BoostedVaultTransactions.remove(deposit.transaction)
+    else:
+        pallet.BoostedVaultTransactions.put(deposit.transaction, status)

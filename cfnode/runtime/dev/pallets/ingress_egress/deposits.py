@@ -1,17 +1,21 @@
-"""What happens when a deposit has been seen on a channel?
+"""What happens when a deposit has been seen, on a channel or by way of the vault?
 
 In this order: is there such a channel, is the amount enough, has somebody asked to reject it; then it is
-fetched into the vault, the fee is withheld, and what remains becomes a swap. A deposit in another asset of
-the same chain is swapped as the asset that it is. Each deposit on a channel is a swap of its own.
+fetched into the vault (if it is not there already), the fee is withheld, and what remains becomes a swap. A
+deposit in another asset of the same chain is swapped as the asset that it is. Each deposit on a channel is a
+swap of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import CHAINS
 from cfnode.runtime.dev.frame import DispatchError
+from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.swapping.requests import UserSwap, ccm_deposit, encoded, request_swap
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
@@ -22,14 +26,50 @@ if TYPE_CHECKING:
     from .pallet import IngressEgress
 
 __all__ = [
+    "Deposit",
     "act",
     "channel_address",
-    "deposit_failed",
+    "deposit_on",
     "finalised",
+    "process",
     "process_deposit",
-    "schedule_fetch",
+    "take_in",
     "withhold_ingress_fee",
 ]
+
+CHANNEL, VAULT = "DepositChannel", "Vault"
+
+
+@dataclass(frozen=True, slots=True)
+class Deposit:
+    """A deposit and what is to be done with it.
+
+    `details` is how its chain identifies it, `origin` a value of `SwapOrigin`, `failed` one of
+    `DepositFailedDetails`. `action` is a value of `ChannelAction` whose messages are `CcmDepositMetadata`.
+    `channel` is the `DepositChannel` that it came to, None for one by way of the vault; `transaction` is the
+    vault's name for that one.
+    """
+
+    asset: str
+    amount: int
+    details: Any
+    height: int
+    action: Any
+    origin: Any
+    broker: bytes | None
+    max_boost_fee: int
+    boost_status: Any
+    failed: Any
+    address: Any = None
+    channel: Mapping[str, Any] | None = None
+    channel_id: int | None = None
+    transaction: Any = None
+    is_marked: bool = False
+
+    @property
+    def origin_type(self) -> str:
+        """`DepositOriginType`."""
+        return VAULT if self.channel is None else CHANNEL
 
 
 def process_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
@@ -38,54 +78,122 @@ def process_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int)
     if channel is None:
         error = pallet.Error.InvalidDepositAddress
         reason = DispatchError.module(pallet.index, error.value, error.doc).value
-        return deposit_failed(pallet, witness, height, ("DepositWitnessRejected", reason))
-    if witness["amount"] < pallet.MinimumDeposit.get(witness["asset"]):
-        return deposit_failed(pallet, witness, height, "BelowMinimumDeposit")
-    if pallet.reject_or_boosted(channel, witness, height):
-        return None
-    schedule_fetch(pallet, channel["deposit_channel"], witness)
-    available, fee = withhold_ingress_fee(pallet, witness["asset"], witness["amount"])
-    if not available:
-        return deposit_failed(pallet, witness, height, "NotEnoughToPayFees")
-    finalised(
-        pallet, channel, witness, height, fee, act(pallet, channel, witness["asset"], available, height)
+        return _failed(pallet, _of_channel(pallet, witness), height, ("DepositWitnessRejected", reason))
+    return process(pallet, deposit_on(pallet, channel, witness, height))
+
+
+def deposit_on(
+    pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any], height: int
+) -> Deposit:
+    """A `DepositWitness` with what its channel was opened for."""
+    deposited, chain = channel["deposit_channel"], pallet.chain.name
+    origin = {
+        "deposit_address": channel_address(pallet, deposited["address"]),
+        "channel_id": deposited["channel_id"],
+        "deposit_block_height": height,
+        "broker_id": channel["owner"],
+    }
+    return Deposit(
+        witness["asset"],
+        witness["amount"],
+        witness["deposit_details"],
+        height,
+        _with_deposit(channel["action"], chain),
+        (CHANNEL, origin),
+        channel["owner"],
+        channel["boost_fee"],
+        channel["boost_status"],
+        _of_channel(pallet, witness),
+        witness["deposit_address"],
+        deposited,
+        deposited["channel_id"],
+        is_marked=channel["is_marked_for_rejection"],
     )
-    return None
 
 
-def withhold_ingress_fee(pallet: IngressEgress, asset: str, amount: int) -> tuple[int, int]:
-    """What remains of a deposit, and the fee."""
-    withheld = withhold(pallet, asset, amount, ingress_estimate(pallet, asset))
+def _with_deposit(action: Any, chain: str) -> Any:
+    """A channel's action, its messages now as those that have come with a deposit."""
+    kind, terms = action
+    if kind != "Swap":
+        return action
+    refund = terms["refund_params"]
+    refund = refund | {"refund_ccm_metadata": ccm_deposit(refund["refund_ccm_metadata"], chain)}
+    message = ccm_deposit(terms["channel_metadata"], chain)
+    return kind, terms | {"channel_metadata": message, "refund_params": refund}
+
+
+def process(pallet: IngressEgress, deposit: Deposit) -> None:
+    """Take a deposit that is final."""
+    boosted = deposit.boost_status != "NotBoosted"
+    if not boosted and deposit.amount < pallet.MinimumDeposit.get(deposit.asset):
+        return _failed(pallet, deposit.failed, deposit.height, "BelowMinimumDeposit")
+    if not boosted and (reason := pallet.reject_if_marked(deposit)):
+        return _failed(pallet, deposit.failed, deposit.height, reason)
+    take_in(pallet, deposit)
+    if pallet.finalise_if_boosted(deposit):
+        return None
+    available, fee = withhold_ingress_fee(pallet, deposit, deposit.amount)
+    if not available:
+        return _failed(pallet, deposit.failed, deposit.height, "NotEnoughToPayFees")
+    return finalised(pallet, deposit, fee, act(pallet, deposit, available))
+
+
+def withhold_ingress_fee(pallet: IngressEgress, deposit: Deposit, amount: int) -> tuple[int, int]:
+    """What remains of a deposit's amount, and the fee."""
+    estimate = ingress_estimate(pallet, deposit.asset, deposit.origin_type)
+    withheld = withhold(pallet, deposit.asset, amount, estimate)
     return withheld.remaining, withheld.fee
 
 
-def act(pallet: IngressEgress, channel: dict[str, Any], asset: str, amount: int, height: int) -> Any:
-    """Do with an amount what the channel was opened for; the `DepositAction`."""
-    _, action = channel["action"]
-    deposited = channel["deposit_channel"]
-    chain = pallet.chain.name
-    refund = action["refund_params"]
+# What becomes of it
+
+
+def act(pallet: IngressEgress, deposit: Deposit, amount: int) -> Any:
+    """Do with an amount what the deposit is for; the `DepositAction`."""
+    if deposit.action == "Unrefundable":
+        return "Unrefundable"
+    kind, terms = deposit.action
+    return _ACTIONS[kind](pallet, deposit, terms, amount)
+
+
+def _swap(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
+    refund = terms["refund_params"]
     swap = UserSwap(
-        input_asset=asset,
+        input_asset=deposit.asset,
         input_amount=amount,
-        output_asset=action["destination_asset"],
-        output_address=action["destination_address"],
-        message=ccm_deposit(action["channel_metadata"], chain),
-        origin=(
-            "DepositChannel",
-            {
-                "deposit_address": channel_address(pallet, deposited["address"]),
-                "channel_id": deposited["channel_id"],
-                "deposit_block_height": height,
-                "broker_id": channel["owner"],
-            },
-        ),
-        broker_fees=action["broker_fees"],
+        output_asset=terms["destination_asset"],
+        output_address=terms["destination_address"],
+        message=terms["channel_metadata"],
+        origin=deposit.origin,
+        broker_fees=terms["broker_fees"],
         refund=refund,
-        refund_message=ccm_deposit(refund["refund_ccm_metadata"], chain),
-        dca=action["dca_params"],
+        refund_message=refund["refund_ccm_metadata"],
+        dca=terms["dca_params"],
     )
     return "Swap", {"swap_request_id": request_swap(pallet.other(SwappingStorage), swap)}
+
+
+def _refund(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
+    try:
+        egress_id = pallet.schedule_egress(
+            deposit.asset, amount, terms["refund_address"], terms["refund_ccm_metadata"]
+        ).egress_id
+    except DispatchError:  # too little to be sent
+        egress_id = None
+    return "Refund", {"egress_id": egress_id, "reason": terms["reason"], "amount": amount}
+
+
+def _provide(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
+    account = terms["lp_account"]
+    pallet.other(AssetBalances).credit(account, deposit.asset, amount)
+    return "LiquidityProvision", {"lp_account": account}
+
+
+_ACTIONS: dict[str, Callable[[IngressEgress, Deposit, Mapping[str, Any], int], Any]] = {
+    "Swap": _swap,
+    "LiquidityProvision": _provide,
+    "Refund": _refund,
+}
 
 
 def channel_address(pallet: IngressEgress, account: Any) -> EncodedAddress:
@@ -93,46 +201,52 @@ def channel_address(pallet: IngressEgress, account: Any) -> EncodedAddress:
     return encoded(pallet, (CHAINS[pallet.chain.name].address, account))
 
 
-def finalised(
-    pallet: IngressEgress,
-    channel: dict[str, Any],
-    witness: dict[str, Any],
-    height: int,
-    fee: int,
-    action: Any,
-) -> None:
+def finalised(pallet: IngressEgress, deposit: Deposit, fee: int, action: Any) -> None:
     """Say what has become of a deposit."""
     pallet.deposit(
         pallet.Event.DepositFinalised,
-        **witness,
-        block_height=height,
+        deposit_address=deposit.address,
+        asset=deposit.asset,
+        amount=deposit.amount,
+        block_height=deposit.height,
+        deposit_details=deposit.details,
         ingress_fee=fee,
-        max_boost_fee_bps=channel["boost_fee"],
+        max_boost_fee_bps=deposit.max_boost_fee,
         action=action,
-        channel_id=channel["deposit_channel"]["channel_id"],
-        origin_type="DepositChannel",
+        channel_id=deposit.channel_id,
+        origin_type=deposit.origin_type,
     )
 
 
-def deposit_failed(pallet: IngressEgress, witness: dict[str, Any], height: int, reason: Any) -> None:
+def _of_channel(pallet: IngressEgress, witness: dict[str, Any]) -> Any:
+    return f"DepositFailedDepositChannelVariant{pallet.chain.name}", {"deposit_witness": witness}
+
+
+def _failed(pallet: IngressEgress, details: Any, height: int, reason: Any) -> None:
     """Say why a deposit leads to nothing."""
-    details = (f"DepositFailedDepositChannelVariant{pallet.chain.name}", {"deposit_witness": witness})
     pallet.deposit(pallet.Event.DepositFailed, block_height=height, reason=reason, details=details)
 
 
-def schedule_fetch(pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any]) -> None:
-    """Have the deposit brought into the vault; Bitcoin spends it from where it lies."""
-    own = channel["asset"]
-    if pallet.chain.is_evm and witness["asset"] != own and channel["state"] == "Undeployed":
-        # The contract's constructor fetches its own asset, and it must be there to fetch another.
-        _schedule_fetch(pallet, own, channel["address"], 0)
-    _schedule_fetch(pallet, witness["asset"], channel["address"], witness["amount"])
-    pallet.deposit(
-        pallet.Event.DepositFetchesScheduled, channel_id=channel["channel_id"], asset=witness["asset"]
-    )
+# Into the vault
+
+
+def take_in(pallet: IngressEgress, deposit: Deposit) -> None:
+    """Have a channel's deposit brought into the vault; Bitcoin spends it from where it lies."""
+    if deposit.channel is not None:
+        _fetch_from(pallet, deposit.channel, deposit)
     if pallet.chain.name == "Bitcoin":
-        utxos = pallet.other(Environment).BitcoinAvailableUtxos
-        utxos.mutate(lambda known: [*known, witness["deposit_details"]])
+        pallet.other(Environment).BitcoinAvailableUtxos.mutate(lambda known: [*known, deposit.details])
+
+
+def _fetch_from(pallet: IngressEgress, channel: Mapping[str, Any], deposit: Deposit) -> None:
+    own, address = channel["asset"], channel["address"]
+    if pallet.chain.is_evm and deposit.asset != own and channel["state"] == "Undeployed":
+        # The contract's constructor fetches its own asset, and it must be there to fetch another.
+        _schedule_fetch(pallet, own, address, 0)
+    _schedule_fetch(pallet, deposit.asset, address, deposit.amount)
+    pallet.deposit(
+        pallet.Event.DepositFetchesScheduled, channel_id=channel["channel_id"], asset=deposit.asset
+    )
 
 
 def _schedule_fetch(pallet: IngressEgress, asset: str, address: Any, amount: int) -> None:

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.pallets.threshold_signer import BitcoinThresholdSigner
 if TYPE_CHECKING:
     from .pallet import IngressEgress
 
-__all__ = ["bitcoin_channel", "derive"]
+__all__ = ["bitcoin_channel", "bitcoin_state", "derive"]
 
 
 def derive(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
@@ -31,6 +31,17 @@ def bitcoin_channel(pallet: IngressEgress, channel_id: int) -> taproot.TaprootDe
     return taproot.deposit(key["current"], channel_id)
 
 
+def bitcoin_state(output: taproot.TaprootDeposit) -> dict[str, Any]:
+    """What is remembered of an output so that it can be spent: a value of `DepositAddress`."""
+    path = {
+        "salt": output.salt,
+        "tweaked_pubkey_bytes": output.output_key,
+        "tapleaf_hash": output.leaf_hash,
+        "unlock_script": {"bytes": output.leaf_script},
+    }
+    return {"pubkey_x": output.public_key_x, "script_path": path}
+
+
 def _evm(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
     chain = pallet.chain.name
     vault = pallet.other(Environment).vault_address(chain)
@@ -39,13 +50,7 @@ def _evm(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
 
 def _bitcoin(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
     output = bitcoin_channel(pallet, channel_id)
-    path = {
-        "salt": output.salt,
-        "tweaked_pubkey_bytes": output.output_key,
-        "tapleaf_hash": output.leaf_hash,
-        "unlock_script": {"bytes": output.leaf_script},
-    }
-    return output.script, {"pubkey_x": output.public_key_x, "script_path": path}
+    return output.script, bitcoin_state(output)
 
 
 def _solana(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:

@@ -48,10 +48,14 @@ def withhold(pallet: IngressEgress, asset: str, available: int, estimate: int) -
     return Withheld(available - fee, fee)
 
 
-def ingress_estimate(pallet: IngressEgress, asset: str) -> int:
-    """What fetching a deposit of `asset` costs, in the chain's own coin."""
-    native = ASSETS[asset].chain_index == 0
-    return _scaled(pallet, _INGRESS[pallet.chain.name](pallet.tracking.tracked_data(), native))
+def ingress_estimate(pallet: IngressEgress, asset: str, origin: str = "DepositChannel") -> int:
+    """What bringing a deposit of `asset` into the vault costs, in the chain's own coin.
+
+    `origin` is a value of `DepositOriginType`: on most chains what is sent to the vault is there already.
+    """
+    native, tracked = ASSETS[asset].chain_index == 0, pallet.tracking.tracked_data()
+    estimates = _INGRESS if origin == "DepositChannel" else _VAULT_INGRESS
+    return _scaled(pallet, estimates[pallet.chain.name](tracked, native))
 
 
 def egress_estimate(pallet: IngressEgress, asset: str, ccm: Any = None) -> int:
@@ -129,6 +133,12 @@ _INGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
     "Assethub": lambda tracked, native: _tip(tracked, 197_300_000),
     "Tron": lambda tracked, native: 5_136_000 if native else 11_236_000,
+}
+_VAULT_INGRESS = _INGRESS | {
+    "Ethereum": lambda tracked, native: 0,
+    "Arbitrum": lambda tracked, native: 0,
+    "Solana": lambda tracked, native: _solana(tracked, 39_000),
+    "Tron": lambda tracked, native: 0,
 }
 _EGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Ethereum": lambda tracked, native: _gas_price(tracked) * (70_000 if native else 90_000),

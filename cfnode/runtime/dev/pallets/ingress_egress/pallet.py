@@ -22,12 +22,13 @@ from cfnode.runtime.dev.pallets.flip import Flip
 
 from .batching import send_batches, send_messages
 from .boost import finalise_boosted
+from .deposits import Deposit
 from .derivation import derive
 from .fallback import review_failed_calls
 from .fees import egress_estimate, withhold
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
-from .rejection import expire_marks, is_rejected, mark_channel, mark_transaction, reject, send_rejected
+from .rejection import expire_marks, mark_channel, mark_transaction, reject_if_marked, send_rejected
 from .storage import IngressEgressStorage
 
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
@@ -90,12 +91,13 @@ class IngressEgress(IngressEgressStorage):
         """Refuse all further deposits on a channel of the caller's. Brokers."""
         mark_channel(self, self.other(AccountRoles).ensure_broker(origin), deposit_address)
 
-    def reject_or_boosted(self, channel: Any, witness: Any, height: int) -> bool:
-        """Whether a deposit becomes no swap: it is marked, or its swap has begun already."""
-        if is_rejected(self, channel, witness):
-            reject(self, channel, witness, height)
-            return True
-        return finalise_boosted(self, channel, witness, height)
+    def reject_if_marked(self, deposit: Deposit) -> str | None:
+        """The reason why a deposit leads to nothing, if it is marked; it is sent back then."""
+        return reject_if_marked(self, deposit)
+
+    def finalise_if_boosted(self, deposit: Deposit) -> bool:
+        """Whether the swap of a deposit has begun already: those who paid for it get it."""
+        return finalise_boosted(self, deposit)
 
     def on_initialize(self, number: int) -> None:
         expire_marks(self, number)

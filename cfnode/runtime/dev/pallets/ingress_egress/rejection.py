@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cfnode.core.assets import CHAINS
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.runtime.dev.pallets.system import System
 
 from .batching import evm_broadcaster, transfer_params
-from .deposits import deposit_failed
+from .deposits import Deposit
 from .fees import egress_estimate, withhold
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "expire_marks",
-    "is_rejected",
+    "is_marked",
     "mark_channel",
     "mark_transaction",
     "note_prewitnessed",
-    "reject",
+    "reject_if_marked",
     "send_rejected",
 ]
 
@@ -73,41 +74,56 @@ def expire_marks(pallet: IngressEgress, number: int) -> None:
             )
 
 
-def is_rejected(pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any]) -> bool:
-    """Whether a deposit is marked, by its transaction or by its channel."""
-    if channel["is_marked_for_rejection"]:
+def is_marked(pallet: IngressEgress, deposit: Deposit) -> bool:
+    """Whether somebody wants a deposit sent back, by its transaction or by its channel."""
+    if deposit.is_marked:
         return True
     marks = pallet.TransactionsMarkedForRejection
-    found = [marks.get(channel["owner"], each) for each in _transactions(pallet, witness)]
+    found = [marks.get(deposit.broker, each) for each in _transactions(pallet, deposit)]
     return any(mark is not None and not mark["prewitnessed"] for mark in found)
 
 
-def note_prewitnessed(pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any]) -> None:
+def note_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
     """From now on it is too late to mark these transactions."""
     if not pallet.Constant.AllowTransactionReports:
         return
-    for transaction in _transactions(pallet, witness):
+    for transaction in _transactions(pallet, deposit):
         expires_at = pallet.other(System).Number.get() + MARK_BLOCKS
         mark = {"expires_at": expires_at, "prewitnessed": True}
-        pallet.TransactionsMarkedForRejection.put(channel["owner"], transaction, mark)
-        _expire_at(pallet, expires_at, channel["owner"], transaction)
+        pallet.TransactionsMarkedForRejection.put(deposit.broker, transaction, mark)
+        assert deposit.broker is not None  # there are no transactions without one
+        _expire_at(pallet, expires_at, deposit.broker, transaction)
 
 
-def reject(pallet: IngressEgress, channel: dict[str, Any], witness: dict[str, Any], height: int) -> None:
-    """Have a marked deposit sent back at the end of the block."""
-    for transaction in _transactions(pallet, witness):
-        pallet.TransactionsMarkedForRejection.remove(channel["owner"], transaction)
-    _, action = channel["action"]
+def reject_if_marked(pallet: IngressEgress, deposit: Deposit) -> str | None:
+    """Have a marked deposit sent back at the end of the block: the reason why it leads to nothing."""
+    if not is_marked(pallet, deposit):
+        return None
+    for transaction in _transactions(pallet, deposit):
+        pallet.TransactionsMarkedForRejection.remove(deposit.broker, transaction)
+    if deposit.action == "Unrefundable":
+        return "Unrefundable"
+    address, message = _refund_to(pallet, deposit)
     details = {
-        "deposit_address": witness["deposit_address"],
-        "refund_address": action["refund_params"]["refund_address"],
-        "asset": witness["asset"],
-        "amount": witness["amount"],
-        "deposit_details": witness["deposit_details"],
-        "refund_ccm_metadata": None,
+        "deposit_address": deposit.address,
+        "refund_address": address,
+        "asset": deposit.asset,
+        "amount": deposit.amount,
+        "deposit_details": deposit.details,
+        "refund_ccm_metadata": message,
     }
     pallet.ScheduledTransactionsForRejection.mutate(lambda queue: [*queue, details])
-    deposit_failed(pallet, witness, height, "TransactionRejectedByBroker")
+    return "TransactionRejectedByBroker"
+
+
+def _refund_to(pallet: IngressEgress, deposit: Deposit) -> tuple[Any, Any]:
+    """Where a deposit is sent back to, and the message that goes with it."""
+    kind, terms = deposit.action
+    if kind == "Swap":
+        terms = terms["refund_params"]
+    elif kind == "Refund":
+        terms = terms | {"refund_address": (CHAINS[pallet.chain.name].address, terms["refund_address"])}
+    return terms["refund_address"], terms.get("refund_ccm_metadata")
 
 
 def send_rejected(pallet: IngressEgress) -> None:
@@ -135,8 +151,10 @@ def _call(pallet: IngressEgress, details: dict[str, Any], amount: int) -> Any:
     if not pallet.chain.is_evm:
         return None
     pay = transfer_params(pallet, details["asset"], details["refund_address"][1], amount)
-    channel = pallet.DepositChannelLookup.get(details["deposit_address"])["deposit_channel"]
     fetch: dict[str, list[Any]] = {"fetch_deploy_params": [], "fetch_params": []}
+    if details["deposit_address"] is None:  # it is in the vault
+        return evm_broadcaster(pallet).bound_call("RejectCall", {**fetch, "transfer_params": [pay]})
+    channel = pallet.DepositChannelLookup.get(details["deposit_address"])["deposit_channel"]
     if channel["state"] == "Undeployed":
         fetch["fetch_deploy_params"] = [{"channel_id": channel["channel_id"], "asset": pay["asset"]}]
     else:
@@ -144,9 +162,10 @@ def _call(pallet: IngressEgress, details: dict[str, Any], amount: int) -> Any:
     return evm_broadcaster(pallet).bound_call("RejectCall", {**fetch, "transfer_params": [pay]})
 
 
-def _transactions(pallet: IngressEgress, witness: dict[str, Any]) -> list[bytes]:
+def _transactions(pallet: IngressEgress, deposit: Deposit) -> list[bytes]:
     """By what a broker names the transactions of a deposit; none where it cannot."""
-    details = witness["deposit_details"]
+    if deposit.broker is None:
+        return []
     if pallet.chain.is_evm:
-        return list(details["tx_hashes"] or ())
-    return [details["id"]["tx_id"]] if pallet.chain.name == "Bitcoin" else []
+        return list(deposit.details["tx_hashes"] or ())
+    return [deposit.details["id"]["tx_id"]] if pallet.chain.name == "Bitcoin" else []

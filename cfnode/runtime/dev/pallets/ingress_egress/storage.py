@@ -44,6 +44,9 @@ class IngressEgressStorage(ChainPallet):
     )
     ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
     ScheduledTransactionsForRejection = Value("Vec<TransactionRejectionDetails>")
+    BoostedVaultTransactions = Map(
+        "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
+    )
     ProcessedUpTo = Value("Height")
     BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
     MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
@@ -112,6 +115,8 @@ class IngressEgressStorage(ChainPallet):
         TransactionRejectionRequestExpired = event(18, account_id="AccountId32", tx_id="TransactionInId")
         TransactionRejectedByBroker = event(19, broadcast_id="u32", tx_id="DepositDetails")
         TransactionRejectionFailed = event(20, tx_id="DepositDetails")
+        UnknownBroker = event(21, broker_id="AccountId32")
+        UnknownAffiliate = event(22, broker_id="AccountId32", short_affiliate_id="AffiliateShortId")
         ChannelRejectionRequestReceived = event(25, account_id="AccountId32", deposit_address="Account")
 
     class Error(ErrorSet):

@@ -1,0 +1,48 @@
+"""What does a user's own transaction to the vault carry, so that the State Chain knows which swap it is?
+
+A swap without a deposit channel: the terms travel with the money. EVM chains have them in the arguments of a
+vault function, the longest part as SCALE (`cf_parameters`); Tron in the note of the transaction; Solana in
+the data of an instruction; Bitcoin in an OP_RETURN output, whose 80 bytes need a layout of their own
+(Chainflip's `vault_swaps` and `VersionedCfParameters`). Each is written here, and read back.
+"""
+
+from __future__ import annotations
+
+from .bitcoin import BitcoinSwap, decode_nulldata, nulldata
+from .evm import (
+    decode_evm_calldata,
+    decode_token_transfer,
+    decode_tron_note,
+    evm_calldata,
+    token_transfer,
+    tron_note,
+)
+from .solana import (
+    SolanaSwap,
+    decode_instruction_data,
+    instruction_data,
+    native_accounts,
+    token_accounts,
+)
+from .terms import SentSwap, SwapTerms, cf_parameters, decode_cf_parameters
+
+__all__ = [
+    "BitcoinSwap",
+    "SentSwap",
+    "SolanaSwap",
+    "SwapTerms",
+    "cf_parameters",
+    "decode_cf_parameters",
+    "decode_evm_calldata",
+    "decode_instruction_data",
+    "decode_nulldata",
+    "decode_token_transfer",
+    "decode_tron_note",
+    "evm_calldata",
+    "instruction_data",
+    "native_accounts",
+    "nulldata",
+    "token_accounts",
+    "token_transfer",
+    "tron_note",
+]

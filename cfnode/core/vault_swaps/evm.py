@@ -1,0 +1,135 @@
+"""How is a swap written into a call of the vault (EVM chains), or into a note beside a transfer (Tron)?
+
+Four functions of the vault: with or without a message, for the chain's own coin or for a token. Tron's vault
+has none of them: there the money is sent, and the note of the transaction tells the swap.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.core.assets import CHAINS, Asset
+from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.vault_calls import call_data, decode_call, selector
+
+from .terms import (
+    SentSwap,
+    address_on,
+    asset_numbered,
+    blob,
+    decode_cf_parameters,
+    number,
+    option,
+    take_address,
+)
+
+__all__ = [
+    "decode_evm_calldata",
+    "decode_token_transfer",
+    "decode_tron_note",
+    "evm_calldata",
+    "token_transfer",
+    "tron_note",
+]
+
+NATIVE: Final = "xSwapNative(uint32,bytes,uint32,bytes)"
+TOKEN: Final = "xSwapToken(uint32,bytes,uint32,address,uint256,bytes)"
+CALL_NATIVE: Final = "xCallNative(uint32,bytes,uint32,bytes,uint256,bytes)"
+CALL_TOKEN: Final = "xCallToken(uint32,bytes,uint32,bytes,uint256,address,uint256,bytes)"
+TRANSFER: Final = "transfer(address,uint256)"
+_FUNCTIONS: Final = {selector(text): text for text in (NATIVE, TOKEN, CALL_NATIVE, CALL_TOKEN)}
+ADDRESS: Final = 20
+U128: Final = 2**128
+
+
+def evm_calldata(
+    destination: Asset,
+    address: EncodedAddress,
+    parameters: bytes,
+    *,
+    ccm: dict[str, Any] | None = None,
+    token: bytes | None = None,
+    amount: int = 0,
+) -> bytes:
+    """The call of the vault that swaps its value, or `amount` of the contract `token`."""
+    to = (CHAINS[destination.chain].index, address[1], destination.index)
+    message = () if ccm is None else (ccm["message"], ccm["gas_budget"])
+    if token is None:
+        return call_data(NATIVE if ccm is None else CALL_NATIVE, *to, *message, parameters)
+    return call_data(TOKEN if ccm is None else CALL_TOKEN, *to, *message, token, amount, parameters)
+
+
+def decode_evm_calldata(data: bytes) -> SentSwap:
+    """The swap that a call of the vault asks for. Raises ScaleError if it is none."""
+    function = _FUNCTIONS.get(data[:4])
+    if function is None:
+        raise ScaleError(f"0x{data[:4].hex()} is no function of the vault that swaps")
+    chain, payload, asset, *rest = cast("list[Any]", decode_call(function, data))
+    *middle, parameters = rest
+    message = None
+    if function in (CALL_NATIVE, CALL_TOKEN):
+        message = middle[0], _below_2_128(middle[1], "the gas budget")
+        middle = middle[2:]
+    terms = decode_cf_parameters(parameters, ADDRESS, message)
+    token, amount = (middle[0], _below_2_128(middle[1], "the amount")) if middle else (None, None)
+    return SentSwap(asset_numbered(asset), address_on(chain, payload), terms, token, amount)
+
+
+def _below_2_128(value: int, what: str) -> int:
+    if value >= U128:
+        raise ScaleError(f"{what} is more than 128 bits")
+    return value
+
+
+# Tron
+
+
+def token_transfer(recipient: bytes, amount: int) -> bytes:
+    """The call of a token's contract that sends it to the vault."""
+    return call_data(TRANSFER, recipient, amount)
+
+
+def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
+    """Who a token's contract is told to send how much. Raises ScaleError if it is told something else."""
+    if data[:4] != selector(TRANSFER):
+        raise ScaleError(f"0x{data[:4].hex()} is no transfer of a token")
+    recipient, amount = cast("list[Any]", decode_call(TRANSFER, data))
+    return recipient, _below_2_128(amount, "the amount")
+
+
+def tron_note(
+    destination: Asset, address: EncodedAddress, parameters: bytes, ccm: dict[str, Any] | None = None
+) -> bytes:
+    """The note beside a transfer: `(Asset, EncodedAddress, Option<(gas, message)>, cf_parameters)`."""
+    variant, payload = address
+    message = None if ccm is None else number(ccm["gas_budget"], 16) + blob(ccm["message"])
+    return b"".join(
+        (
+            bytes((destination.index, CHAINS[destination.chain].address_index)),
+            blob(payload) if variant == "Btc" else payload,
+            option(message),
+            blob(parameters),
+        )
+    )
+
+
+def decode_tron_note(data: bytes) -> SentSwap:
+    """The swap that a note asks for. Raises ScaleError if it is none."""
+    cursor = Cursor(data)
+    destination = asset_numbered(cursor.u8())
+    address = take_address(cursor, _variant(cursor.u8()))
+    message = None
+    if cursor.boolean():
+        budget = cursor.u128()
+        message = cursor.bytes(), budget
+    parameters = cursor.bytes()
+    cursor.finish()
+    return SentSwap(destination, address, decode_cf_parameters(parameters, ADDRESS, message))
+
+
+def _variant(index: int) -> str:
+    for chain in CHAINS.values():
+        if chain.address_index == index:
+            return chain.address
+    raise ScaleError(f"no kind of address has the number {index}")

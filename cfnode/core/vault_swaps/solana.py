@@ -1,0 +1,161 @@
+"""How is a swap written into an instruction of Chainflip's swap endpoint program?
+
+The data is Borsh, behind the eight bytes by which Anchor knows an instruction: SHA-256 of `global:` and its
+name. Amounts have 64 bits, lengths 32. The accounts have fixed places: who pays is the third in both
+instructions, the account that will hold the swap's event comes one or two later, and a token's mint is the
+ninth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.core.addresses.solana import program_address
+from cfnode.core.assets import CHAINS, Asset
+from cfnode.core.hashing import sha2_256
+from cfnode.core.scale import Cursor, ScaleError
+
+from .terms import SentSwap, address_on, asset_numbered, decode_cf_parameters, number, option
+
+__all__ = [
+    "Accounts",
+    "SolanaSwap",
+    "decode_instruction_data",
+    "event_account",
+    "instruction_data",
+    "native_accounts",
+    "token_account_of",
+    "token_accounts",
+]
+
+TOKEN_DECIMALS: Final = 6
+ADDRESS: Final = 32
+_NATIVE: Final = sha2_256(b"global:x_swap_native")[:8]
+_TOKEN: Final = sha2_256(b"global:x_swap_token")[:8]
+_PAYER, _NATIVE_EVENT, _TOKEN_SOURCE, _TOKEN_EVENT, _MINT = 2, 3, 3, 4, 8
+_SYSTEM_PROGRAM: Final = bytes(32)
+TOKEN_PROGRAM: Final = bytes.fromhex("06ddf6e1d765a193d9cbe146ceeb79ac1cb485ed5f5b37913a8cf5857eff00a9")
+_TOKEN_ACCOUNTS: Final = bytes.fromhex("8c97258f4e2489f1bb3d1029148e0d830b5a1399daff1084048e7bd8dbe9f859")
+
+Accounts = list[dict[str, Any]]
+"""`AccountMeta`s: pubkey, is_signer, is_writable."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolanaSwap:
+    """What an instruction asks for, its seed, and accounts: who pays, where the event is, whose tokens."""
+
+    sent: SentSwap
+    payer: bytes
+    seed: bytes
+    event_account: bytes
+    token_account: bytes | None = None
+
+
+def event_account(program: bytes, payer: bytes, seed: bytes) -> bytes:
+    """The account in which the program leaves the swap for the State Chain to read."""
+    return program_address([b"swap_event", payer, seed], program)[0]
+
+
+def token_account_of(owner: bytes, mint: bytes) -> bytes:
+    """An owner's associated token account."""
+    return program_address([owner, TOKEN_PROGRAM, mint], _TOKEN_ACCOUNTS)[0]
+
+
+def native_accounts(environment: Mapping[str, Any], payer: bytes, seed: bytes) -> Accounts:
+    """The accounts of an instruction that swaps SOL; `environment` is a value of `SolApiEnvironment`."""
+    program = environment["swap_endpoint_program"]
+    vault = program_address([b"swap_endpoint_native_vault"], program)[0]
+    return [
+        _meta(environment["vault_program_data_account"]),
+        _meta(vault, writable=True),
+        _meta(payer, signer=True, writable=True),
+        _meta(event_account(program, payer, seed), writable=True),
+        _meta(environment["swap_endpoint_program_data_account"], writable=True),
+        _meta(_SYSTEM_PROGRAM),
+    ]
+
+
+def token_accounts(
+    environment: Mapping[str, Any], payer: bytes, seed: bytes, token: str, source: bytes | None
+) -> Accounts:
+    """The same for a token, "usdc" or "usdt", out of the account `source` (default: the associated one)."""
+    mint, program = environment[f"{token}_token_mint_pubkey"], environment["swap_endpoint_program"]
+    supported = program_address([b"supported_token", mint], environment["vault_program"])[0]
+    return [
+        _meta(environment["vault_program_data_account"]),
+        _meta(environment[f"{token}_token_vault_ata"], writable=True),
+        _meta(payer, signer=True, writable=True),
+        _meta(source or token_account_of(payer, mint), writable=True),
+        _meta(event_account(program, payer, seed), writable=True),
+        _meta(environment["swap_endpoint_program_data_account"], writable=True),
+        _meta(supported),
+        _meta(TOKEN_PROGRAM),
+        _meta(mint),
+        _meta(_SYSTEM_PROGRAM),
+    ]
+
+
+def _meta(key: bytes, *, signer: bool = False, writable: bool = False) -> dict[str, Any]:
+    return {"pubkey": key, "is_signer": signer, "is_writable": writable}
+
+
+def instruction_data(
+    destination: Asset,
+    address: EncodedAddress,
+    parameters: bytes,
+    *,
+    amount: int,
+    seed: bytes,
+    ccm: dict[str, Any] | None = None,
+    is_token: bool = False,
+) -> bytes:
+    """The data of the instruction that swaps `amount` of SOL or of a token."""
+    message = None if ccm is None else _vec(ccm["message"]) + number(ccm["gas_budget"], 8)
+    return b"".join(
+        (
+            _TOKEN if is_token else _NATIVE,
+            number(amount, 8),
+            number(CHAINS[destination.chain].index, 4),
+            _vec(address[1]),
+            number(destination.index, 4),
+            option(message),
+            _vec(parameters),
+            bytes((TOKEN_DECIMALS,)) if is_token else b"",
+            _vec(seed),
+        )
+    )
+
+
+def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) -> SolanaSwap:
+    """The swap that an instruction asks for. Raises ScaleError if it is none."""
+    is_token = data[:8] == _TOKEN
+    if not is_token and data[:8] != _NATIVE:
+        raise ScaleError(f"0x{data[:8].hex()} is no instruction that swaps")
+    if len(accounts) != (10 if is_token else 6):
+        raise ScaleError(f"an instruction that swaps has 6 accounts, or 10 for a token, not {len(accounts)}")
+    cursor = Cursor(data, 8)
+    amount, chain, payload = cursor.u64(), cursor.u32(), _read_vec(cursor)
+    destination = asset_numbered(cursor.u32())
+    message = (_read_vec(cursor), cursor.u64()) if cursor.boolean() else None
+    terms = decode_cf_parameters(_read_vec(cursor), ADDRESS, message)
+    if is_token and cursor.u8() != TOKEN_DECIMALS:
+        raise ScaleError(f"the tokens have {TOKEN_DECIMALS} decimals")
+    seed = _read_vec(cursor)
+    cursor.finish()
+    keys = [each["pubkey"] for each in accounts]
+    sent = SentSwap(destination, address_on(chain, payload), terms, keys[_MINT] if is_token else None, amount)
+    if is_token:
+        return SolanaSwap(sent, keys[_PAYER], seed, keys[_TOKEN_EVENT], keys[_TOKEN_SOURCE])
+    return SolanaSwap(sent, keys[_PAYER], seed, keys[_NATIVE_EVENT])
+
+
+def _vec(data: bytes) -> bytes:
+    return number(len(data), 4) + data
+
+
+def _read_vec(cursor: Cursor) -> bytes:
+    return cursor.take(cursor.u32())

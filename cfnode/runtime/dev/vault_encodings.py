@@ -1,0 +1,228 @@
+"""With which transaction does a user swap by way of the vault of a chain?
+
+For a swap that has been checked: the broker's affiliates become short ids, and each chain has its own layout
+(`core.vault_swaps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress, address_to_text
+from cfnode.core.assets import ASSETS
+from cfnode.core.vault_swaps import (
+    BitcoinSwap,
+    SwapTerms,
+    cf_parameters,
+    evm_calldata,
+    instruction_data,
+    native_accounts,
+    nulldata,
+    token_accounts,
+    token_transfer,
+    tron_note,
+)
+
+from .frame import RuntimeApi
+from .pallets.environment import Environment
+from .pallets.ingress_egress.derivation import bitcoin_channel
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.swapping.pallet import Swapping
+
+__all__ = ["ENCODERS", "Asked", "Refused", "parameters_of"]
+
+MAX_U8 = 255
+MAX_U64 = 2**64 - 1
+MAX_SEED = 32
+MAX_BITCOIN_AFFILIATES = 2
+EVM_ADDRESSES = frozenset({"Eth", "Arb", "Tron"})
+SOLANA_TOKENS = {"SolUsdc": "usdc", "SolUsdt": "usdt"}
+
+
+class Refused(Exception):
+    """A refusal that is a text, not a pallet's error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a vault swap is asked for, whatever the chain; values as the API has them."""
+
+    broker: bytes
+    source: str
+    destination: str
+    address: Any
+    commission: int
+    ccm: Any
+    boost_fee: int
+    affiliates: Sequence[Any]
+    dca: Any
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Asked:
+        """What both encodings are given, by the names of the API."""
+        return cls(
+            given["broker"],
+            given["source_asset"],
+            given["destination_asset"],
+            given["destination_address"],
+            given["broker_commission"],
+            given["channel_metadata"],
+            given["boost_fee"],
+            given["affiliate_fees"],
+            given["dca_parameters"],
+        )
+
+    @property
+    def chain(self) -> str:
+        """The chain that the transaction is for."""
+        return ASSETS[self.source].chain
+
+
+def _affiliates(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
+    """(short id, basis points) of each affiliate."""
+    swapping, found = api.other(Swapping), []
+    for fee in asked.affiliates:
+        details = swapping.AffiliateAccountDetails.get(asked.broker, fee["account"])
+        swapping.ensure(details is not None, swapping.Error.AffiliateNotRegisteredForBroker)
+        swapping.ensure(fee["bps"] <= MAX_U8, swapping.Error.AffiliateFeeTooHigh)
+        found.append((details["short_id"], fee["bps"]))
+    return found
+
+
+def parameters_of(api: RuntimeApi, asked: Asked, refund: dict[str, Any]) -> bytes:
+    """`VersionedCfParameters`: the part of the transaction that the vault passes on."""
+    variant, address = refund["refund_address"]
+    if asked.chain in ("Ethereum", "Arbitrum", "Tron") and variant not in EVM_ADDRESSES:
+        raise Refused("Refund address must be an EVM address")
+    if asked.chain == "Solana" and variant != "Sol":
+        raise Refused("Invalid refund address.")
+    terms = SwapTerms(
+        refund | {"refund_address": address},
+        asked.broker,
+        asked.commission,
+        asked.boost_fee,
+        asked.ccm,
+        asked.dca,
+        _affiliates(api, asked),
+    )
+    return cf_parameters(terms)
+
+
+def _evm(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+    environment, amount = api.other(Environment), given["input_amount"]
+    token = _token(environment, asked)
+    data = evm_calldata(
+        ASSETS[asked.destination],
+        asked.address,
+        parameters_of(api, asked, given["refund_parameters"]),
+        ccm=asked.ccm,
+        token=token,
+        amount=amount,
+    )
+    details = {
+        "calldata": data,
+        "value": amount if token is None else 0,
+        "to": environment.vault_address(asked.chain),
+        "source_token_address": token,
+    }
+    return asked.chain, {"details": details}
+
+
+def _tron(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+    environment, amount = api.other(Environment), given["input_amount"]
+    token, vault = _token(environment, asked), environment.vault_address("Tron")
+    parameters = parameters_of(api, asked, given["refund_parameters"])
+    token_text = None if token is None else address_to_text(("Tron", token))
+    details = {
+        "calldata": b"" if token is None else token_transfer(vault, amount),
+        "value": amount if token is None else 0,
+        "to": token_text or address_to_text(("Tron", vault)),
+        "source_token_address": token_text,
+    }
+    note = tron_note(ASSETS[asked.destination], asked.address, parameters, asked.ccm)
+    return "Tron", {"details": details, "note": note}
+
+
+def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+    swapping = api.other(Swapping)
+    error = swapping.Error
+    channel = swapping.BrokerPrivateBtcChannels.get(asked.broker)
+    swapping.ensure(channel is not None, error.NoPrivateChannelExistsForBroker)
+    swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)
+    affiliates = _affiliates(api, asked)
+    if len(affiliates) > MAX_BITCOIN_AFFILIATES:
+        raise Refused("Too many affiliates")
+    swap = BitcoinSwap(
+        ASSETS[asked.destination],
+        asked.address,
+        given["retry_duration"],
+        given["min_output_amount"],
+        given["max_oracle_price_slippage"],
+        asked.commission,
+        asked.boost_fee,
+        asked.dca,
+        affiliates,
+    )
+    script = bitcoin_channel(api.other(INGRESS_EGRESS["Bitcoin"]), channel).script
+    return "Bitcoin", {"nulldata_payload": nulldata(swap), "deposit_address": script}
+
+
+def _solana(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+    parameters = parameters_of(api, asked, given["refund_parameters"])
+    payer = _solana_account(given["from"], "Invalid Solana Address: from")
+    if given["input_amount"] > MAX_U64:
+        raise Refused("Input amount exceeded MAX")
+    environment, seed = api.other(Environment).SolanaApiEnvironment.get(), given["seed"]
+    if len(seed) > MAX_SEED:
+        raise Refused("Failed to derive swap_endpoint_native_vault")
+    token, source = SOLANA_TOKENS.get(asked.source), given["from_token_account"]
+    if token is None:
+        accounts = native_accounts(environment, payer, seed)
+    else:
+        if source is not None:
+            source = _solana_account(source, "Failed to decode the source token account")
+        accounts = token_accounts(environment, payer, seed, token, source)
+    data = instruction_data(
+        ASSETS[asked.destination],
+        asked.address,
+        parameters,
+        amount=given["input_amount"],
+        seed=seed,
+        ccm=asked.ccm,
+        is_token=token is not None,
+    )
+    program = environment["swap_endpoint_program"]
+    return "Solana", {"instruction": {"program_id": program, "accounts": accounts, "data": data}}
+
+
+def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
+    variant, account = address
+    if variant != "Sol":
+        raise Refused(otherwise)
+    return account
+
+
+ENCODERS: dict[str, Callable[[RuntimeApi, Asked, dict[str, Any]], tuple[str, Any]]] = {
+    "Bitcoin": _bitcoin,
+    "Ethereum": _evm,
+    "Arbitrum": _evm,
+    "Solana": _solana,
+    "Tron": _tron,
+}
+
+
+def _token(environment: Environment, asked: Asked) -> bytes | None:
+    """The contract of the source asset, None for the chain's own coin."""
+    if ASSETS[asked.source].chain_index == 0:
+        return None
+    known = {
+        "Ethereum": environment.EthereumSupportedAssets,
+        "Arbitrum": environment.ArbitrumSupportedAssets,
+        "Tron": environment.TronSupportedAssets,
+    }
+    contract: bytes | None = known[asked.chain].get(asked.source)
+    if contract is None:
+        raise Refused("Failed to look up token address")
+    return contract
