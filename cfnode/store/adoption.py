@@ -2,25 +2,26 @@
 
 A store that knows only its first block can adopt a later one whose finality has been proven. What it held of
 the first block's state is thrown away at the beginning, so that the tables are empty; then rows come in
-batches, in any order, each one verified by whoever brings them; at the end every row is read once, in order,
-and compared with the state root: only then does one transaction make the block the finalized one. Until that
-transaction the store answers as one without a state, and a process killed before it begins anew.
-
-The last check walks the trie from its root, compares each node and value with the hash that names it, and
-counts: a row that the trie does not name is as wrong as one that is missing.
+batches, in any order, each one verified by whoever brings them. At the end the trie is walked from the state
+root over all of them (`cfnode.core.trie.Mend`); what turns out to be missing is brought, and what the trie
+does not name is deleted: leftovers of older states, from which a part of the rows may have come. Only then
+does one transaction make the block the finalized one. Until that transaction the store answers as one
+without a state, and a process killed before it begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cfnode.core.header import Header
-from cfnode.core.trie import MissingNode, TrieError, check_state
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.trie import Found, Mend, is_child_root, trie_rows
 from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
 from cfnode.store.errors import StoreError
-from cfnode.store.rows import row_changes
+from cfnode.store.rows import RowChange, delimited, row_changes, row_deletions
 from cfnode.store.state import Tables
 
 if TYPE_CHECKING:
@@ -59,28 +60,51 @@ class Adoption:
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
         """Writes a batch, sorted; a row that is there already is replaced. One transaction."""
-        sorted_storage, sorted_nodes = row_changes(_tables(storage)), row_changes(_tables(nodes))
+        changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
+        self._database.write(partial(self._merge, *changes))
 
-        def work(txn: Transaction) -> None:
-            self._tables.storage.merge(txn, sorted_storage.items())
-            self._tables.nodes.merge(txn, sorted_nodes.items())
-
-        self._database.write(work)
-
-    def verify(self, root: bytes) -> int:
-        """Reads every row and compares it with the state root; the number of keys. Raises StoreError."""
+    def look(self, mend: Mend, most_nodes: int, most_holes: int) -> Found:
+        """Walks on over the rows, in one snapshot. Raises TrieError."""
         with self._database.read() as txn:
-            try:
-                keys, nodes = check_state(self._tables.present(txn, root))
-            except (MissingNode, TrieError) as error:
-                raise StoreError(f"the downloaded state has not the root 0x{root.hex()}: {error}") from error
+            return mend.walk(self._tables.present(txn, NO_BLOCK), most_nodes, most_holes)
+
+    def settle(self, mend: Mend, root: bytes) -> int:
+        """After a walk that has met the whole state: deletes what does not belong to it; how many rows."""
+        with self._database.read() as txn:
             rows = self._tables.storage.count(txn), self._tables.nodes.count(txn)
-        if rows != (keys, nodes):
-            raise StoreError(f"the downloaded state has {rows} rows, its trie {(keys, nodes)} keys and nodes")
-        return keys
+            if rows == (mend.keys, mend.nodes):
+                return 0
+            storage, nodes = self._beside(txn, root)
+        kept = rows[0] - len(storage), rows[1] - len(nodes)
+        if kept != (mend.keys, mend.nodes):
+            raise StoreError(f"the state is not whole: {kept} keys and nodes of {(mend.keys, mend.nodes)}")
+        self._database.write(partial(self._merge, row_deletions(storage), row_deletions(nodes)))
+        return len(storage) + len(nodes)
+
+    def _beside(self, txn: Transaction, root: bytes) -> tuple[list[bytes], list[bytes]]:
+        """The rows of storage and of nodes that the trie does not name."""
+        state = self._tables.present(txn, root)
+        storage, nodes = _Beside(self._tables.storage.rows(txn)), _Beside(self._tables.nodes.rows(txn))
+        tries = [(TOP, root)]
+        for child, child_root in tries:  # grows while the top trie is walked, in the order of the rows
+            prefix = delimited(child)
+            for path, key, value in trie_rows(state, child, child_root):
+                if path is not None:
+                    nodes.pass_by(prefix + delimited(path))
+                if key is not None and value is not None:
+                    storage.pass_by(prefix + delimited(key))
+                    if child == TOP and is_child_root(key, value):
+                        tries.append((key.removeprefix(CHILD_STORAGE_PREFIX), value))
+        return storage.all(), nodes.all()
+
+    def _merge(
+        self, storage: Mapping[bytes, RowChange], nodes: Mapping[bytes, RowChange], txn: Transaction
+    ) -> None:
+        self._tables.storage.merge(txn, storage.items())
+        self._tables.nodes.merge(txn, nodes.items())
 
     def finish(self, header: Header, body: Sequence[bytes], justifications: Sequence[Justification]) -> None:
-        """Makes the block the finalized one, with this state. Call `verify` before."""
+        """Makes the block the finalized one, with this state. Call `settle` before."""
         ref = BlockRef(header.number, header.hash)
 
         def work(txn: Transaction) -> None:
@@ -95,6 +119,28 @@ class Adoption:
             blocks.put_facts(txn, Facts(ref, ref.number, ref.number, facts.generation + 1, newest))
 
         self._database.write(work)
+
+
+class _Beside:
+    """Rows in order, and among them those that nobody named."""
+
+    def __init__(self, rows: Iterator[bytes]) -> None:
+        self._rows = rows
+        self._at = next(rows, None)
+        self._found: list[bytes] = []
+
+    def pass_by(self, named: bytes) -> None:
+        """A row that belongs there; all before it have been named already, or never will be."""
+        while self._at is not None and self._at < named:
+            self._found.append(self._at)
+            self._at = next(self._rows, None)
+        if self._at == named:
+            self._at = next(self._rows, None)
+
+    def all(self) -> list[bytes]:
+        """Those that nobody named, once all that belong there have been."""
+        rest = [] if self._at is None else [self._at, *self._rows]
+        return self._found + rest
 
 
 def _tables(rows: Iterable[Row]) -> dict[bytes, dict[bytes, bytes | None]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -50,14 +50,25 @@ def row_changes(changes: Mapping[bytes, Mapping[bytes, bytes | None]]) -> dict[b
     for child, table in changes.items():
         child_row = delimited(child)
         for key, value in table.items():
-            row = child_row + delimited(key)
-            if len(row) < ROW_LIMIT:
-                rows[row] = value
-            else:
-                bucket = rows.setdefault(row[:ROW_LIMIT], {})
-                assert isinstance(bucket, dict)
-                bucket[row[ROW_LIMIT:]] = value
+            _change(rows, child_row + delimited(key), value)
     return dict(sorted(rows.items()))
+
+
+def row_deletions(whole: Iterable[bytes]) -> dict[bytes, RowChange]:
+    """Changes that delete these whole row keys."""
+    rows: dict[bytes, RowChange] = {}
+    for row in whole:
+        _change(rows, row, None)
+    return rows
+
+
+def _change(rows: dict[bytes, RowChange], row: bytes, value: bytes | None) -> None:
+    if len(row) < ROW_LIMIT:
+        rows[row] = value
+    else:
+        bucket = rows.setdefault(row[:ROW_LIMIT], {})
+        assert isinstance(bucket, dict)
+        bucket[row[ROW_LIMIT:]] = value
 
 
 def encode_bucket(entries: Mapping[bytes, bytes | None]) -> bytes:

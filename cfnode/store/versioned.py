@@ -14,7 +14,7 @@ without looking at any other row. Storage and trie nodes are two such tables wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cfnode.store.rows import (
@@ -114,13 +114,18 @@ class VersionedTable:
             else:
                 txn.put(row, value, db=self.current)
 
-    def count(self, txn: Transaction) -> int:
-        """How many keys there are now."""
-        keys = 0
+    def rows(self, txn: Transaction) -> Iterator[bytes]:
+        """The whole row keys there are now, in order."""
         with txn.cursor(self.current) as cursor:
             for row in cursor.iternext(values=False):
-                keys += 1 if len(row) < ROW_LIMIT else len(decode_bucket(txn.get(row, db=self.current)))
-        return keys
+                if len(row) < ROW_LIMIT:
+                    yield row
+                else:
+                    yield from (row + rest for rest, _ in decode_bucket(txn.get(row, db=self.current)))
+
+    def count(self, txn: Transaction) -> int:
+        """How many keys there are now."""
+        return sum(1 for _ in self.rows(txn))
 
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool

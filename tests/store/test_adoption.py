@@ -9,9 +9,9 @@ import pytest
 
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
-from cfnode.core.trie import update
+from cfnode.core.trie import Hole, Mend, update
 from cfnode.store import BlockRef, StateDiscarded, Store, StoreError
-from cfnode.store.adoption import Row
+from cfnode.store.adoption import Adoption, Row
 from cfnode.store.genesis import initial_state
 from tests.store.chains import SET_CHANGE, changes_for, child_of, genesis_of
 
@@ -36,13 +36,23 @@ def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
     return [row for row in found if row[2] is not None]  # type: ignore[misc]
 
 
+def complete(adoption: Adoption) -> list[Hole]:
+    """Walk over all that is there; what is missing."""
+    mend, holes = Mend(TARGET.state_root), list[Hole]()
+    while not mend.done:
+        holes += adoption.look(mend, 2, 1).holes
+    if not holes:
+        adoption.settle(mend, TARGET.state_root)
+    return holes
+
+
 def adopt(store: Store, state: Changes = STATE) -> None:
     adoption = store.adopt()
     adoption.clear()
     storage = rows(state.storage)
     adoption.write(storage[1::2], rows(state.nodes))
     adoption.write(storage[::2], [])
-    adoption.verify(TARGET.state_root)
+    complete(adoption)
     adoption.finish(TARGET, [b"\x04a"], [VOTES])
 
 
@@ -93,24 +103,70 @@ def test_until_it_is_whole_the_store_has_no_state(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("storage", "nodes", "words"),
+    ("storage", "nodes", "missing"),
     [
-        ([], None, "has not the root"),
-        (None, [], "has not the root"),
-        ([(b"", b"a", b"2")], None, "has not the root"),
-        ([(b"", b"stray", b"1")], None, r"6 rows|\(7, "),
+        ([], None, {b"b" * 40}),
+        (None, [], {b""}),
+        ([(b"", b"b" * 40, b"2")], None, {b"b" * 40}),
     ],
 )
-def test_a_state_that_is_not_whole_is_refused(
-    store: Store, storage: list[Row] | None, nodes: list[Row] | None, words: str
+def test_what_is_missing_or_another_is_found(
+    store: Store, storage: list[Row] | None, nodes: list[Row] | None, missing: set[bytes]
 ) -> None:
     adoption = store.adopt()
     adoption.clear()
-    if storage is None or storage:
-        adoption.write(rows(STATE.storage), [])
-    adoption.write(storage or [], rows(STATE.nodes) if nodes is None else nodes)
-    with pytest.raises(StoreError, match=words):
-        adoption.verify(TARGET.state_root)
+    adoption.write(rows(STATE.storage) if storage is None else storage, [])
+    adoption.write([], rows(STATE.nodes) if nodes is None else nodes)
+    assert {hole.key for hole in complete(adoption)} == missing
+
+
+def test_a_value_that_its_node_holds_is_taken_from_there(store: Store) -> None:
+    adoption = store.adopt()
+    adoption.clear()
+    adoption.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
+    adoption.write([(b"child", b"k", b"another")], [])
+    found = adoption.look(Mend(TARGET.state_root), 100, 100)
+    assert sorted(found.values) == [(b"", b"a", b"1"), (b"child", b"k", b"v")]
+    assert not found.holes
+
+
+STRAYS = [
+    (b"", b"stray", b"1"),
+    (b"", LONG + b"15", b"1"),
+    (b"", LONG, b"1"),
+    (b"", b"longer " * 90, b"1"),
+    (b"child", b"z", b"1"),
+    (b"gone", b"k", b"v"),
+]
+
+
+def test_what_belongs_to_an_older_state_goes(store: Store) -> None:
+    adoption = store.adopt()
+    adoption.clear()
+    adoption.write(
+        [*rows(STATE.storage), *STRAYS], [*rows(STATE.nodes), (b"", b"\x0f\x0f", b"x"), (b"gone", b"", b"x")]
+    )
+    mend = Mend(TARGET.state_root)
+    assert adoption.look(mend, 100, 100).holes == []
+    assert adoption.settle(mend, TARGET.state_root) == len(STRAYS) + 2
+    assert adoption.settle(mend, TARGET.state_root) == 0
+    adoption.finish(TARGET, [], [])
+    with store.state(TARGET.hash) as state:
+        for child, key, _ in STRAYS:
+            assert state.get(key, child) is None
+        assert {key: state.get(key) for key in TOP} == TOP
+        assert state.get(b"k", b"child") == b"v"
+
+
+def test_a_walk_that_has_left_something_out_settles_nothing(store: Store) -> None:
+    adoption = store.adopt()
+    adoption.clear()
+    adoption.write(rows(STATE.storage), rows(STATE.nodes))
+    mend = Mend(TARGET.state_root)
+    adoption.look(mend, 100, 100)
+    mend.keys += 1
+    with pytest.raises(StoreError, match="the state is not whole"):
+        adoption.settle(mend, TARGET.state_root)
 
 
 def test_an_interrupted_adoption_begins_anew(store: Store) -> None:

@@ -6,8 +6,9 @@ from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, encode_node
 from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
 from cfnode.core.trie.diff import Change, differences
 from cfnode.core.trie.errors import MissingNode, TrieError
+from cfnode.core.trie.mend import Found, Hole, Mend
 from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
-from cfnode.core.trie.ranges import Position, StateRange, build_range, check_state, read_range
+from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, read_range, trie_rows
 from cfnode.core.trie.roots import ordered_root, root
 from cfnode.core.trie.update import NodeReader, TrieUpdate, update
 from cfnode.core.trie.walk import closest_merkle_value
@@ -15,6 +16,9 @@ from cfnode.core.trie.walk import closest_merkle_value
 __all__ = [
     "EMPTY_ROOT",
     "Change",
+    "Found",
+    "Hole",
+    "Mend",
     "MissingNode",
     "Node",
     "NodeReader",
@@ -25,7 +29,6 @@ __all__ = [
     "TrieUpdate",
     "build_proof",
     "build_range",
-    "check_state",
     "closest_merkle_value",
     "decode_compact_proof",
     "decode_node",
@@ -34,8 +37,10 @@ __all__ = [
     "encode_compact_proof",
     "encode_node",
     "encode_proof",
+    "is_child_root",
     "ordered_root",
     "read_range",
     "root",
+    "trie_rows",
     "update",
 ]

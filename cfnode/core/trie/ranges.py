@@ -25,7 +25,15 @@ from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
 
-__all__ = ["Position", "StateRange", "build_range", "check_state", "read_range"]
+__all__ = [
+    "Position",
+    "StateRange",
+    "build_range",
+    "is_child_root",
+    "read_range",
+    "trie_rows",
+    "whole_key",
+]
 
 Position = tuple[bytes, ...]
 """Where a range begins (exclusive): (), (key,) or (child trie's key, key in it)."""
@@ -39,12 +47,14 @@ class StateRange:
 
     `next` is where the next range begins, None at the end of the state. `ahead`: keys of the top trie behind
     which more is known to lie, ascending; whoever wants to ask for later parts at the same time begins there.
+    `share`: which part of the state it is, by an estimate that takes all children of a branch for equal.
     """
 
     pairs: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
     nodes: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
     next: Position | None = ()
     ahead: list[bytes] = field(default_factory=list)
+    share: float = 0.0
 
 
 class _Source:
@@ -105,24 +115,19 @@ class _Own(_Source):
         return entry
 
 
-class _Checked(_Source):
-    """A state of which every node and value is compared with the hash by which its parent names it."""
+class _Rows(_Source):
+    """Our own state, row by row. `row`: the path of the node that was read last."""
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.nodes = 0
+        self.row: bytes | None = None
 
     def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
-        self.nodes += 1
-        return self._compared(self.state.node(path, child), covering_key(path), hashed, child)
-
-    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
-        return self._compared(self.state.get(key, child), key, hashed, child)
-
-    def _compared(self, entry: bytes | None, key: bytes, hashed: bytes, child: bytes) -> bytes:
-        if entry is None or blake2_256(entry) != hashed:
-            raise MissingNode(key, hashed, child)
-        return entry
+        encoded = self.state.node(path, child)
+        if encoded is None:
+            raise MissingNode(covering_key(path), hashed, child)
+        self.row = path
+        return encoded
 
 
 def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
@@ -137,8 +142,26 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
             found.pairs.append(pair)
     found.next = source.position
     found.ahead = sorted({covering_key(path) for path, _ in source.waiting})
+    found.share = _before(source, source.position) - _before(source, start)
     found.nodes = [(child, path, encoded) for (child, path), encoded in source.nodes.items()]
     return found
+
+
+def _before(source: _Proof, position: Position | None) -> float:
+    """Which part of the top trie lies before a position, if the children of a branch all weigh the same."""
+    if not position:
+        return 1.0 if position is None else 0.0
+    wanted, path, before, weight = to_nibbles(position[0]), b"", 0.0, 1.0
+    while (encoded := source.nodes.get((TOP, path))) is not None:
+        node = decode_node(encoded)
+        end = path + node.partial
+        if node.children is None or len(end) >= len(wanted) or not wanted.startswith(end):
+            return before if end > wanted else before + weight * (node.children is None)
+        index = wanted[len(end)]
+        weight /= sum(map(bool, node.children))
+        before += weight * sum(map(bool, node.children[:index]))
+        path = end + bytes((index,))
+    return before
 
 
 def build_range(state: State, start: Position, most: int) -> tuple[list[bytes], Position | None]:
@@ -151,28 +174,34 @@ def build_range(state: State, start: Position, most: int) -> tuple[list[bytes], 
     with suppress(MissingNode):
         for child, key, value in _walk_state(source, state.root, start):
             source.any = True
-            if child == TOP and _is_child_root(key, value):
+            if child == TOP and is_child_root(key, value):
                 roots.append(value)
     present = {blake2_256(entry) for entry in source.entries}
     shown = [each for each in dict.fromkeys(roots) if each in present]
     return encode_compact_proof(state.root, source.entries, shown), source.position
 
 
-def check_state(state: State) -> tuple[int, int]:
-    """Compare every node and value of a state with its root, and every inline value with the state's own.
-
-    The number of keys and of nodes with a row. Raises MissingNode for the first that is missing or another.
-    """
-    source, keys = _Checked(state), 0
-    for child, key, value in _walk_state(source, state.root, ()):
-        keys += 1
-        if state.get(key, child) != value:
-            raise MissingNode(key, b"", child)
-    return keys, source.nodes
+def trie_rows(
+    state: State, child: bytes, root: bytes
+) -> Iterator[tuple[bytes | None, bytes | None, bytes | None]]:
+    """The rows of a whole trie in order: the path of a node's row (None where it lies in its parent), and if
+    the node has a value, its key and itself or its hash. Raises MissingNode where the trie is not whole."""
+    source = _Rows(state)
+    for end, _, value in _nodes(source, child, root, lambda _: True):
+        yield source.row, None if value is None else whole_key(end), value
+        source.row = None
 
 
-def _is_child_root(key: bytes, value: bytes) -> bool:
+def is_child_root(key: bytes, value: bytes) -> bool:
+    """Does a pair of the top trie name a child trie?"""
     return key.startswith(CHILD_STORAGE_PREFIX) and len(value) == HASH_LENGTH
+
+
+def whole_key(path: bytes) -> bytes:
+    """The key of a node's whole path; raises TrieError for half a byte."""
+    if len(path) & 1:
+        raise TrieError("a trie key ends in the middle of a byte")
+    return to_key(path)
 
 
 def _walk_state(source: _Source, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -185,7 +214,7 @@ def _walk_state(source: _Source, root: bytes, start: Position) -> Iterator[tuple
     for key, value in _walk(source, TOP, root, start[0] if start else None):
         source.position = (key,)
         yield TOP, key, value
-        if _is_child_root(key, value):
+        if is_child_root(key, value):
             yield from _walk_child(source, key, value, None)
             source.position = (key,)
     source.position = None
@@ -220,9 +249,7 @@ def _walk(source: _Source, child: bytes, root: bytes, after: bytes | None) -> It
     for end, node, value in _nodes(source, child, root, wanted):
         if value is None or (bound is not None and end <= bound):
             continue
-        if len(end) & 1:
-            raise TrieError("a trie key ends in the middle of a byte")
-        key = to_key(end)
+        key = whole_key(end)
         yield key, source.value(child, key, value) if node.hashed else value
 
 

@@ -44,10 +44,11 @@ class Download:
         self._network = network
         self._book = book
         self._chain = chain
-        self._store = store
         self._beginning = beginning
         self._progress = progress
         self._doubt: Doubt | None = None
+        self._adoption = store.adopt()
+        self._state = StateSync(network, book, self._adoption, progress)
         self._warp = WarpSync(network, book, beginning, memory, progress)
 
     async def run(self) -> None:
@@ -81,29 +82,33 @@ class Download:
 
     async def _arrive(self) -> None:
         trust: Trust | None = None
+        lost = 0
         while True:
             trust = await self._warp.run(trust)
             if trust.number == 0:
                 log.info("The chain has no final block beyond genesis yet: every block is executed")
                 return
-            log.info("⏩ Proven: block #%d (%s), set %d", trust.number, short(trust.header.hash),
-                     trust.authorities.set_id)  # fmt: skip
+            if trust.number > lost:
+                log.info("⏩ Proven: block #%d (%s), set %d", trust.number, short(trust.header.hash),
+                         trust.authorities.set_id)  # fmt: skip
             try:
                 await self._adopt(trust)
                 return
             except TargetLost as error:
-                log.warning("%s: a newer one is looked for", error)
-                await trio.sleep(RETRY_S)
+                self._progress.waiting_for = f"a newer block than #{trust.number}: {error}"
+                if trust.number > lost:
+                    log.warning("%s: a newer one is looked for", error)
+                else:
+                    await trio.sleep(RETRY_S)
+                lost = trust.number
 
     async def _adopt(self, trust: Trust) -> None:
         target = await self._target_block(trust)
-        adoption = self._store.adopt()
-        await StateSync(self._network, self._book, adoption, trust.header, self._progress).run()
-        keys = self._progress.keys
+        keys = await self._state.run(trust.header)
         if self._doubt is not None:
             await self._doubt.settled()
         votes = [] if trust.votes is None else [(ENGINE, trust.votes)]
-        await self._chain.adopt(adoption, trust.header, target.body, votes)
+        await self._chain.adopt(self._adoption, trust.header, target.body, votes)
         self._progress.enter(Phase.BLOCKS, "blocks after the downloaded state")
         voters = await self._chain.voters()
         if voters != trust.authorities:

@@ -7,6 +7,7 @@ moved for a while, it says what is waited for: silent waiting is what people com
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -21,10 +22,44 @@ __all__ = ["STALLED_S", "Phase", "Progress", "alone", "tell_waiting", "told"]
 log = logging.getLogger("cfnode.sync")
 
 MIB = 1 << 20
+PACE_S = 60.0
+ALMOST = 0.99
+"""Shares are estimates: so much at most before all is there."""
 MOST_REASONS = 3
 NOTHING: Mapping[str, str] = {}
 STALLED_S = 15.0
 """Seconds without a step after which the reason is said, each time."""
+
+
+class Pace:
+    """How fast does a download go, and how long will it take? By its last minute."""
+
+    def __init__(self) -> None:
+        self._share = 0.0
+        self._noted: deque[tuple[float, int, float]] = deque()
+
+    def note(self, now: float, size: int, share: float) -> None:
+        """So many bytes have come by now, and this further share of the whole."""
+        self._share += share
+        self._noted.append((now, size, self._share))
+        while now - self._noted[0][0] > PACE_S:
+            self._noted.popleft()
+
+    def line(self) -> str:
+        """`, 2.1 MiB/s, 45 %, about 30 s left`; nothing before there is something to go by."""
+        if len(self._noted) < 2:
+            return ""
+        (began, before, first), (now, size, share) = self._noted[0], self._noted[-1]
+        seconds, gained = now - began, share - first
+        if seconds <= 0 or gained <= 0:
+            return ""
+        done = min(share, ALMOST)
+        left = (1 - done) * seconds / gained
+        return f", {(size - before) / seconds / MIB:.1f} MiB/s, {done:.0%}, about {_duration(left)} left"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 class Phase(Enum):
@@ -50,6 +85,7 @@ class Progress:
     target: int | None = None
     waiting_for: str = "no peer is connected yet"
     steps: int = 0
+    pace: Pace | None = None
 
     @property
     def is_syncing(self) -> bool:
@@ -76,8 +112,11 @@ class Progress:
                 return None
             case Phase.PROOFS:
                 return f"⏩ Warping, {self.phase.value}, {self.sets} sets, {amount}"
-            case Phase.STATE | Phase.IMPORTING:
-                return f"⏩ Warping, {self.phase.value}, {self.keys} keys, {amount}"
+            case Phase.STATE:
+                pace = self.pace.line() if self.pace else ""
+                return f"⏩ Warping, {self.phase.value}, {self.keys} keys, {amount}{pace}"
+            case Phase.IMPORTING:
+                return f"⏩ Warping, {self.phase.value}, {self.keys} keys"
             case Phase.BLOCKS:
                 return f"⚙️  {self.phase.value}, target=#{self.target}"
             case _:

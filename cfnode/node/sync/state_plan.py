@@ -48,6 +48,12 @@ class StatePlan:
         """Is the state whole?"""
         return not self._parts
 
+    def renew(self) -> None:
+        """Another state is asked from now on. It may lack the child trie that a part stands in: the part goes
+        on after it, and what lies in it is left to the last walk."""
+        for part in self._parts:
+            part.start, part.busy = part.start[:1], False
+
     def take(self) -> Part | None:
         """A part to work on, None while there is none."""
         part = next((part for part in self._parts if not part.busy), None) or self._split()

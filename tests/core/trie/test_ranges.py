@@ -114,3 +114,17 @@ def test_a_proof_of_another_state_is_refused() -> None:
     items, _ = build_range(Held({b"a": b"b"}), (), 100)
     with pytest.raises(TrieError):
         read_range(items, update(lambda _: None, {b"a": b"c"}, 1).root, ())
+
+
+def test_the_shares_of_all_pieces_are_the_whole() -> None:
+    state = Held({bytes((i, j)): bytes(200) + bytes((i, j)) for i in range(40) for j in range(10)})
+    position: Position | None = ()
+    shares = []
+    while position is not None:
+        items, _ = build_range(state, position, 9_000)
+        found = read_range(items, state.root, position)
+        position = found.next
+        shares.append(found.share)
+    assert len(shares) > 5
+    assert all(0 < share < 0.3 for share in shares)
+    assert abs(sum(shares) - 1) < 1e-9

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT, build_range, read_range
+from cfnode.core.wire.light import LightResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.sync import repute, serve_state
 from cfnode.node.sync.book import PeerBook
@@ -53,6 +54,8 @@ class Client:
         self.header = header
         self.store = Store.open(path, sync=False)
         self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
+        self.adoption = self.store.adopt()
+        self.state = StateSync(self.network, self.book, self.adoption, self.progress)
         for name, tamper in peers.items():
             self.add(name, tamper)
 
@@ -63,9 +66,9 @@ class Client:
         self.book.note(name, self.header.number, self.header.hash)
 
     async def run(self) -> None:
-        adoption = self.store.adopt()
-        await StateSync(self.network, self.book, adoption, self.header, self.progress).run()
-        adoption.finish(self.header, [], [])
+        keys = await self.state.run(self.header)
+        assert keys == self.progress.keys
+        self.adoption.finish(self.header, [], [])
 
     def assert_same(self) -> None:
         with self.store.state(self.header.hash) as mine, self.rig.store.state(self.header.hash) as theirs:
@@ -105,6 +108,14 @@ def cut(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
 
 def strip(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
     return b""
+
+
+def spoil_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    return spoil(protocol, request, answer) if protocol == "light/2" else answer
+
+
+def strip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    return LightResponse((b"\x00" * 40,)).encode() if protocol == "light/2" else answer
 
 
 def extra(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -149,6 +160,96 @@ async def test_when_nobody_has_the_state_any_more_a_newer_target_is_needed(
     with pytest.raises(TargetLost, match="no peer gives the state of block #6"):
         await client.run()
     assert client.network.reports == []
+
+
+class Forgetful:
+    """A peer that gives so many answers about a block's state, and then has pruned it."""
+
+    def __init__(self, block: bytes, answers: int) -> None:
+        self.block, self.answers = block, answers
+
+    def __call__(self, protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        if protocol == "state/2" and StateRequest.decode(request).block == self.block:
+            self.answers -= 1
+            return answer if self.answers >= 0 else None
+        return answer
+
+
+async def change(rig: Rig, nonce: int) -> Header:
+    """Some entries anew, some more; the new final block."""
+    puts = [put(f"{entry} of 2", "new" * entry) for entry in range(0, 100, 9)]
+    puts += [put(f"another {entry}", "value" * 20) for entry in range(5)]
+    await rig.block(*(tx("alice", nonce + index, each) for index, each in enumerate(puts)), final=True)
+    header = rig.store.header(rig.chain.finalized.hash)
+    assert header is not None
+    return header
+
+
+async def test_a_download_that_outlives_its_block_keeps_what_has_come(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await grown(make_rig, monkeypatch)
+    first = rig.chain.finalized.hash
+    client = Client(rig, tmp_path, server=Forgetful(first, 12))
+    with pytest.raises(TargetLost, match=r"no peer gives the state of block #6 \(server: refused\)"):
+        await client.run()
+    asked, size = len(client.network.asked), client.progress.size
+    assert asked == 13
+    client.header = await change(rig, 180)
+    shown: list[int] = []
+
+    def look(kind: str, request: bytes, answer: bytes | None) -> bytes | None:
+        if kind == "state/2":
+            shown.append(client.progress.size)
+        return answer
+
+    client.network.others["server"].tamper = look
+    await client.run()
+    client.assert_same()
+    assert shown[0] == size > 0, "progress went on from where it was"
+    assert shown == sorted(shown)
+    later = [StateRequest.decode(data) for _, kind, data in client.network.asked[asked:] if kind == "state/2"]
+    assert () not in [request.start for request in later], "nothing that had come was asked for again"
+    assert {request.block for request in later} == {client.header.hash}
+
+
+async def test_it_may_be_lost_at_the_last_step_too(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All ranges are here, of two blocks; what has changed cannot be had of the second, but of the third."""
+    rig = await grown(make_rig, monkeypatch)
+    client = Client(rig, tmp_path, server=Forgetful(rig.chain.finalized.hash, 12))
+    with pytest.raises(TargetLost):
+        await client.run()
+    second = client.header = await change(rig, 180)
+    server = client.network.others["server"]
+    server.tamper = lambda kind, request, answer: None if kind == "light/2" else answer
+    with pytest.raises(TargetLost, match="no peer proves the state of block #7"):
+        await client.run()
+    server.tamper = None
+    client.header = await change(rig, 197)
+    await client.run()
+    client.assert_same()
+    blocks = {StateRequest.decode(data).block for _, kind, data in client.network.asked if kind == "state/2"}
+    assert second.hash in blocks
+    assert client.header.hash not in blocks, "no range was asked for anew"
+
+
+@pytest.mark.parametrize("lie", [spoil_light, strip_light])
+async def test_who_fills_holes_with_something_else_is_dropped(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
+) -> None:
+    rig = await grown(make_rig, monkeypatch)
+    client = Client(rig, tmp_path, liar=Forgetful(rig.chain.finalized.hash, 12))
+    with pytest.raises(TargetLost):
+        await client.run()
+    client.network.others["liar"].tamper = lie
+    client.header = await change(rig, 180)
+    client.add("honest")
+    client.book.note("liar", 99, bytes(32))
+    await client.run()
+    client.assert_same()
+    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", repute.BAD_PROOF)}
 
 
 @given(

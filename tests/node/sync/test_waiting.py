@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.node.sync import repute
-from cfnode.node.sync.progress import Phase, Progress, alone, tell_waiting, told
+from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, told
 from tests.node.conftest import MakeRig
 from tests.node.sync.net import MemoryNetwork
 from tests.node.sync.test_warp import Client, edited, forge_last, grown
@@ -80,3 +80,32 @@ def test_of_many_reasons_the_first_three_are_told() -> None:
     network = MemoryNetwork("alone")
     assert alone(network) == "no peer is connected yet"
     assert told("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
+
+
+def test_the_pace_is_that_of_the_last_minute() -> None:
+    pace = Pace()
+    assert pace.line() == ""
+    pace.note(0.0, 0, 0.0)
+    pace.note(10.0, 20 << 20, 0.05)
+    assert pace.line() == ", 2.0 MiB/s, 5%, about 3 min left"
+    for step in range(1, 8):
+        pace.note(10.0 + 10 * step, (20 + 40 * step) << 20, 0.1)
+    assert pace.line() == ", 4.0 MiB/s, 75%, about 25 s left"
+
+
+def test_an_estimate_never_says_that_all_is_there() -> None:
+    pace = Pace()
+    pace.note(0.0, 0, 0.0)
+    pace.note(10.0, 10 << 20, 1.2)
+    assert pace.line() == ", 1.0 MiB/s, 99%, about 0 s left"
+
+
+def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
+    progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, pace=Pace())
+    assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
+    assert progress.pace is not None
+    progress.pace.note(0.0, 0, 0.0)
+    progress.pace.note(10.0, 20 << 20, 0.5)
+    assert progress.line() == (
+        "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB, 2.0 MiB/s, 50%, about 10 s left"
+    )

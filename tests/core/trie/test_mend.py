@@ -1,0 +1,103 @@
+"""A state put together from several ones becomes the newest of them."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.state import TOP
+from cfnode.core.trie import Hole, Mend, build_proof, trie_rows
+from tests.core.trie.test_ranges import Held, tables
+
+states = st.builds(Held, tables, st.dictionaries(st.sampled_from([b"one", b"two"]), tables, max_size=2))
+Rows = dict[bytes, dict[bytes, bytes]]
+
+
+def mixed(older: Held, newer: Held, turns: list[bool]) -> Held:
+    """Rows of the older state and of the newer one, as the turns say; the root of the newer."""
+    mix, turn = Held({}), iter(turns)
+
+    def rows(before: Rows, after: Rows) -> Rows:
+        chosen: Rows = {}
+        for child in sorted(before.keys() | after.keys()):
+            old, new = before.get(child, {}), after.get(child, {})
+            for key in sorted(old.keys() | new.keys()):
+                row = (old if next(turn, True) else new).get(key)
+                if row is not None:
+                    chosen.setdefault(child, {})[key] = row
+        return chosen
+
+    mix.root = newer.root
+    mix.storage, mix.nodes = rows(older.storage, newer.storage), rows(older.nodes, newer.nodes)
+    return mix
+
+
+def prove(state: Held, hole: Hole) -> bytes:
+    """What is missing, out of the proof of its key."""
+    proof = build_proof(
+        lambda path: state.node(path, hole.child), lambda key: state.get(key, hole.child), [hole.key]
+    )
+    return next(entry for entry in proof if blake2_256(entry) == hole.hash)
+
+
+def complete(mix: Held, newer: Held, most: int) -> Mend:
+    """Walk over the mixed rows, a few at a time, and put in what is missing."""
+    mend = Mend(newer.root)
+    while not mend.done:
+        found = mend.walk(mix, most, 3)
+        for child, key, value in found.values:
+            mix.storage.setdefault(child, {})[key] = value
+        for hole in found.holes:
+            rows, name = (mix.storage, hole.key) if hole.is_value else (mix.nodes, hole.path)
+            rows.setdefault(hole.child, {})[name] = prove(newer, hole)
+            mend.filled(hole)
+    return mend
+
+
+def count(rows: Rows) -> int:
+    return sum(map(len, rows.values()))
+
+
+@given(states, states, st.lists(st.booleans(), max_size=80), st.integers(1, 50))
+@settings(max_examples=150, deadline=None)
+def test_rows_of_two_states_become_the_newer_one(
+    older: Held, newer: Held, turns: list[bool], most: int
+) -> None:
+    mix = mixed(older, newer, turns)
+    mend = complete(mix, newer, most)
+    for mine, theirs in ((mix.storage, newer.storage), (mix.nodes, newer.nodes)):
+        for child, rows in theirs.items():
+            assert mine.get(child, {}).items() >= rows.items()
+    assert (mend.keys, mend.nodes) == (count(newer.storage), count(newer.nodes))
+
+
+def test_what_has_not_changed_is_no_hole() -> None:
+    entries = {bytes([first, second]): bytes([second]) * 50 for first in range(30) for second in range(30)}
+    older, newer = Held(entries), Held({**entries, bytes([7, 7]): b"changed" * 9})
+    mend, holes = Mend(newer.root), list[Hole]()
+    older.root = newer.root
+    while not mend.done:
+        found = mend.walk(older, 10_000, 100)
+        holes += found.holes
+        for hole in found.holes:
+            rows, name = (older.storage, hole.key) if hole.is_value else (older.nodes, hole.path)
+            rows[TOP][name] = prove(newer, hole)
+            mend.filled(hole)
+    changed = [path for path, node in newer.nodes[TOP].items() if Held(entries).nodes[TOP].get(path) != node]
+    assert sorted(hole.path for hole in holes if not hole.is_value) == sorted(changed)
+    assert [hole.key for hole in holes if hole.is_value] == [bytes([7, 7])]
+
+
+@given(states)
+@settings(max_examples=50, deadline=None)
+def test_the_rows_of_a_trie_come_in_order_and_are_all_there_are(state: Held) -> None:
+    roots = {TOP: state.root}
+    for child in (TOP, *sorted(state.storage.keys() - {TOP})):
+        if child != TOP:
+            roots[child] = state.storage[TOP][b":child_storage:default:" + child]
+        rows = list(trie_rows(state, child, roots[child]))
+        paths = [path for path, _, _ in rows if path is not None]
+        keys = [key for _, key, _ in rows if key is not None]
+        assert paths == sorted(state.nodes.get(child, {}))
+        assert keys == sorted(state.storage.get(child, {}))
