@@ -25,6 +25,7 @@ class ExitCode(IntEnum):
     KEY_ROTATED = 15
     NO_GAS_FUNDS = 16
     WOULD_REVERT = 17
+    NEEDS_ARCHIVE = 18
     INTERRUPTED = 130
 
 
@@ -43,6 +44,7 @@ MEANINGS = {
     ExitCode.KEY_ROTATED: "recover: another key signed than the contract holds; fetch it again later",
     ExitCode.NO_GAS_FUNDS: "recover: the sending account cannot pay the gas",
     ExitCode.WOULD_REVERT: "recover: the contract, the token or the receiver would refuse; the text says why",
+    ExitCode.NEEDS_ARCHIVE: "recover: the node has forgotten the events that tell: name an archive node",
     ExitCode.INTERRUPTED: "interrupted before it could stop in order (a second Ctrl-C)",
 }
 

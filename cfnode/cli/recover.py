@@ -37,7 +37,11 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
     "--for",
     "owner",
     metavar="OWNER",
-    help="Find the broadcast: the address to be paid, or the swap's depositChannelId, id or transaction.",
+    help="Find the broadcast: by the address to be paid, the swap's depositChannelId, id or transaction, "
+    "or a State Chain account (cF…).",
+)
+@click.option(
+    "--archive", metavar="URL", help="An archive node for --for, where --node has no states any more."
 )
 @click.option("--network", default="mainnet", show_default=True, help="Whose swap service --for may ask.")
 @click.option("--backend", metavar="URL", help="A swap service for --for, in place of the network's own.")
@@ -66,6 +70,7 @@ def recover(
     chain: str,
     broadcast_id: int | None,
     owner: str | None,
+    archive: str | None,
     network: str,
     backend: str | None,
     node: str,
@@ -91,7 +96,8 @@ def recover(
     with told_by_sdk(as_json), SwapSDK(network=network, rpc_url=node, backend_url=backend) as sdk:
         wallet = _wallet(key)
         work = _Recovery(sdk, eth_rpc, as_json, timeout)
-        work.explain(chain, find(sdk, chain, owner or "") if broadcast_id is None else broadcast_id)
+        number = find(sdk, chain, owner or "", archive) if broadcast_id is None else broadcast_id
+        work.explain(chain, number)
         address = wallet.address if wallet else address
         if eth_rpc is None or address is None or chain == "tron":
             work.finish(_hint(chain, eth_rpc))

@@ -18,11 +18,22 @@ from itertools import count
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, ValidationError, rpc_error
+from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, RpcCallError, ValidationError, rpc_error
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import R
 
-__all__ = ["HttpAnswer", "HttpCall", "Steps", "backend", "read_answer", "rpc", "rpc_batch", "shown", "told"]
+__all__ = [
+    "HttpAnswer",
+    "HttpCall",
+    "Steps",
+    "backend",
+    "read_answer",
+    "rpc",
+    "rpc_batch",
+    "rpc_outcomes",
+    "shown",
+    "told",
+]
 
 SDK_VERSION = "1.11.2"
 """The version of the JavaScript SDK whose wire forms these are; the swap service asks for one."""
@@ -72,14 +83,25 @@ def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: 
 
 
 def rpc_batch(
+    session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **more: Any
+) -> Steps[list[Any]]:
+    """The results of several calls made in one exchange; the first error among them is raised."""
+    outcomes = yield from rpc_outcomes(session, url, calls, **more)
+    for outcome in outcomes:
+        if isinstance(outcome, RpcCallError):
+            raise outcome
+    return outcomes
+
+
+def rpc_outcomes(
     session: Session,
     url: str,
     calls: Sequence[tuple[str, Sequence[Any]]],
     *,
     opens_channel: bool = False,
     timeout: float | None = None,
-) -> Steps[list[Any]]:
-    """The results of several calls made in one exchange; the first error among them is raised."""
+) -> Steps[list[Any | RpcCallError]]:
+    """What became of each of several calls made in one exchange: its result, or its error."""
     identities = [str(next(_IDS)) for _ in calls]
     requests = [
         {"jsonrpc": "2.0", "id": identity, "method": method, "params": list(params)}
@@ -93,8 +115,8 @@ def rpc_batch(
         body=json.dumps(requests, separators=(",", ":")).encode(),
         opens_channel=opens_channel,
     )
-    answer = yield call
-    return [_result(call, _replies(call, answer), identity) for identity in identities]
+    replies = _replies(call, (yield call))
+    return [_outcome(call, replies, identity) for identity in identities]
 
 
 def _http(url: str) -> str:
@@ -112,17 +134,15 @@ def _replies(call: HttpCall, answer: HttpAnswer) -> dict[str, Mapping[str, Any]]
     return {str(item.get("id")): item for item in document if isinstance(item, dict)}
 
 
-def _result(call: HttpCall, replies: dict[str, Mapping[str, Any]], identity: str) -> Any:
+def _outcome(call: HttpCall, replies: dict[str, Mapping[str, Any]], identity: str) -> Any | RpcCallError:
     # A server that could not read the request answers under the id null.
     reply = replies.get(identity) or replies.get("None")
-    if reply is None or not ("result" in reply or isinstance(reply.get("error"), dict)):
-        raise _bad_answer(call, "Could not find the result for the request")
-    if isinstance(error := reply.get("error"), dict):
+    if reply is not None and isinstance(error := reply.get("error"), dict):
         code, message = error.get("code"), str(error.get("message"))
-        raise rpc_error(code if isinstance(code, int) else 0, message, error.get("data"))
-    if identity not in replies:
+        return rpc_error(code if isinstance(code, int) else 0, message, error.get("data"))
+    if identity not in replies or "result" not in replies[identity]:
         raise _bad_answer(call, "Could not find the result for the request")
-    return reply["result"]
+    return replies[identity]["result"]
 
 
 def backend(

@@ -10,6 +10,7 @@ from cfnode.sdk.networks import Network, network_named
 from cfnode.sdk.record import Record, settle
 
 if TYPE_CHECKING:
+    from cfnode.core.scale.metadata import Metadata
     from cfnode.sdk.environment import Environment
 
 __all__ = ["BrokerOptions", "Features", "Options", "OptionsByName", "Session"]
@@ -92,6 +93,8 @@ class Session:
         self.monotonic = monotonic
         self.random_bytes = random_bytes
         self.environment: tuple[float, Environment] | None = None
+        self.metadata: dict[tuple[str, int], Metadata] = {}
+        """Of each node's address and runtime version, once its events have been read."""
 
     def commission_bps(self, requested: int | None) -> int:
         """The commission of a request: its own (zero counts), else the option's."""

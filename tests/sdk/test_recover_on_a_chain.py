@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,23 @@ from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
 from cfnode.sdk import SwapSDK
-from cfnode.sdk.recovery import FetchFailedCall, FindFailedCalls
-from tests.process import NodeProcess, command, environment, running_node
+from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
+from tests.process import NodeProcess
 from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
+from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.sdk.place import node_with_broker
 from tests.sdk.test_recover_command import ETHER
 
 RECEIVER = "0x00000000000000000000000000000000000000aa"
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
+ALICE, ALICE_STASH = (
+    ss58.encode(Keypair.from_suri(name, "sr25519").public) for name in ("//Alice", "//Alice//stash")
+)
+NOBODY = "http://127.0.0.1:1"
 BLOCKS = 30
 """Far more than a swap and its payout take."""
 
@@ -30,11 +37,7 @@ BLOCKS = 30
 def node(tmp_path: Path) -> Iterator[NodeProcess]:
     """A development chain that makes blocks when asked, with a registered broker."""
     require_eth_account()
-    base = f"--base-path={tmp_path}/base"
-    insert = command("key", "insert", "--chain=dev", base, "--suri=//Alice", "--key-type=brok")
-    subprocess.run([*insert, "--scheme=sr25519"], env=environment(tmp_path), check=True, capture_output=True)
-    with running_node(tmp_path, base, "--dev", "--dev-seal=instant") as running:
-        running.call("broker_register_account")
+    with node_with_broker(tmp_path) as running:
         yield running
 
 
@@ -47,24 +50,32 @@ def key(tmp_path: Path) -> Path:
 
 def fail_a_transfer(node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER) -> int:
     """Swap a bitcoin to a receiver that does not take it; the broadcast id of the fallback."""
+    return failed_swap(node, chain, symbol, receiver)[0]
+
+
+def failed_swap(
+    node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER
+) -> tuple[int, str]:
+    """As `fail_a_transfer`; the broadcast id, and the id of the channel."""
     asset = {"chain": chain, "asset": symbol}
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
     node.call("dev_failReceiver", receiver, asset)
     channel = node.call(
         "broker_request_swap_deposit_address", BTC, asset, receiver, 0, None, None, None, terms
     )
-    node.call("dev_deposit", channel["address"], BTC, 10**8)
-    with SwapSDK(network="dev", rpc_url=node.url) as sdk:
+    with client(node) as sdk:
+        before = {each.broadcast_id for each in sdk.call(FindFailedCalls(chain))}
+        node.call("dev_deposit", channel["address"], BTC, 10**8)
         for _ in range(BLOCKS):
             node.call("dev_newBlock")
-            if found := sdk.call(FindFailedCalls(chain)):
-                return found[0].broadcast_id
+            if found := {each.broadcast_id for each in sdk.call(FindFailedCalls(chain))} - before:
+                return found.pop(), f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
     raise AssertionError("no transfer failed")
 
 
 def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) -> int:
     """Key manager and vault at the addresses that the State Chain names; what the payload pays, in wei."""
-    with SwapSDK(network="dev", rpc_url=node.url) as sdk:
+    with client(node) as sdk:
         failed = sdk.call(FetchFailedCall(chain, broadcast_id))
     manager, vault = "0x" + failed.key_manager.hex(), "0x" + failed.payload.vault.hex()
     x, parity = int.from_bytes(failed.aggregate_key[1:], "big"), failed.aggregate_key[0] - 2
@@ -79,8 +90,13 @@ def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) 
     return failed.payload.transfer.amount
 
 
-def recover(node: NodeProcess, *arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["recover", *arguments, "--node", node.url])
+def client(node: NodeProcess | Loopback) -> SwapSDK:
+    return SwapSDK(network="dev", rpc_url=node.url, backend_url=NOBODY)
+
+
+def recover(node: NodeProcess | Loopback, *arguments: str) -> Result:
+    """The command against a node, with a swap service that does not answer unless another is named."""
+    return CliRunner().invoke(cli, ["recover", "--backend", NOBODY, *arguments, "--node", node.url])
 
 
 @pytest.mark.parametrize(("chain", "chain_id"), [("Ethereum", 10_997), ("Arbitrum", 412_346)])
@@ -131,25 +147,13 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
 
 
 def test_who_is_to_be_paid_names_the_broadcast(node: NodeProcess) -> None:
-    first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer_again(node)
+    first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer(node, "Ethereum")
     several = recover(node, "ethereum", "--for", RECEIVER)
     assert several.exit_code == ExitCode.USAGE
     assert f"{second} pays" in several.output and f"{first} pays" in several.output
     none = recover(node, "ethereum", "--for", "0x" + "bb" * 20)
     assert none.exit_code == ExitCode.NO_SUCH_CALL
     assert recover(node, "ethereum").exit_code == ExitCode.USAGE
-
-
-def fail_a_transfer_again(node: NodeProcess) -> int:
-    with SwapSDK(network="dev", rpc_url=node.url) as sdk:
-        before: Any = {each.broadcast_id for each in sdk.call(FindFailedCalls("ethereum"))}
-        fail_a_transfer(node, "Ethereum")
-        for _ in range(BLOCKS):
-            found = {each.broadcast_id for each in sdk.call(FindFailedCalls("ethereum"))} - before
-            if found:
-                return int(found.pop())
-            node.call("dev_newBlock")
-    raise AssertionError("no second transfer failed")
 
 
 def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) -> None:
@@ -162,3 +166,72 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     assert report["tron"]["contract_address"] == report["payload"]["vault"]
     assert report["tron"]["function_selector"].startswith("transferFallback(")
     assert report["tron"]["parameter"] == report["payload"]["data"][10:]
+
+
+# Which broadcast is meant?
+
+
+def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> None:
+    other, _ = failed_swap(node, "Ethereum", receiver="0x" + "cc" * 20)
+    number, channel = failed_swap(node, "Ethereum")
+    for owner in (channel, channel.upper(), "2", RECEIVER):
+        found = json.loads(recover(node, "ethereum", "--for", owner, "--json").stdout)
+        assert found["payload"]["broadcastId"] == number, owner
+    (broker,) = (account for account, _ in node.call("cf_accounts") if account == ALICE)
+    both = recover(node, "ethereum", "--for", broker)
+    assert both.exit_code == ExitCode.USAGE
+    assert all(f"{each} pays" in both.output for each in (number, other))
+
+
+@pytest.mark.parametrize(
+    ("owner", "words"),
+    [
+        ("9", "there is no swap 9: the State Chain has had 1"),
+        ("1-Bitcoin-7", "opened no channel 7"),
+        (ALICE_STASH, "nothing of"),
+    ],
+)
+def test_who_has_no_failed_call(owner: str, words: str, node: NodeProcess) -> None:
+    fail_a_transfer(node, "Ethereum")
+    result = recover(node, "ethereum", "--for", owner)
+    assert (result.exit_code, words in result.output) == (ExitCode.NO_SUCH_CALL, True), result.output
+
+
+def forgetful(node: NodeProcess, known_since: int) -> Any:
+    """The node as one that has no states of earlier blocks."""
+
+    def forgotten(call: dict[str, Any]) -> bool:
+        place = {"state_getStorage": 1, "state_getRuntimeVersion": 0, "state_getMetadata": 0}
+        at = call["params"][place[call["method"]]] if call["method"] in place else None
+        return at is not None and int(node.call("chain_getHeader", at)["number"], 16) < known_since
+
+    def answered(call: dict[str, Any]) -> dict[str, Any]:
+        if forgotten(call):
+            text = f"Client error: UnknownBlock: State already discarded for {call['params'][-1]}"
+            return {"error": {"code": 4003, "message": text}}
+        return {"result": node.call(call["method"], *call["params"])}
+
+    def handle(request: Request) -> bytes:
+        replies = [{"jsonrpc": "2.0", "id": call["id"], **answered(call)} for call in request.calls]
+        return page(200, json.dumps(replies).encode())
+
+    return serving(handle)
+
+
+def test_what_a_node_has_forgotten_an_archive_node_or_the_swap_service_knows(node: NodeProcess) -> None:
+    number, channel = failed_swap(node, "Ethereum")
+    for _ in range(3):
+        node.call("dev_newBlock")
+    best = int(node.call("chain_getHeader")["number"], 16)
+    with forgetful(node, best - 2) as poor, client(poor) as sdk:
+        for owner in (channel, "1", ALICE):
+            with pytest.raises(NeedsArchive, match="name an archive node"):
+                sdk.call(FindCallsOf("Ethereum", owner))
+            (found,) = sdk.call(FindCallsOf("Ethereum", owner, archive=node.url))
+            assert found.broadcast_id == number
+        told = recover(poor, "ethereum", "--for", channel, "--json")
+        assert told.exit_code == ExitCode.NEEDS_ARCHIVE
+        assert json.loads(told.stdout)["error"]["code"] == "NEEDS_ARCHIVE"
+        for where in (("--archive", node.url), ("--backend", node.url)):
+            done = recover(poor, "ethereum", "--for", channel, "--json", *where)
+            assert json.loads(done.stdout)["payload"]["broadcastId"] == number, where

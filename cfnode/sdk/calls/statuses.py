@@ -19,9 +19,9 @@ from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Record
 
-__all__ = ["GetStatus", "GetStatusV2", "swap_reference"]
+__all__ = ["GetStatus", "GetStatusV2", "channel_of", "swap_reference"]
 
-_CHANNEL = re.compile(r"(\d+)-([A-Za-z]+)-(\d+)\Z")
+_CHANNEL = re.compile(r"([0-9]{1,10})-([A-Za-z]+)-([0-9]{1,20})\Z")
 _LONGEST = 200
 S = TypeVar("S", bound=Record)
 
@@ -31,12 +31,18 @@ def swap_reference(reference: str | int) -> str:
     text = str(reference).strip()
     if not text or len(text) > _LONGEST or isinstance(reference, bool):
         raise ValidationError("id", "a swap is named by its depositChannelId, its swap id or a transaction")
+    channel = channel_of(text)
+    return "-".join(map(str, channel)) if channel else text
+
+
+def channel_of(text: str) -> tuple[int, str, int] | None:
+    """Block, source chain and number of a deposit channel's id; None for a text of another form."""
     if not (found := _CHANNEL.match(text)):
-        return text
+        return None
     chain = next((name for name in CHAINS if name.lower() == found[2].lower()), None)
     if chain is None:
         raise ValidationError("id", f"Invalid chain: {found[2]}")
-    return f"{found[1]}-{chain}-{found[3]}"
+    return int(found[1]), chain, int(found[3])
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from cfnode.sdk.recovery.errors import (
     Expired,
     KeyRotated,
     MissingExtra,
+    NeedsArchive,
     NoFundsForGas,
     NoSuchCall,
     RecoveryError,
@@ -31,7 +32,7 @@ from cfnode.sdk.recovery.evm import (
     SendTransaction,
     UnsignedTransaction,
 )
-from cfnode.sdk.recovery.find import FindFailedCalls
+from cfnode.sdk.recovery.find import FindCallsOf, FindFailedCalls
 from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.wallet import Wallet
@@ -46,9 +47,11 @@ __all__ = [
     "FailedCall",
     "FetchFailedCall",
     "FetchReceipt",
+    "FindCallsOf",
     "FindFailedCalls",
     "KeyRotated",
     "MissingExtra",
+    "NeedsArchive",
     "NoFundsForGas",
     "NoSuchCall",
     "Payload",

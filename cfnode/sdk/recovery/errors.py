@@ -7,6 +7,7 @@ RecoveryError
   AlreadySent       ALREADY_SENT    somebody has sent it; the receiver has the funds
   WrongChain        WRONG_CHAIN     the EVM node is of another chain, or has other contracts
   KeyRotated        KEY_ROTATED     the signature is not by the key that the contract holds: fetch it again
+  NeedsArchive      NEEDS_ARCHIVE   the node no longer has the state in which the answer lies
   NoFundsForGas     NO_GAS_FUNDS    the sending account cannot pay the gas
   WouldRevert       WOULD_REVERT    the contract would refuse: `reason` says why
   BadPayload        BAD_PAYLOAD     the node's answer is not a call of Chainflip's vault
@@ -24,6 +25,7 @@ __all__ = [
     "Expired",
     "KeyRotated",
     "MissingExtra",
+    "NeedsArchive",
     "NoFundsForGas",
     "NoSuchCall",
     "RecoveryError",
@@ -72,6 +74,12 @@ class KeyRotated(RecoveryError):
     """The key that signed is not the one that the contract holds now."""
 
     code = "KEY_ROTATED"
+
+
+class NeedsArchive(RecoveryError):
+    """The blocks that would tell are older than the states that the node keeps: ask an archive node."""
+
+    code = "NEEDS_ARCHIVE"
 
 
 class NoFundsForGas(RecoveryError):

@@ -20,7 +20,15 @@ from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 
-__all__ = ["CHAINS", "FailedCall", "FetchFailedCall", "hex_bytes", "list_question", "storage_key"]
+__all__ = [
+    "CHAINS",
+    "FailedCall",
+    "FetchFailedCall",
+    "chain_named",
+    "hex_bytes",
+    "list_question",
+    "storage_key",
+]
 
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
@@ -65,25 +73,30 @@ class FetchFailedCall(Call[FailedCall]):
     broadcast_id: int
 
     def steps(self, session: Session) -> Steps[FailedCall]:
-        chain = CHAINS.get(self.chain.lower())
-        if chain is None:
-            raise NoSuchCall(f"failed calls exist on {', '.join(CHAINS.values())}, not on {self.chain!r}")
-        url = session.rpc_url
+        chain, url = chain_named(self.chain), session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, self.broadcast_id, at))
         offered, vault, *entries = answers
         manager, chain_id, epoch_entry, started, duration, counter = (
-            hex_bytes(each, session) for each in entries
+            hex_bytes(each, url) for each in entries
         )
         epoch = int.from_bytes(epoch_entry, "little")
         lists = yield from rpc_batch(
             session, url, [list_question(chain, each, at) for each in (epoch, epoch - 1)]
         )
-        listed = [_original_epoch(hex_bytes(each, session), self.broadcast_id) for each in lists]
+        listed = [_original_epoch(hex_bytes(each, url), self.broadcast_id) for each in lists]
         if not isinstance(offered, Mapping):
             raise _nothing(chain, self.broadcast_id, int.from_bytes(counter, "little"), listed)
         payload = read_payload(chain, self.broadcast_id, offered, int.from_bytes(chain_id, "little") or None)
         return _found(payload, vault, manager, epoch, listed, started, duration)
+
+
+def chain_named(text: str) -> str:
+    """A chain that has recoverable calls, in any case; NoSuchCall for another."""
+    chain = CHAINS.get(text.lower())
+    if chain is None:
+        raise NoSuchCall(f"failed calls exist on {', '.join(CHAINS.values())}, not on {text!r}")
+    return chain
 
 
 def _questions(chain: str, broadcast_id: int, at: str) -> list[tuple[str, list[Any]]]:
@@ -114,13 +127,13 @@ def storage_key(pallet: str, item: str) -> str:
     return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
 
 
-def hex_bytes(text: Any, session: Session) -> bytes:
-    """A storage value from its 0x hex; empty where there is none."""
+def hex_bytes(text: Any, source: str) -> bytes:
+    """A storage value that `source` (a node's address) gave as 0x hex; empty where there is none."""
     try:
         return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
     except (AttributeError, ValueError):
-        url = shown(session.rpc_url)
-        raise BadAnswer("state_getStorage gave no hex", url=url, sent=True, retryable=False) from None
+        text = f"state_getStorage gave no hex ({shown(source)})"
+        raise BadAnswer(text, url=shown(source), sent=True, retryable=False) from None
 
 
 def _original_epoch(entries: bytes, broadcast_id: int) -> int | None:
