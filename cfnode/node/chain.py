@@ -32,7 +32,6 @@ from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
 from cfnode.core.state import Changes, State
 from cfnode.node import chain_errors as refused
-from cfnode.node.block_events import BlockEvents, Events
 from cfnode.node.events import (
     QUEUE_CAPACITY,
     BestChanged,
@@ -46,6 +45,7 @@ from cfnode.node.events import (
 )
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
+from cfnode.node.states import RemoteState, States
 from cfnode.node.tree import BlockTree, Route
 from cfnode.runtime.door import DoorError
 from cfnode.runtime.executor import Executor
@@ -61,12 +61,12 @@ class Chain:
     """
 
     def __init__(self, store: Store, executor: Executor, slot_now: Callable[[], int]) -> None:
-        self.queries = RuntimeQueries(executor)
+        self.states = States(store, executor)
+        self.queries = RuntimeQueries(self.states, executor)
         self._store = store
         self._executor = executor
         self.slot_now = slot_now
-        self._runtimes = RuntimeCache(store, self.queries)
-        self._block_events = BlockEvents(store, self._runtimes)
+        self._runtimes = RuntimeCache(self.states, self.queries)
         finalized = store.finalized
         self._tree = BlockTree(BlockRef(finalized.hash, finalized.number))
         self._set_changes: set[bytes] = set()
@@ -104,11 +104,13 @@ class Chain:
 
     def header(self, block_hash: bytes) -> Header | None:
         """The header, or None when the block is not known."""
-        return self._store.header(block_hash)
+        remote = self.states.elsewhere(block_hash)
+        return self._store.header(block_hash) if remote is None else remote.header
 
     def body(self, block_hash: bytes) -> list[bytes] | None:
         """The extrinsics with their length prefixes, or None when unknown or pruned."""
-        return self._store.body(block_hash)
+        remote = self.states.elsewhere(block_hash)
+        return self._store.body(block_hash) if remote is None else remote.body
 
     def justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
         """(consensus engine, justification) pairs kept with the block."""
@@ -129,15 +131,11 @@ class Chain:
 
     def state(self, block_hash: bytes) -> AbstractContextManager[State]:
         """The storage of a block, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
-        return self._store.state(block_hash)
+        return self.states.at(block_hash)
 
     async def runtime_at(self, block_hash: bytes) -> RuntimeInfo:
         """Version and metadata of the block's runtime; raises UnknownBlock or StateDiscarded."""
         return await self._runtimes.at(block_hash)
-
-    async def events(self, block_hash: bytes) -> Events:
-        """What has happened in the block; raises UnknownBlock, StateDiscarded, or ScaleError."""
-        return await self._block_events.at(block_hash)
 
     def is_canonical(self, block: BlockRef) -> bool:
         """Is the block on the best chain?"""
@@ -225,6 +223,12 @@ class Chain:
             if block_hash != self.finalized.hash:
                 await self._finalize(block_hash, justification)
 
+    async def stand_on(self, remote: RemoteState, justification: bytes | None) -> None:
+        """Stand on a proven block whose state is not here yet; listeners hear of it as best and final."""
+        async with self._changing:
+            self.states.remote = remote
+            self._begin_at(remote.block, justification)
+
     async def adopt(
         self,
         adoption: Adoption,
@@ -232,16 +236,21 @@ class Chain:
         body: Sequence[bytes],
         justifications: Sequence[tuple[bytes, bytes]],
     ) -> None:
-        """Stand on a proven block whose state was downloaded; listeners hear of it as best and final."""
-        block = BlockRef(header.hash, header.number)
+        """Stand on a proven block whose state was downloaded; who has not heard of it yet hears of it now."""
         async with self._changing:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(adoption.finish, header, body, justifications)
-            self._tree = BlockTree(block)
-            self._set_changes.clear()
-            self._voters = None
+            self.states.remote = None
+            self._begin_at(BlockRef(header.hash, header.number), dict(justifications).get(ENGINE))
+
+    def _begin_at(self, block: BlockRef, justification: bytes | None) -> None:
+        if self.finalized == block:
+            return
+        self._tree = BlockTree(block)
+        self._set_changes.clear()
+        self._voters = None
         self._events.publish(BestChanged(block, (), (block.hash,)))
-        self._events.publish(Finalized((block,), (), dict(justifications).get(ENGINE)))
+        self._events.publish(Finalized((block,), (), justification))
 
     # Steps of an import
 

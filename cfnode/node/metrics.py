@@ -113,6 +113,8 @@ class NodeMetrics:
         height.labels("sync_target", self._chain_name).set_function(lambda: chain.best.number)
         leaves = self._gauge("substrate_number_leaves", "Known leaves, in other words forks")
         leaves.set_function(lambda: chain.leaves)
+        proven = self._gauge("cfnode_answers_on_proof", "Answers that rested on proofs of peers")
+        proven.set_function(lambda: chain.states.on_proof)
 
     def _rpc(self) -> None:
         base = ("chain", "protocol", "method")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
+from cfnode.node.states import States
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 
@@ -31,16 +32,18 @@ class DryRun:
 class RuntimeQueries:
     """Typed questions to the runtime, each at the state of one block."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, states: States, executor: Executor) -> None:
+        self._states = states
         self._executor = executor
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
         """The output of a runtime API function on the state of block `at`."""
-        return await self._executor.call(AtBlock(at), function, args)
+        (output,) = await self._states.call_all(at, [(function, args)])
+        return output
 
     async def call_all(self, at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         """The outputs of calls (function, args) on the state of block `at`, asked in one message."""
-        return await self._executor.call_all(AtBlock(at), calls)
+        return await self._states.call_all(at, calls)
 
     async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
         """The sr25519 keys whose turn it is by slot, for the children of `at`."""

@@ -17,7 +17,7 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.node.queries import RuntimeQueries
-from cfnode.store import Store
+from cfnode.node.states import States
 
 CODE_KEY = b":code"
 MAX_BLOCKS = 4096
@@ -67,8 +67,8 @@ class RuntimeInfo:
 class RuntimeCache:
     """Runtime information by block, shared by code."""
 
-    def __init__(self, store: Store, queries: RuntimeQueries) -> None:
-        self._store = store
+    def __init__(self, states: States, queries: RuntimeQueries) -> None:
+        self._states = states
         self._queries = queries
         self._code_of: OrderedDict[bytes, bytes] = OrderedDict()
         self._infos: OrderedDict[bytes, RuntimeInfo] = OrderedDict()
@@ -92,9 +92,9 @@ class RuntimeCache:
         return info
 
     async def _read_code_hash(self, block_hash: bytes) -> bytes:
-        with self._store.state(block_hash) as state:
-            code = state.get(CODE_KEY) or b""
-        code_hash = await trio.to_thread.run_sync(blake2_256, code)
+        code_hash = await self._states.read(
+            block_hash, lambda state: blake2_256(state.get(CODE_KEY) or b""), [CODE_KEY]
+        )
         self._remember(block_hash, code_hash)
         return code_hash
 

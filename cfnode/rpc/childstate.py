@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, State
-from cfnode.core.trie import build_proof
 from cfnode.rpc.blocks import AT, at_or_best
 from cfnode.rpc.convert import BYTES, U32, listed, read_hex, to_hex
 from cfnode.rpc.state import KEYS, MAX_KEYS, PREFIX, check_count
-from cfnode.rpc.storage import all_keys, in_state, page, size_below
+from cfnode.rpc.storage import all_keys, in_state, page, proof_of, size_below
 from cfnode.rpc.table import Method, Param, Reader
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ async def _values(node: Node, child: bytes, wanted: list[bytes], at: bytes | Non
     def walk(state: State) -> list[bytes | None]:
         return [state.get(key, child) for key in wanted]
 
-    return await in_state(node, at_or_best(node, at), walk)
+    return await in_state(node, at_or_best(node, at), walk, wanted, child)
 
 
 async def entries(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> list[str | None]:
@@ -83,11 +82,9 @@ async def read_proof(node: Node, child: bytes, wanted: list[bytes], at: bytes | 
     block_hash = at_or_best(node, at)
 
     def walk(state: State) -> list[bytes]:
-        top = build_proof(state.node, state.get, [CHILD_STORAGE_PREFIX + child])
-        below = build_proof(lambda path: state.node(path, child), lambda key: state.get(key, child), wanted)
-        return list(dict.fromkeys([*top, *below]))
+        return proof_of(state, wanted, child)
 
-    proof = await in_state(node, block_hash, walk)
+    proof = await in_state(node, block_hash, walk, wanted, child)
     return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
 
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
+from types import CoroutineType
 from typing import Any, Protocol, TypedDict
 
 from cfnode.core import jsonrpc
@@ -163,7 +164,7 @@ class Dispatcher:
         if type(row) is Method:
             arguments = self._checked(row, call, client)
             result = row.handler(self.node, *((client.held,) if row.holds else ()), *arguments)
-            return await result if row.is_async else result
+            return await result if row.is_async or type(result) is CoroutineType else result
         if type(row) is Subscription:
             return await self._subscribe(row, call, client)
         if type(row) is Unsubscribe:

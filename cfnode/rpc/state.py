@@ -12,12 +12,21 @@ import trio
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import State
-from cfnode.core.trie import build_proof
 from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.blocks import AT, Remembered, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, TEXT, U32, listed, to_hex
-from cfnode.rpc.storage import MAX_PAGE, all_keys, all_pairs, in_state, page, size_below
+from cfnode.rpc.storage import (
+    MAX_PAGE,
+    Later,
+    all_keys,
+    all_pairs,
+    in_state,
+    page,
+    proof_of,
+    read_key,
+    size_below,
+)
 from cfnode.rpc.table import Access, Method, Param, Subscription
 
 if TYPE_CHECKING:
@@ -70,22 +79,19 @@ def version_json(version: RuntimeVersion) -> dict[str, Any]:
     }
 
 
-def storage(node: Node, key: bytes, at: bytes | None) -> str | None:
+def storage(node: Node, key: bytes, at: bytes | None) -> str | Later[str | None] | None:
     """The value under a key, or null."""
-    with node.chain.state(at_or_best(node, at)) as state:
-        return _hex_or_none(state.get(key))
+    return read_key(node, at_or_best(node, at), key, _hex_or_none)
 
 
-def storage_hash(node: Node, key: bytes, at: bytes | None) -> str | None:
+def storage_hash(node: Node, key: bytes, at: bytes | None) -> str | Later[str | None] | None:
     """The blake2-256 of the value under a key, or null."""
-    with node.chain.state(at_or_best(node, at)) as state:
-        value = state.get(key)
-    return None if value is None else to_hex(blake2_256(value))
+    return read_key(node, at_or_best(node, at), key, lambda v: None if v is None else to_hex(blake2_256(v)))
 
 
 async def storage_size(node: Node, key: bytes, at: bytes | None) -> int | None:
     """The bytes of the value under a key, else of all values below that prefix, or null."""
-    return await in_state(node, at_or_best(node, at), lambda state: size_below(state, key))
+    return await in_state(node, at_or_best(node, at), lambda state: size_below(state, key), [key])
 
 
 async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
@@ -124,7 +130,7 @@ def check_count(count: int) -> None:
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
     """The trie nodes that prove the values, or the absence, of keys."""
     block_hash = at_or_best(node, at)
-    proof = await in_state(node, block_hash, lambda state: build_proof(state.node, state.get, wanted))
+    proof = await in_state(node, block_hash, lambda s: proof_of(s, wanted), wanted)
     return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
 
 
@@ -145,7 +151,7 @@ def _changes(block_hash: bytes, changed: Iterator[tuple[bytes, bytes | None]]) -
 async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) -> list[dict[str, Any]]:
     """The values of several keys at one block."""
     block_hash = at_or_best(node, at)
-    values = await in_state(node, block_hash, lambda state: _values(state, wanted))
+    values = await in_state(node, block_hash, lambda state: _values(state, wanted), wanted)
     return [_changes(block_hash, zip(wanted, values, strict=True))]
 
 
@@ -156,7 +162,7 @@ async def query_storage(
     before: list[bytes | None] | None = None
     found = []
     for block_hash in _range(node, start, at_or_best(node, end)):
-        values = await in_state(node, block_hash, lambda state: _values(state, wanted))
+        values = await in_state(node, block_hash, lambda state: _values(state, wanted), wanted)
         changed = [
             (key, value)
             for index, (key, value) in enumerate(zip(wanted, values, strict=True))
@@ -191,12 +197,12 @@ async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGene
 async def _changes_of(node: Node, wanted: list[bytes]) -> AsyncGenerator[Any, None]:
     with node.chain.subscribe() as events:
         best = node.chain.best.hash
-        before = await in_state(node, best, lambda state: _values(state, wanted))
+        before = await in_state(node, best, lambda state: _values(state, wanted), wanted)
         yield _changes(best, zip(wanted, before, strict=True))
         async for event in events:
             if not isinstance(event, BestChanged):
                 continue
-            values = await in_state(node, event.new.hash, lambda state: _values(state, wanted))
+            values = await in_state(node, event.new.hash, lambda state: _values(state, wanted), wanted)
             rows = zip(wanted, values, before, strict=True)
             changed = [(key, new) for key, new, old in rows if new != old]
             before = values

@@ -6,32 +6,45 @@ state. A walk opens its own view of the state, so that it can run in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, TypeVar
-
-import trio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.core.state import TOP, State
+from cfnode.core.trie import TrieError, prove_keys
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 T = TypeVar("T")
+Later = Coroutine[Any, Any, T]
 
 MAX_PAGE: Final = 1000
 MAX_WEIGHT: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
 
 
-async def in_state(node: Node, block_hash: bytes, walk: Callable[[State], T]) -> T:
-    """`walk` of a block's state, off the loop. Raises UnknownBlock or StateDiscarded."""
+async def in_state(
+    node: Node, block_hash: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
+) -> T:
+    """`walk` of a state, off the loop; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
+    return await node.chain.states.read(block_hash, walk, keys, child)
 
-    def work() -> T:
-        with node.chain.state(block_hash) as state:
-            return walk(state)
 
-    return await trio.to_thread.run_sync(work)
+def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | None], T]) -> T | Later[T]:
+    """One value, shown; at once where the state is here, else as soon as peers have proven it."""
+    if node.chain.states.elsewhere(block_hash) is not None:
+        return in_state(node, block_hash, lambda state: show(state.get(key)), [key])
+    with node.chain.state(block_hash) as state:
+        return show(state.get(key))
+
+
+def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
+    """The nodes that prove the values, or the absence, of keys. Raises RpcError if they are too many."""
+    try:
+        return prove_keys(state, keys, child, most=MAX_WEIGHT)
+    except TrieError:
+        raise _too_big(f"more than {MAX_WEIGHT} bytes of nodes; ask for fewer keys") from None
 
 
 def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
@@ -81,9 +94,9 @@ def size_below(state: State, key: bytes, child: bytes = TOP) -> int | None:
 
 def _within(entry: T, weight: int) -> T:
     if weight > MAX_WEIGHT:
-        raise RpcError(
-            ErrorCode.RESPONSE_TOO_BIG,
-            "Response is too big",
-            f"more than {MAX_WEIGHT} bytes of keys and values; use state_getKeysPaged",
-        )
+        raise _too_big(f"more than {MAX_WEIGHT} bytes of keys and values; use state_getKeysPaged")
     return entry
+
+
+def _too_big(reason: str) -> RpcError:
+    return RpcError(ErrorCode.RESPONSE_TOO_BIG, "Response is too big", reason)

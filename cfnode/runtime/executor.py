@@ -89,6 +89,14 @@ class Executor:
         assert isinstance(answer, list)
         return answer
 
+    async def prove_call(self, at: AtBlock, function: str, args: bytes = b"") -> bytes:
+        """The encoded proof (`core.trie.encode_proof`) of what a call reads, for whoever has no state."""
+        request = next(self._ids)
+        order = frames.Call(request, at, [(function, args)], prove=True)
+        answer = await self._ask(Request(request, f"the proof of {function}", CALL_S, [order]), self._calls)
+        assert isinstance(answer, list)
+        return answer[0]
+
     async def validate(self, at: AtBlock, source: int, extrinsic: bytes) -> bytes:
         """SCALE TransactionValidity of an extrinsic; source 0: in a block, 1: local, 2: external."""
         args = bytes((source,)) + extrinsic + at.hash

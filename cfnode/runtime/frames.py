@@ -57,11 +57,15 @@ SLICE = 256 << 10
 
 
 class Call(msgspec.Struct, frozen=True, tag=True):
-    """Call functions on one state, one after the other, and throw away what each writes."""
+    """Call functions on one state, one after the other, and throw away what each writes.
+
+    `prove`: and what it gives; the proof of what it reads is wanted.
+    """
 
     id: int
     at: AtBlock | OnProof
     calls: list[tuple[str, bytes]]
+    prove: bool = False
 
 
 class Execute(msgspec.Struct, frozen=True, tag=True):

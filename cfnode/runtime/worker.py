@@ -26,7 +26,7 @@ from pathlib import Path
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.scale import Cursor, ScaleError
 from cfnode.core.state import State
-from cfnode.core.trie import MissingNode, ProofState, TrieError
+from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
 from cfnode.runtime.door import (
@@ -41,6 +41,7 @@ from cfnode.runtime.door import (
     UnsupportedCode,
 )
 from cfnode.runtime.journal import Journal
+from cfnode.runtime.proofs import prove_call
 from cfnode.runtime.select import RuntimeFactory
 from cfnode.store import Overlay, StateDiscarded, StoreError, StoreReader, UnknownBlock
 
@@ -90,7 +91,10 @@ class Worker:
 
     def _call(self, order: frames.Call) -> None:
         with self._state(order.at) as (state, runtime):
-            outputs = [runtime.call(function, args, Journal(state)) for function, args in order.calls]
+            if order.prove:
+                outputs = [encode_proof(prove_call(runtime, state, *each)) for each in order.calls]
+            else:
+                outputs = [runtime.call(function, args, Journal(state)) for function, args in order.calls]
         for part in frames.outputs_in_pieces(order.id, outputs):
             self._send(part)
 

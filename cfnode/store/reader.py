@@ -59,10 +59,7 @@ class StoreReader:
         with self.database.read() as txn:
             view = self._tables.view(txn, block, self._tree)
             self._drop_needless(txn)
-            try:
-                yield view
-            finally:
-                view.end()
+            yield view
 
     def _drop_needless(self, txn: Transaction) -> None:
         facts = self._tables.blocks.facts(txn)

@@ -20,7 +20,7 @@ from cfnode.core.header import DigestItem, Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.state import Changes
-from cfnode.core.trie import EMPTY_ROOT, ordered_root, root
+from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, encode_proof, ordered_root, root
 from cfnode.node.author import Author
 from cfnode.node.authorities import AuthorityKeys, well_known
 from cfnode.node.chain import Chain
@@ -29,8 +29,9 @@ from cfnode.node.finality import DevFinality
 from cfnode.node.graph import Limit
 from cfnode.node.pool import READY_LIMIT, TransactionPool
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
-from cfnode.runtime.door import AtBlock, BuiltBlock, RuntimeTrap, UnknownFunction
+from cfnode.runtime.door import AtBlock, BuiltBlock, Missing, OnProof, RuntimeTrap, UnknownFunction
 from cfnode.runtime.journal import Journal
+from cfnode.runtime.proofs import prove_call
 from cfnode.store import Overlay, Pruning, Store
 
 DIGEST = twox_128(b"System") + twox_128(b"Digest")
@@ -213,14 +214,25 @@ class LocalExecutor:
         self.store = store
         self.runtime = runtime
 
-    async def call(self, at: AtBlock, function: str, args: bytes) -> bytes:
+    async def call(self, at: AtBlock | OnProof, function: str, args: bytes) -> bytes:
         (output,) = await self.call_all(at, [(function, args)])
         return output
 
-    async def call_all(self, at: AtBlock, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+    async def call_all(self, at: AtBlock | OnProof, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         await trio.lowlevel.checkpoint()
+        if isinstance(at, OnProof):
+            try:
+                shown = ProofState(at.root, at.nodes)
+                return [self.runtime.call(function, args, Journal(shown)) for function, args in calls]
+            except MissingNode as error:
+                raise Missing(error.key, error.child) from error
         with self.store.state(at.hash) as state:
             return [self.runtime.call(function, args, Journal(state)) for function, args in calls]
+
+    async def prove_call(self, at: AtBlock, function: str, args: bytes) -> bytes:
+        await trio.lowlevel.checkpoint()
+        with self.store.state(at.hash) as state:
+            return encode_proof(prove_call(self.runtime, state, function, args))
 
     async def validate(self, at: AtBlock, source: int, extrinsic: bytes) -> bytes:
         args = bytes((source,)) + extrinsic + at.hash

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from cfnode.core.aura import pre_runtime_item, sealed
+from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
-from cfnode.core.trie import ProofState, build_proof
+from cfnode.core.trie import ProofState, build_proof, decode_proof
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.runtime.door import (
     AtBlock,
@@ -177,6 +178,43 @@ async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_sta
                     assert missing.key not in wanted
                     wanted.append(missing.key)
             assert answer == await executor.validate(at, 2, chain.good(0))
+
+
+async def outcome(executor: Executor, place: AtBlock | OnProof, call: tuple[str, bytes]) -> bytes | str:
+    """What a call gives, or the words of its trap."""
+    try:
+        return await executor.call(place, *call)
+    except RuntimeTrap as trap:
+        return str(trap)
+
+
+async def test_a_recorded_proof_answers_as_the_state_does_and_needs_each_of_its_entries(
+    chain: Subject, store: Store
+) -> None:
+    at, code, root = AtBlock(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
+    async with running(store) as executor:
+        validation = "TaggedTransactionQueue_validate_transaction", b"\x02" + chain.good(0) + at.hash
+        for function, args in (("Core_version", b""), validation):
+            proof = decode_proof(await executor.prove_call(at, function, args))
+            ProofState(root, proof).check_needed()
+            expected = await executor.call(at, function, args)
+            assert await executor.call(OnProof(root, proof, code), function, args) == expected
+        without_root = [entry for entry in proof if blake2_256(entry) != root]
+        assert len(without_root) == len(proof) - 1
+        if chain.name != "counter":  # its validation reads nothing but how much memory it may have
+            with pytest.raises(Missing):
+                await executor.call(OnProof(root, without_root, code), *validation)
+
+
+async def test_nonsense_fails_on_its_proof_as_on_the_state(chain: Subject, store: Store) -> None:
+    at, code, root = AtBlock(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
+    nonsense = "BlockBuilder_apply_extrinsic", b"\x04\xff"
+    async with running(store) as executor:
+        proof = decode_proof(await executor.prove_call(at, *nonsense))
+        here, there = [await outcome(executor, place, nonsense) for place in (at, OnProof(root, proof, code))]
+        assert here == there
+        with pytest.raises(UnknownFunction):
+            await executor.prove_call(at, "Core_wishes")
 
 
 async def test_a_killed_process_costs_nothing_but_time(chain: Subject, store: Store) -> None:

@@ -9,6 +9,7 @@ from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.mend import Found, Hole, Mend
 from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
 from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, read_range, trie_rows
+from cfnode.core.trie.recorder import Recorder, prove_keys
 from cfnode.core.trie.roots import ordered_root, root
 from cfnode.core.trie.update import NodeReader, TrieUpdate, update
 from cfnode.core.trie.walk import closest_merkle_value
@@ -24,6 +25,7 @@ __all__ = [
     "NodeReader",
     "Position",
     "ProofState",
+    "Recorder",
     "StateRange",
     "TrieError",
     "TrieUpdate",
@@ -39,6 +41,7 @@ __all__ = [
     "encode_proof",
     "is_child_root",
     "ordered_root",
+    "prove_keys",
     "read_range",
     "root",
     "trie_rows",

@@ -10,16 +10,17 @@ Polkadot spec, state storage; the light client protocol carries the list as SCAL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
-from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, Node, is_hash_entry
+from cfnode.core.state import TOP
+from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, decode_node, is_hash_entry
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key
+from cfnode.core.trie.trie_state import TrieState
 from cfnode.core.trie.update import NodeReader
-from cfnode.core.trie.walk import Fetch, descend, lookup, next_key
+from cfnode.core.trie.walk import lookup, subtrees_after
 
 MAX_PROOF_ENTRIES = 1 << 20
 """Entries of one proof; its bytes are bounded by whoever received it."""
@@ -73,7 +74,7 @@ def build_proof(
     return list(entries)
 
 
-class ProofState:
+class ProofState(TrieState):
     """The part of a state that a proof shows; a `cfnode.core.state.State`.
 
     Reads raise MissingNode where the proof does not say, and TrieError where the trie under the trusted root
@@ -81,67 +82,56 @@ class ProofState:
     """
 
     def __init__(self, root: bytes, nodes: Iterable[bytes]) -> None:
-        self._root = root
-        self._entries = {blake2_256(entry): entry for entry in nodes}
+        super().__init__(root)
+        self._entries: dict[bytes, bytes] = {}
+        self.add(nodes)
 
-    @property
-    def root(self) -> bytes:
-        """The trusted state root that everything is checked against."""
-        return self._root
+    def add(self, nodes: Iterable[bytes]) -> None:
+        """Know more nodes and values."""
+        self._entries.update((blake2_256(entry), entry) for entry in nodes)
 
-    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None where it is certainly absent."""
-        found = self.find(key, child)
-        if found is None or found.value is None:
-            return None
-        return self._entry(found.value, key, child) if found.hashed else found.value
+    def check_needed(self) -> None:
+        """Raises TrieError unless every entry is named by another one, from the trusted root on."""
+        nodes, values, waiting = {self._root}, set[bytes](), [self._root]
+        while waiting:
+            entry = self._entries.get(waiting.pop())
+            if entry is None or entry == EMPTY_NODE:
+                continue
+            node = decode_node(entry)
+            below = {child[1:] for child in node.children or () if is_hash_entry(child)}
+            if node.value is not None and node.hashed:
+                values.add(node.value)
+            elif node.value is not None and len(node.value) == HASH_LENGTH:
+                below.add(node.value)  # the root of a child trie, it may be
+            waiting += below - nodes
+            nodes |= below
+        unneeded = len(self._entries.keys() - nodes - values)
+        if unneeded:
+            raise TrieError(f"storage proof: {unneeded} of {len(self._entries)} entries have no place in it")
 
-    def find(self, key: bytes, child: bytes = TOP) -> Node | None:
-        """The node that holds the value of `key` (or only the value's hash), None where it is absent."""
+    def unknown_after(self, key: bytes, most: int, child: bytes = TOP) -> list[bytes]:
+        """At most so many keys after `key`, one below each node that is named but not at hand, in order.
+
+        A proof for all of them leads a walk over the keys after `key` further, in one step.
+        """
+        unknown: list[bytes] = []
+
+        def fetch(path: bytes, merkle_value: bytes) -> bytes:
+            entry = EMPTY_NODE if merkle_value == EMPTY_ROOT else self._entries.get(merkle_value)
+            if entry is None:
+                unknown.append(covering_key(path))
+            return entry or EMPTY_NODE
+
         root = self._root_of(child)
-        return None if root is None else lookup(self._fetch_in(child, key), root, key)
+        for _ in subtrees_after(fetch, root, key) if root is not None else ():
+            if len(unknown) >= most:
+                break
+        return unknown
 
-    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The first key strictly after `key`, or None."""
-        root = self._root_of(child)
-        return None if root is None else next_key(self._fetch_in(child), root, key)
+    def _fetch(self, path: bytes, merkle_value: bytes, key: bytes, child: bytes) -> bytes:
+        return self._fetch_value(merkle_value, key, child)
 
-    def keys(self, prefix: bytes, child: bytes = TOP) -> Iterator[bytes]:
-        """All keys that begin with `prefix`, in order; needs no node beyond the prefix."""
-        root, fetch = self._root_of(child), self._fetch_in(child)
-        if root is None:
-            return
-        if lookup(fetch, root, prefix) is not None:
-            yield prefix
-        key = next_key(fetch, root, prefix, prefix)
-        while key is not None:
-            yield key
-            key = next_key(fetch, root, key, prefix)
-
-    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """The encoded node at `path`; None where the trie has none of its own there."""
-        root, fetch = self._root_of(child), self._fetch_in(child)
-        if root is None or root == EMPTY_ROOT:
-            return None
-        if not path:
-            return fetch(b"", root)
-        for start, node in descend(fetch, root, covering_key(path)):
-            end = start + node.partial
-            if len(end) + 1 == len(path) and path.startswith(end):
-                entry = node.children[path[-1]] if node.children else b""
-                return fetch(path, entry[1:]) if is_hash_entry(entry) else None
-        return None
-
-    def _root_of(self, child: bytes) -> bytes | None:
-        return self.get(CHILD_STORAGE_PREFIX + child) if child else self._root
-
-    def _fetch_in(self, child: bytes, key: bytes | None = None) -> Fetch:
-        """Entries by hash; what is missing is missing for `key`, or for a key below the node."""
-        return lambda path, merkle_value: self._entry(
-            merkle_value, covering_key(path) if key is None else key, child
-        )
-
-    def _entry(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
+    def _fetch_value(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
         if hashed == EMPTY_ROOT:
             return EMPTY_NODE
         entry = self._entries.get(hashed)

@@ -84,6 +84,35 @@ def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> byte
     return None
 
 
+def subtrees_after(fetch: Fetch, root: bytes, key: bytes) -> Iterator[bytes]:
+    """The paths of all nodes at which keys after `key` may be, in order.
+
+    A node for which `fetch` gives the empty node has nothing below it.
+    """
+    nibbles = to_nibbles(key)
+    waiting = [(b"", b"\x80" + root)]
+    while waiting:
+        path, entry = waiting.pop()
+        encoded = fetch(path, entry[1:]) if is_hash_entry(entry) else entry[1:]
+        yield path
+        if encoded == b"\x00":
+            continue
+        node = decode_node(encoded)
+        end = path + node.partial
+        first = 0 if end > nibbles else _first_child_on_way(end, nibbles)
+        for index in range(15, first - 1, -1) if node.children else ():
+            below = node.children[index] if node.children else b""
+            if below:
+                waiting.append((end + bytes((index,)), below))
+
+
+def _first_child_on_way(end: bytes, nibbles: bytes) -> int:
+    """From which child on a node that ends at `end` may hold keys above `nibbles`; 16 for none."""
+    if not nibbles.startswith(end):
+        return 16
+    return nibbles[len(end)] if len(nibbles) > len(end) else 0
+
+
 def _first_child_after(end: bytes, nibbles: bytes) -> int:
     """From which child on a node that ends at `end` holds only keys above `nibbles`; 16 for none."""
     if not nibbles.startswith(end):

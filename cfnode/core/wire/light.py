@@ -13,7 +13,15 @@ from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import decode_proof, encode_proof
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_KEYS", "SUFFIX", "LightResponse", "RemoteCall", "RemoteRead", "decode_request"]
+__all__ = [
+    "MAX_KEYS",
+    "SUFFIX",
+    "LightResponse",
+    "RemoteCall",
+    "RemoteRead",
+    "decode_request",
+    "encode_answer",
+]
 
 SUFFIX = "light/2"
 
@@ -104,6 +112,11 @@ def _keys(message: Message, number: int) -> tuple[bytes, ...]:
     return keys
 
 
+def encode_answer(proof: bytes, *, call: bool = False) -> bytes:
+    """The answer to a read, or to a call, with a proof that is encoded already."""
+    return bytes_field(_CALL if call else _READ, bytes_field(_PROOF, proof))
+
+
 @dataclass(frozen=True, slots=True)
 class LightResponse:
     """Nodes and values; None: the server cannot tell."""
@@ -112,8 +125,9 @@ class LightResponse:
 
     def encode(self, *, call: bool = False) -> bytes:
         """`call`: as the answer to a call."""
-        inner = b"" if self.proof is None else bytes_field(_PROOF, encode_proof(self.proof))
-        return bytes_field(_CALL if call else _READ, inner)
+        if self.proof is not None:
+            return encode_answer(encode_proof(self.proof), call=call)
+        return bytes_field(_CALL if call else _READ, b"")
 
     @classmethod
     def decode(cls, data: bytes) -> LightResponse:

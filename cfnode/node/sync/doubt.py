@@ -71,6 +71,12 @@ class Doubt:
             while self._asking:
                 await self._answered.wait()
 
+    async def undisputed(self) -> None:
+        """Returns as `settled`, but not if a single peer has refuted the memory."""
+        await self.settled()
+        if self._against:
+            await trio.sleep_forever()
+
     async def _ask_everyone(self, nursery: trio.Nursery) -> None:
         while True:
             for peer in self._book.by_height():

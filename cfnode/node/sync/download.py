@@ -21,6 +21,7 @@ from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import FetchedBlock, fetch_up_to
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.doubt import Doubt
+from cfnode.node.sync.early import EarlyState
 from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.state import StateSync, TargetLost
@@ -78,7 +79,7 @@ class Download:
             await self._doubt.confirmed()
             nursery.cancel_scope.cancel()
         self._doubt = None
-        return arrived or self._chain.finalized.number > 0
+        return arrived or (self._chain.finalized.number > 0 and self._chain.states.remote is None)
 
     async def _arrive(self) -> None:
         trust: Trust | None = None
@@ -104,7 +105,7 @@ class Download:
 
     async def _adopt(self, trust: Trust) -> None:
         target = await self._target_block(trust)
-        keys = await self._state.run(trust.header)
+        keys = await self._download(trust, target)
         if self._doubt is not None:
             await self._doubt.settled()
         votes = [] if trust.votes is None else [(ENGINE, trust.votes)]
@@ -116,6 +117,29 @@ class Download:
                       trust.number, voters.set_id, trust.authorities.set_id)  # fmt: skip
         log.info("State of block #%d (%s) is here: %d keys",
                  trust.number, short(trust.header.hash), keys)  # fmt: skip
+
+    async def _download(self, trust: Trust, target: FetchedBlock) -> int:
+        """Have the state here, peers answering meanwhile: how many keys it has. Raises TargetLost."""
+        done: int | TargetLost
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._answer_early, trust, target)
+            try:
+                done = await self._state.run(trust.header)
+            except TargetLost as error:  # raised outside, where it is not one of a group
+                done = error
+            nursery.cancel_scope.cancel()
+        if isinstance(done, TargetLost):
+            raise done
+        return done
+
+    async def _answer_early(self, trust: Trust, target: FetchedBlock) -> None:
+        """Let the chain stand on the target as soon as nobody doubts it."""
+        if self._doubt is not None:
+            await self._doubt.undisputed()
+        executor = self._chain.states.executor
+        early = EarlyState(self._network, self._book, executor, trust.header, target.body)
+        await self._chain.stand_on(early, trust.votes)
+        log.info("⚡ Answers about block #%d rest on proofs of peers until its state is here", trust.number)
 
     async def _target_block(self, trust: Trust) -> FetchedBlock:
         """The proven block with its body, from whoever has it. Raises TargetLost."""

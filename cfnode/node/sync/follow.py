@@ -200,7 +200,4 @@ class Follower:
             self._bad.popitem(last=False)
 
     def _drop(self, peer: str, reason: str) -> None:
-        log.warning("Peer %s is dropped: %s", peer, reason)
-        self._network.report(peer, repute.BAD_BLOCK, reason)
-        self._network.disconnect(peer, "bad block")
-        self._book.forget(peer)
+        repute.drop(self._network, self._book, peer, repute.BAD_BLOCK, reason)

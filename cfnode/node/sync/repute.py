@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from cfnode.network.model import Network, RequestFailed, TooSlow
 from cfnode.node.sync.book import PeerBook
 
@@ -14,8 +16,11 @@ __all__ = [
     "FATAL",
     "REPEATED",
     "SILENT",
+    "drop",
     "replace_slow",
 ]
+
+log = logging.getLogger("cfnode.sync")
 
 FATAL = -(1 << 31)
 """Another chain, or the same request a third time: nothing more to talk about."""
@@ -39,3 +44,11 @@ def replace_slow(network: Network, book: PeerBook, peer: str, error: RequestFail
         network.report(peer, SILENT, str(error))
         network.disconnect(peer, "too slow")
         book.forget(peer)
+
+
+def drop(network: Network, book: PeerBook, peer: str, change: int, reason: str) -> None:
+    """End it with a peer that lied, aloud; another one has to help."""
+    log.warning("Peer %s is dropped: %s", peer, reason)
+    network.report(peer, change, reason)
+    network.disconnect(peer, reason)
+    book.forget(peer)

@@ -1,8 +1,9 @@
 """What do we answer those who sync from us?
 
-All four request protocols are answered from the store, with Substrate's caps and rules of refusal. What a
-node does not hold (a pruned state, blocks before an adopted one, calls with proof) is refused, which costs
-the asker nothing but another peer. Reading and packing happen in a thread: an answer may be megabytes.
+All four request protocols are answered from the store (calls with proof by the executor), with Substrate's
+caps and rules of refusal. What a node does not hold (a pruned state, blocks before an adopted one) is
+refused, which costs the asker nothing but another peer. Reading and packing happen in a thread: an answer
+may be megabytes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from cfnode.node.sync.repeats import Repeats
 from cfnode.node.sync.serve_blocks import BlockServer
 from cfnode.node.sync.serve_state import read_proof, state_range
 from cfnode.node.sync.serve_warp import warp_proof
+from cfnode.runtime.door import DoorError
 from cfnode.store import StateDiscarded, Store, UnknownBlock
 
 __all__ = ["LIMITS", "Server"]
@@ -36,6 +38,9 @@ LIMITS = {
 }
 """Substrate's bounds; the time of a warp request is smoldot's, for slow servers."""
 
+CALLS_AT_ONCE = 2
+"""Runtime calls of all peers together that may be with the executor: our own clients come first."""
+
 Answer = Callable[[str, bytes], Awaitable[bytes | None]]
 
 
@@ -44,7 +49,9 @@ class Server:
 
     def __init__(self, network: Network, chain: Chain, store: Store) -> None:
         self._network = network
+        self._chain = chain
         self._store = store
+        self._calls = trio.CapacityLimiter(CALLS_AT_ONCE)
         self._repeats = Repeats()
         self._blocks = BlockServer(network, chain, self._repeats)
 
@@ -67,7 +74,7 @@ class Server:
                 return await answer(peer, data)
             except WireError as error:
                 self._network.report(peer, repute.BAD_MESSAGE, str(error))
-            except (UnknownBlock, StateDiscarded, TrieError, MissingNode) as error:
+            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, DoorError) as error:
                 log.debug("%s request of %s is refused: %s", suffix, peer, error)
             return None
 
@@ -89,6 +96,8 @@ class Server:
     async def _light(self, peer: str, data: bytes) -> bytes | None:
         request = light.decode_request(data)
         if isinstance(request, light.RemoteCall):
-            return None
+            async with self._calls:
+                call = self._chain.states.prove_call(request.block, request.method, request.data)
+                return light.encode_answer(await call, call=True)
         proof = await trio.to_thread.run_sync(read_proof, self._store, request)
         return light.LightResponse(tuple(proof)).encode()

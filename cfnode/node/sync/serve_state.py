@@ -7,7 +7,7 @@ Call them in a thread.
 from __future__ import annotations
 
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
-from cfnode.core.trie import build_proof, build_range
+from cfnode.core.trie import build_range, prove_keys
 from cfnode.core.wire.light import RemoteRead
 from cfnode.core.wire.state import MOST_BYTES, StateEntries, StateRequest, StateResponse
 from cfnode.store import StateView, Store
@@ -16,6 +16,9 @@ __all__ = ["read_proof", "state_range"]
 
 MOST_ENTRIES = 20_000
 """Entries of one answer without proof."""
+
+MOST_PROOF = 15 << 20
+"""Bytes of the proof of single keys: what an answer may have, less its framing."""
 
 
 def state_range(store: Store, request: StateRequest) -> StateResponse:
@@ -43,14 +46,5 @@ def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
 
 def read_proof(store: Store, request: RemoteRead) -> list[bytes]:
     """The nodes and values that prove the keys of a state, or of one of its child tries."""
-    child = request.child
     with store.state(request.block) as state:
-        if not child:
-            return build_proof(state.node, state.get, request.keys)
-        top = build_proof(state.node, state.get, [CHILD_STORAGE_PREFIX + child])
-        if state.get(CHILD_STORAGE_PREFIX + child) is None:
-            return top
-        within = build_proof(
-            lambda path: state.node(path, child), lambda key: state.get(key, child), request.keys
-        )
-    return list(dict.fromkeys([*top, *within]))
+        return prove_keys(state, request.keys, request.child, most=MOST_PROOF)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.scale import NotInMetadataError
 from cfnode.core.scale.types import Variants
+from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import Given, offered, query, value
 from cfnode.rpc.convert import account
+from cfnode.rpc.storage import in_state
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -76,11 +78,12 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
         return None
     assets = metadata.registry.find("any", "Asset").definition
     assert isinstance(assets, Variants)
-    with node.chain.state(block) as state:
-        found = {
-            case.name: amounts.decode(state.get(amounts.key(account_id, case.name))) or 0
-            for case in assets.variants
-        }
+    keys = {case.name: amounts.key(account_id, case.name) for case in assets.variants}
+
+    def walk(state: State) -> dict[str, int]:
+        return {name: amounts.decode(state.get(key)) or 0 for name, key in keys.items()}
+
+    found = await in_state(node, block, walk, list(keys.values()))
     return by_asset({name: hex(amount) for name, amount in found.items()}, "0x0")
 
 

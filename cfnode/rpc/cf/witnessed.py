@@ -20,6 +20,7 @@ from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.cf.present import Presenter, Show
 from cfnode.rpc.convert import BOOL, account, to_hex
 from cfnode.rpc.errors import UNSUPPORTED
+from cfnode.rpc.storage import in_state
 from cfnode.rpc.table import Param
 
 if TYPE_CHECKING:
@@ -144,14 +145,14 @@ async def _broadcasts(
         ids = metadata.storage(f"{seen.chain}Broadcaster", "TransactionOutIdToBroadcastId")
     except ScaleError:
         return []
-    found = []
-    with node.chain.state(block) as state:
-        for height, event in events:
-            for each in _of_kind(event, "SignatureAccepted"):
-                known = ids.decode(state.get(ids.key(each["tx_out_id"])))
-                if known is not None:
-                    found.append(_broadcast(seen, height, known[0], each))
-    return found
+    accepted = [(height, each) for height, event in events for each in _of_kind(event, "SignatureAccepted")]
+    keys = [ids.key(each["tx_out_id"]) for _, each in accepted]
+    values = await in_state(node, block, lambda state: [ids.decode(state.get(key)) for key in keys], keys)
+    return [
+        _broadcast(seen, height, known[0], each)
+        for (height, each), known in zip(accepted, values, strict=True)
+        if known is not None
+    ]
 
 
 def _broadcast(seen: _Seen, height: int, broadcast_id: int, event: dict[str, Any]) -> dict[str, Any]:

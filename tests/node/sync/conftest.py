@@ -5,12 +5,27 @@ from __future__ import annotations
 import pytest
 from trio.testing import MockClock
 
-from tests.node.conftest import make_rig, rig
+from tests.node.conftest import MakeRig, make_rig, rig
+from tests.node.sync.peers import KEYS, Peer, grow
 
-__all__ = ["make_rig", "patient_clock", "rig"]
+__all__ = ["authority", "light", "make_rig", "patient_clock", "rig"]
 
 
 @pytest.fixture
 def patient_clock() -> MockClock:
     """Time jumps when all has been quiet for a moment, not while a thread is at work."""
     return MockClock(autojump_threshold=0.05)
+
+
+@pytest.fixture
+async def authority(make_rig: MakeRig) -> Peer:
+    """Who makes the chain, after some blocks of it (`grow`)."""
+    peer = Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
+    await grow(peer)
+    return peer
+
+
+@pytest.fixture
+async def light(make_rig: MakeRig) -> Peer:
+    """Who joins it, with nothing but its genesis."""
+    return Peer("light", await make_rig("light", authorities=KEYS), light=True)

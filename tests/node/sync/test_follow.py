@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
-import trio
 from trio.testing import MockClock
 
 from cfnode.core.aura import seal_item
@@ -16,90 +12,18 @@ from cfnode.core.grandpa import CommitMessage
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import BlockData, BlockResponse
 from cfnode.core.wire.grandpa_gossip import encode_commit
-from cfnode.node.authorities import well_known
 from cfnode.node.sync import repute
-from cfnode.node.sync.memory import Trust
 from cfnode.node.sync.progress import Phase
-from cfnode.node.sync.service import ChainSync
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
-from tests.node.mini import Rig, put, tx, voter_set, voters_of
+from tests.node.mini import put, tx, voter_set, voters_of
 from tests.node.sync.net import MemoryNetwork, join
-
-KEYS = well_known(3)
-
-
-class Peer:
-    """A mini chain with its sync."""
-
-    def __init__(self, name: str, rig: Rig, *, light: bool = False, author: bool = False) -> None:
-        self.rig, self.network = rig, MemoryNetwork(name)
-        genesis = rig.store.header(rig.chain.genesis_hash)
-        assert genesis is not None
-        beginning = Trust(genesis, voter_set(KEYS, 0)) if light else None
-        self.sync = ChainSync(
-            self.network, rig.chain, rig.store, beginning=beginning, author=author, pool=rig.pool
-        )
-
-    @property
-    def chain(self) -> Any:
-        return self.rig.chain
-
-
-MakePeer = Callable[..., Any]
-
-
-@asynccontextmanager
-async def running(*peers: Peer) -> AsyncIterator[trio.Nursery]:
-    """The peers, each joined with the first one, until the end of the block."""
-    async with trio.open_nursery() as nursery:
-        for peer in peers:
-            nursery.start_soon(peer.sync.run)
-            if peer is not peers[0]:
-                join(peer.network, peers[0].network)
-        with trio.fail_after(100):
-            yield nursery
-        nursery.cancel_scope.cancel()
-
-
-async def reached(peer: Peer, met: Callable[[], bool]) -> None:
-    while not met():
-        with trio.move_on_after(1), peer.chain.subscribe() as events:
-            await events.__anext__()
-
-
-async def in_step(peer: Peer, with_: Peer) -> None:
-    await reached(
-        peer,
-        lambda: (peer.chain.best, peer.chain.finalized) == (with_.chain.best, with_.chain.finalized),
-    )
-
-
-@pytest.fixture
-async def authority(make_rig: MakeRig) -> Peer:
-    return Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
-
-
-@pytest.fixture
-async def light(make_rig: MakeRig) -> Peer:
-    return Peer("light", await make_rig("light", authorities=KEYS), light=True)
-
-
-async def grow(authority: Peer) -> None:
-    """Two set changes, some values, three blocks that are not final."""
-    rig = authority.rig
-    await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
-    await rig.block(tx("bob", 0, put("before", "the target" * 9)))
-    await rig.block(tx("alice", 1, voters_of(KEYS[1:])), final=True)
-    await rig.block(final=True)
-    await rig.block(tx("bob", 1, put("after", "the target")))
-    await rig.blocks(2)
+from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
 
 
 async def test_a_light_node_proves_downloads_and_follows(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     assert light.sync.progress.is_syncing
     async with running(authority, light):
         await in_step(light, authority)
@@ -119,7 +43,6 @@ async def test_a_light_node_proves_downloads_and_follows(
 async def test_it_executes_every_new_block_and_hears_of_finality_through_set_changes(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
         await in_step(light, authority)
         for step, keys in enumerate((KEYS, KEYS[:2], KEYS)):
@@ -137,7 +60,6 @@ async def test_it_executes_every_new_block_and_hears_of_finality_through_set_cha
 async def test_a_fork_that_wins_is_followed_and_becomes_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
         await in_step(light, authority)
         root = authority.chain.finalized.hash
@@ -152,7 +74,6 @@ async def test_a_fork_that_wins_is_followed_and_becomes_final(
 async def test_a_node_that_executes_everything_catches_up_from_genesis(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     for block in await authority.rig.blocks(100):
         await authority.rig.finality.finalize(block)
     await authority.rig.blocks(3)
@@ -166,7 +87,6 @@ async def test_a_node_that_executes_everything_catches_up_from_genesis(
 async def test_a_light_node_serves_a_third_one(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     third = Peer("third", await make_rig("third", authorities=KEYS), light=True)
     async with running(authority, light, third):
         join(third.network, light.network)
@@ -193,7 +113,6 @@ def with_spoilt_body(answer: bytes) -> bytes:
 async def test_a_block_with_another_body_costs_its_peer_its_place(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
         await in_step(light, authority)
         authority.network.tamper = lambda protocol, request, answer: (
@@ -202,9 +121,7 @@ async def test_a_block_with_another_body_costs_its_peer_its_place(
         before = light.chain.best
         await authority.rig.block(tx("dave", 0))
         await reached(light, lambda: bool(light.network.reports))
-        assert [(peer, change) for peer, change, _ in light.network.reports] == [
-            ("authority", repute.BAD_BLOCK)
-        ]
+        assert light.reports == [("authority", repute.BAD_BLOCK)]
         assert "extrinsics root" in light.network.reports[0][2]
         assert light.chain.best == before
 
@@ -212,10 +129,8 @@ async def test_a_block_with_another_body_costs_its_peer_its_place(
 async def test_votes_that_prove_nothing_finalize_nothing(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
-        await in_step(light, authority)
-        await reached(light, lambda: not light.sync.progress.is_syncing)
+        await followed(light, authority)
         before = light.chain.finalized
         target = authority.chain.block_ref(authority.chain.hash_at(5))
         forged = authority.rig.finality.justification(target, voter_set(KEYS[1:], 2), 9)
@@ -226,7 +141,7 @@ async def test_votes_that_prove_nothing_finalize_nothing(
         commit = type(forged.commit)(target.hash, target.number, votes)
         authority.network.protocols["grandpa/1"].send("light", encode_commit(CommitMessage(9, 2, commit)))
         await reached(light, lambda: bool(light.network.reports))
-        assert light.network.reports[0][1] == repute.BAD_GOSSIP
+        assert light.reports == [("authority", repute.BAD_GOSSIP)]
         assert light.chain.finalized == before
 
 
@@ -237,13 +152,12 @@ async def test_announcements_that_are_none_cost_their_peer(
     async with running(authority, light):
         authority.network.protocols["block-announces/1"].send("light", data)
         await reached(light, lambda: bool(light.network.reports))
-        assert light.network.reports[0][:2] == ("authority", repute.BAD_ANNOUNCE)
+        assert light.reports == [("authority", repute.BAD_ANNOUNCE)]
 
 
 async def test_an_announced_block_with_a_forged_seal_is_never_taken(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
         await in_step(light, authority)
         header = authority.chain.header(authority.chain.best.hash)
@@ -260,10 +174,8 @@ async def test_an_announced_block_with_a_forged_seal_is_never_taken(
 async def test_a_transaction_given_to_the_light_node_reaches_the_author(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
-        await in_step(light, authority)
-        await reached(light, lambda: not light.sync.progress.is_syncing)
+        await followed(light, authority)
         with authority.rig.pool.arrivals() as arrivals:
             watch = await light.rig.pool.submit_and_watch(tx("dave", 0, put("sent", "from afar")))
             await arrivals.__anext__()
@@ -276,10 +188,8 @@ async def test_a_transaction_given_to_the_light_node_reaches_the_author(
 async def test_a_transaction_that_is_invalid_costs_its_sender(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    await grow(authority)
     async with running(authority, light):
-        await in_step(light, authority)
-        await reached(light, lambda: not light.sync.progress.is_syncing)
+        await followed(light, authority)
         authority.network.protocols["transactions/1"].send("light", b"\x04" + tx("poor", 0))
         await reached(light, lambda: bool(light.network.reports))
-        assert light.network.reports[0][1] == repute.BAD_MESSAGE
+        assert light.reports == [("authority", repute.BAD_MESSAGE)]

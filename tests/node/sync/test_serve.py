@@ -13,8 +13,9 @@ from cfnode.network.model import RequestFailed
 from cfnode.node.authorities import well_known
 from cfnode.node.sync import repute
 from cfnode.node.sync.serve import Server
+from cfnode.runtime.journal import Journal
 from tests.node.conftest import MakeRig
-from tests.node.mini import Rig, put, tx, voter_set, voters_of
+from tests.node.mini import Rig, account, put, tx, u32, voter_set, voters_of
 from tests.node.sync.net import MemoryNetwork, join
 
 WHOLE = Attributes.whole()
@@ -163,6 +164,20 @@ async def test_a_child_trie_that_is_not_there_is_proven_absent(rig: Rig) -> None
     assert ProofState(header.state_root, answer.proof).get(b"key", b"child") is None
 
 
-async def test_calls_with_proof_are_refused(rig: Rig) -> None:
+async def test_what_a_call_reads_comes_as_its_proof(rig: Rig) -> None:
+    block = await rig.block(tx("alice", 0))
+    header = rig.chain.header(block)
+    assert header is not None
+    request = RemoteCall(block, "AccountNonceApi_account_nonce", account("alice"))
+    answer = LightResponse.decode(await Asker(rig).ask("light/2", request.encode()))
+    assert answer.proof is not None
+    shown = ProofState(header.state_root, answer.proof)
+    shown.check_needed()
+    assert rig.runtime.call(request.method, request.data, Journal(shown)) == u32(1)
+
+
+@pytest.mark.parametrize("function", ["Core_wishes", "AccountNonceApi_account_nonce"])
+async def test_a_call_that_cannot_be_made_here_is_refused(rig: Rig, function: str) -> None:
+    block = rig.chain.genesis_hash if function == "Core_wishes" else bytes(32)
     with pytest.raises(RequestFailed):
-        await Asker(rig).ask("light/2", RemoteCall(rig.chain.genesis_hash, "Core_version").encode())
+        await Asker(rig).ask("light/2", RemoteCall(block, function).encode())

@@ -1,0 +1,93 @@
+"""Which proof shows just what somebody reads of a state?
+
+A recorder stands in front of the state and notes the questions. At the end each one is asked once more, on
+the trie itself and in the way in which a proof is read; the nodes and values that this meets are the proof.
+So whoever reads the proof meets nothing that is missing, and the proof has nothing that he does not need.
+
+Substrate, execution proofs (`sp_state_machine::prove_execution`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from cfnode.core.state import TOP, State
+from cfnode.core.trie.codec import EMPTY_NODE
+from cfnode.core.trie.errors import MissingNode, TrieError
+from cfnode.core.trie.trie_state import TrieState
+
+__all__ = ["Recorder", "prove_keys"]
+
+_Question = tuple[bytes, bytes]
+"""A key or a path, and the trie it is about."""
+
+
+class Recorder:
+    """A state that notes what is read of it; a `cfnode.core.state.State`."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._asked: tuple[dict[_Question, None], ...] = ({}, {}, {})
+
+    @property
+    def root(self) -> bytes:
+        """The state root."""
+        return self._state.root
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The value under `key`, or None."""
+        self._asked[0][key, child] = None
+        return self._state.get(key, child)
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The first key strictly after `key`, or None."""
+        self._asked[1][key, child] = None
+        return self._state.next_key(key, child)
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """The encoded node at `path`, or None."""
+        self._asked[2][path, child] = None
+        return self._state.node(path, child)
+
+    def proof(self, most: int) -> list[bytes]:
+        """Nodes and values that answer all that was asked; raises TrieError beyond `most` bytes."""
+        shown = _Shown(self._state, most)
+        again: tuple[Callable[[bytes, bytes], object], ...] = (shown.get, shown.next_key, shown.node)
+        for ask, questions in zip(again, self._asked, strict=True):
+            for question in questions:
+                ask(*question)
+        return list(shown.entries)
+
+
+class _Shown(TrieState):
+    """The trie of a state, keeping what is met in it."""
+
+    def __init__(self, state: State, most: int) -> None:
+        super().__init__(state.root)
+        self.entries: dict[bytes, None] = {}
+        self._state, self._left = state, most
+
+    def _fetch(self, path: bytes, merkle_value: bytes, key: bytes, child: bytes) -> bytes:
+        node = self._state.node(path, child)
+        return self._kept(node if path or node else EMPTY_NODE, merkle_value, key, child)
+
+    def _fetch_value(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
+        return self._kept(self._state.get(key, child), hashed, key, child)
+
+    def _kept(self, entry: bytes | None, hashed: bytes, key: bytes, child: bytes) -> bytes:
+        if entry is None:
+            raise MissingNode(key, hashed, child)
+        if entry not in self.entries:
+            self.entries[entry] = None
+            self._left -= len(entry)
+        if self._left < 0:
+            raise TrieError("the proof would be too large")
+        return entry
+
+
+def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, most: int) -> list[bytes]:
+    """The proof of the values, or the absence, of `keys` in one trie of a state; as `Recorder.proof`."""
+    recorder = Recorder(state)
+    for key in keys:
+        recorder.get(key, child)
+    return recorder.proof(most)

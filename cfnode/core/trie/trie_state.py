@@ -1,0 +1,90 @@
+"""How is a state read by walking its trie from the root, wherever the nodes come from?
+
+A proof is read so, by the hashes that name its entries, and whoever makes a proof walks the same way, so that
+it holds just what that reading needs.
+
+Polkadot spec, state storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.trie.codec import EMPTY_ROOT, Node, is_hash_entry
+from cfnode.core.trie.nibbles import covering_key
+from cfnode.core.trie.walk import Fetch, descend, lookup, next_key
+
+__all__ = ["TrieState"]
+
+
+class TrieState:
+    """A `cfnode.core.state.State` over nodes and values that are fetched one by one."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = root
+
+    def _fetch(self, path: bytes, merkle_value: bytes, key: bytes, child: bytes) -> bytes:
+        """The encoded node at a path; raises MissingNode, for `key`."""
+        raise NotImplementedError
+
+    def _fetch_value(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
+        """The value of a key of which the trie holds the hash; raises MissingNode."""
+        raise NotImplementedError
+
+    @property
+    def root(self) -> bytes:
+        """The trusted state root that everything is checked against."""
+        return self._root
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The value under `key`, or None where it is certainly absent."""
+        found = self.find(key, child)
+        if found is None or found.value is None:
+            return None
+        return self._fetch_value(found.value, key, child) if found.hashed else found.value
+
+    def find(self, key: bytes, child: bytes = TOP) -> Node | None:
+        """The node that holds the value of `key` (or only the value's hash), None where it is absent."""
+        root = self._root_of(child)
+        return None if root is None else lookup(self._fetch_in(child, key), root, key)
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """The first key strictly after `key`, or None."""
+        root = self._root_of(child)
+        return None if root is None else next_key(self._fetch_in(child), root, key)
+
+    def keys(self, prefix: bytes, child: bytes = TOP) -> Iterator[bytes]:
+        """All keys that begin with `prefix`, in order; needs no node beyond the prefix."""
+        root, fetch = self._root_of(child), self._fetch_in(child)
+        if root is None:
+            return
+        if lookup(fetch, root, prefix) is not None:
+            yield prefix
+        key = next_key(fetch, root, prefix, prefix)
+        while key is not None:
+            yield key
+            key = next_key(fetch, root, key, prefix)
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """The encoded node at `path`; None where the trie has none of its own there."""
+        root, fetch = self._root_of(child), self._fetch_in(child)
+        if root is None or root == EMPTY_ROOT:
+            return None
+        if not path:
+            return fetch(b"", root)
+        for start, node in descend(fetch, root, covering_key(path)):
+            end = start + node.partial
+            if len(end) + 1 == len(path) and path.startswith(end):
+                entry = node.children[path[-1]] if node.children else b""
+                return fetch(path, entry[1:]) if is_hash_entry(entry) else None
+        return None
+
+    def _root_of(self, child: bytes) -> bytes | None:
+        return self.get(CHILD_STORAGE_PREFIX + child) if child else self._root
+
+    def _fetch_in(self, child: bytes, key: bytes | None = None) -> Fetch:
+        """Nodes of one trie; what is missing is missing for `key`, or for a key below the node."""
+        return lambda path, merkle_value: self._fetch(
+            path, merkle_value, covering_key(path) if key is None else key, child
+        )

@@ -1,0 +1,104 @@
+"""Where is the state of a block: here, or still with peers, who prove what they say of it?
+
+A node that has just been led to the present by proofs has the newest final block long before its state. Until
+that is here, a `RemoteState` answers for this one block: what it says is verified like everything else, it
+only takes longer. For any other block, and from then on, the store and the executor answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+import trio
+
+from cfnode.core.header import Header
+from cfnode.core.state import TOP, State
+from cfnode.node.events import BlockRef
+from cfnode.runtime.door import AtBlock
+from cfnode.runtime.executor import Executor
+from cfnode.store import Store
+
+__all__ = ["RemoteState", "States"]
+
+T = TypeVar("T")
+
+
+class RemoteState(Protocol):
+    """A proven block of which others have the state. Questions raise StateDiscarded where nobody helps."""
+
+    @property
+    def block(self) -> BlockRef:
+        """The block."""
+        ...
+
+    @property
+    def header(self) -> Header:
+        """Its header."""
+        ...
+
+    @property
+    def body(self) -> list[bytes]:
+        """Its extrinsics, each with its length prefix."""
+        ...
+
+    async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        """As `States.call_all`."""
+        ...
+
+    async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
+        """As `States.read`."""
+        ...
+
+
+class States:
+    """The states that can be asked. `remote`: the block whose state is not here yet, if there is one."""
+
+    def __init__(self, store: Store, executor: Executor) -> None:
+        self._store = store
+        self.executor = executor
+        self.remote: RemoteState | None = None
+        self.on_proof = 0
+        """Answers so far that rest on proofs of peers."""
+
+    def elsewhere(self, block: bytes) -> RemoteState | None:
+        """Who answers for a block whose state is not here; None for any other block."""
+        remote = self.remote
+        return remote if remote is not None and remote.block.hash == block else None
+
+    def at(self, block: bytes) -> AbstractContextManager[State]:
+        """A state that is here, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
+        return self._store.state(block)
+
+    async def read(
+        self, block: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
+    ) -> T:
+        """`walk` of a block's state, off the loop; it may be begun anew. Raises as `at`.
+
+        `keys`: what it will ask for in the trie `child`, if that is known: peers are asked only once then.
+        """
+        remote = self.elsewhere(block)
+        if remote is not None:
+            found = await remote.read(walk, keys, child)
+            self.on_proof += 1
+            return found
+
+        def work() -> T:
+            with self.at(block) as state:
+                return walk(state)
+
+        return await trio.to_thread.run_sync(work)
+
+    async def call_all(self, block: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        """The outputs of calls (function, args) on the state of a block. Raises as `at`, and DoorError."""
+        remote = self.elsewhere(block)
+        if remote is None:
+            return await self.executor.call_all(AtBlock(block), calls)
+        outputs = await remote.call_all(calls)
+        self.on_proof += len(calls)
+        return outputs
+
+    async def prove_call(self, block: bytes, function: str, args: bytes) -> bytes:
+        """The encoded proof of what a call reads in a state that is here. Raises as `call_all`."""
+        return await self.executor.prove_call(AtBlock(block), function, args)

@@ -1,0 +1,114 @@
+"""How does a node without a state learn single things of it from peers, so that nobody can lie to it?
+
+It asks for keys, or for all that a runtime call reads, and gets nodes and values (`light/2`). What the state
+root does not name, directly or through others, has no place in an answer; what was asked for and is not in
+it was left out. Either costs the peer its place, and another one is asked. Who cannot tell is asked last.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import trio
+
+from cfnode.core.state import TOP
+from cfnode.core.trie import MissingNode, ProofState, TrieError
+from cfnode.core.wire import WireError
+from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.events import BlockRef
+from cfnode.node.sync import repute
+from cfnode.node.sync.book import PeerBook
+
+__all__ = ["ProofAsker"]
+
+log = logging.getLogger("cfnode.sync")
+
+AGAIN_S = 2.0
+"""Seconds after which those who could not help are asked again."""
+
+Check = Callable[[ProofState], None]
+"""Raises MissingNode where a proof leaves out what was asked for."""
+
+
+class ProofAsker:
+    """Asks the peers of a book about the state of one block, whose root is trusted."""
+
+    def __init__(self, network: Network, book: PeerBook, block: BlockRef, root: bytes) -> None:
+        self._network = network
+        self._book = book
+        self._block = block
+        self._root = root
+        self._failures: Counter[str] = Counter()
+
+    async def read(self, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
+        """Nodes and values that show the values, or the absence, of all these keys, once a peer helps."""
+
+        def check(shown: ProofState) -> None:
+            for key in keys:
+                shown.get(key, child)
+
+        _, proof = await self._ask(RemoteRead(self._block.hash, tuple(keys), child).encode(), check)
+        return proof
+
+    async def call(self, function: str, args: bytes) -> tuple[str, list[bytes]]:
+        """A peer and what a call reads, as it says: only the call itself can tell whether that is all."""
+        return await self._ask(RemoteCall(self._block.hash, function, args).encode(), lambda shown: None)
+
+    def incomplete(self, peer: str, key: bytes) -> bool:
+        """A call has not found all that it needs in this peer's proof. Is there anybody else to ask for one?
+
+        The only peer is kept: the same question to it, key by key, leaves it no way to leave anything out.
+        """
+        reason = f"its proof of a call leaves out key 0x{key.hex()}"
+        if len(self._book) > 1:
+            self._drop(peer, reason)
+            return True
+        self._network.report(peer, repute.SILENT, reason)
+        return False
+
+    async def _ask(self, request: bytes, check: Check) -> tuple[str, list[bytes]]:
+        asked: set[str] = set()
+        while True:
+            peer = self._pick(asked)
+            if peer is None:
+                await self._book.changed(AGAIN_S)
+                asked.clear()
+                continue
+            asked.add(peer)
+            try:
+                answer = await self._network.request(peer, SUFFIX, request)
+                proof = await trio.to_thread.run_sync(read_answer, answer, self._root, check)
+            except RequestFailed as error:
+                log.debug("No proof about #%d from %s: %s", self._block.number, peer, error)
+                self._failures[peer] += 1
+            except (WireError, TrieError, MissingNode) as error:
+                self._drop(peer, str(error))
+            else:
+                return peer, proof
+
+    def _pick(self, asked: set[str]) -> str | None:
+        candidates = [peer for peer in self._book.by_height() if peer not in asked]
+        return min(candidates, key=lambda peer: self._failures[peer], default=None)
+
+    def _drop(self, peer: str, reason: str) -> None:
+        repute.drop(
+            self._network, self._book, peer, repute.BAD_PROOF, f"a proof that does not hold: {reason}"
+        )
+
+
+def read_answer(answer: bytes, root: bytes, check: Check) -> list[bytes]:
+    """The proof in a light answer; it holds what was asked for, and nothing else.
+
+    Raises RequestFailed where the peer cannot tell, WireError, TrieError or MissingNode where it lies. Takes
+    long for a large one: call it in a thread.
+    """
+    proof = LightResponse.decode(answer).proof
+    if proof is None:
+        raise RequestFailed("it cannot tell")
+    shown = ProofState(root, proof)
+    shown.check_needed()
+    check(shown)
+    return list(proof)

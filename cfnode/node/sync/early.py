@@ -1,0 +1,157 @@
+"""How does the node answer for a proven block whose state is still on its way?
+
+A read is a walk over a proof that grows: where the proof does not say, what is missing is asked for, and the
+walk begins anew. A runtime call runs in our own executor over the proof of what it reads, given by a peer;
+what one leaves out another one is asked for, or the only one key by key; and what reads nothing (versions,
+metadata) needs no peer. So an answer is always computed here, from the state root that the finality proof
+has led to.
+
+The block is one and the same all the time, so outputs are kept: whoever asks again asks no peer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import trio
+
+from cfnode.core.header import Header
+from cfnode.core.state import State
+from cfnode.core.trie import MissingNode, ProofState
+from cfnode.core.wire.light import MAX_KEYS
+from cfnode.network.model import Network
+from cfnode.node.events import BlockRef
+from cfnode.node.sync.ask_proofs import ProofAsker
+from cfnode.node.sync.book import PeerBook
+from cfnode.runtime.door import Missing, OnProof, UnsupportedCode
+from cfnode.runtime.executor import Executor
+from cfnode.store import StateDiscarded
+
+__all__ = ["EarlyState"]
+
+log = logging.getLogger("cfnode.sync")
+
+T = TypeVar("T")
+
+CODE, HEAP_PAGES = b":code", b":heappages"
+
+ANSWER_S = 25.0
+"""Seconds until the peers' help has to be here."""
+
+AT_ONCE = 8
+"""Questions with peers at a time; others wait."""
+
+MOST_ROUNDS = 64
+"""Times that a walk or a call may find something missing."""
+
+MOST_KEPT = 16 << 20
+"""Bytes of outputs that are kept, and of what reads have learned."""
+
+READ_AHEAD = 256
+"""Branches that a long walk asks for at a time."""
+
+
+class EarlyState:
+    """A proven block of which peers have the state; a `cfnode.node.states.RemoteState`."""
+
+    def __init__(
+        self, network: Network, book: PeerBook, executor: Executor, header: Header, body: list[bytes]
+    ) -> None:
+        self.block = BlockRef(header.hash, header.number)
+        self.header = header
+        self.body = body
+        self._executor = executor
+        self._peers = ProofAsker(network, book, self.block, header.state_root)
+        self._asking = trio.CapacityLimiter(AT_ONCE)
+        self._loading = trio.Lock()
+        self._known = ProofState(header.state_root, [])
+        self._learned = 0
+        self._code: tuple[bytes, list[bytes]] | None = None
+        self._outputs: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
+        self._kept = 0
+
+    async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        """The outputs of runtime functions. Raises DoorError; StateDiscarded where nobody helps in time."""
+        return [await self._call(function, args) for function, args in calls]
+
+    async def _call(self, function: str, args: bytes) -> bytes:
+        output = self._outputs.get((function, args))
+        if output is None:
+            async with self._patiently(function):
+                output = await self._run(function, args)
+            self._keep(function, args, output)
+        return output
+
+    async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
+        """What `walk` finds. Raises StateDiscarded where nobody helps in time, or it reads too much."""
+        async with self._patiently("a read"):
+            if keys:
+                await self._learn(list(keys[:MAX_KEYS]), child)
+            for rounds in range(MOST_ROUNDS):
+                known = self._known
+                try:
+                    return await trio.to_thread.run_sync(walk, known)
+                except MissingNode as missing:
+                    ahead = min(4**rounds, READ_AHEAD) if rounds else 0
+                    further = known.unknown_after(missing.key, ahead, missing.child) if ahead else []
+                    await self._learn([missing.key, *further], missing.child)
+        raise StateDiscarded(self.block.hash)
+
+    @asynccontextmanager
+    async def _patiently(self, what: str) -> AsyncIterator[None]:
+        """Wait for one's turn and for peers, but not for ever."""
+        try:
+            with trio.fail_after(ANSWER_S):
+                async with self._asking:
+                    yield
+        except trio.TooSlowError:
+            log.warning("No peer has proven %s at block #%d in %d s", what, self.block.number, ANSWER_S)
+            raise StateDiscarded(self.block.hash) from None
+        log.debug("%s at block #%d was answered on proof", what, self.block.number)
+
+    # --- reads
+
+    async def _learn(self, keys: list[bytes], child: bytes) -> None:
+        proof = await self._peers.read(list(dict.fromkeys(keys)), child)
+        if self._learned > MOST_KEPT:
+            self._known, self._learned = ProofState(self.header.state_root, []), 0
+        self._known.add(proof)
+        self._learned += sum(map(len, proof))
+
+    # --- calls
+
+    async def _run(self, function: str, args: bytes) -> bytes:
+        code, nodes = await self._load()
+        peer = None
+        for _ in range(MOST_ROUNDS):
+            try:
+                return await self._executor.call(OnProof(self.header.state_root, nodes, code), function, args)
+            except Missing as missing:
+                if peer is None or self._peers.incomplete(peer, missing.key):
+                    peer, proof = await self._peers.call(function, args)
+                else:
+                    proof = await self._peers.read([missing.key], missing.child)
+                nodes = [*nodes, *proof]
+        raise StateDiscarded(self.block.hash)
+
+    async def _load(self) -> tuple[bytes, list[bytes]]:
+        """The code, and the nodes that show how much memory it may have: peers leave that out of proofs."""
+        async with self._loading:
+            if self._code is None:
+                proof = await self._peers.read([CODE, HEAP_PAGES])
+                code = ProofState(self.header.state_root, proof).get(CODE)
+                if code is None:
+                    raise UnsupportedCode(f"the state of block #{self.block.number} holds no code")
+                self._code = code, [entry for entry in proof if entry != code]
+            return self._code
+
+    def _keep(self, function: str, args: bytes, output: bytes) -> None:
+        self._outputs[function, args] = output
+        self._kept += len(args) + len(output)
+        while self._kept > MOST_KEPT:
+            (_, old_args), old = self._outputs.popitem(last=False)
+            self._kept -= len(old_args) + len(old)
