@@ -7,15 +7,10 @@ from typing import Any
 import pytest
 
 from cfnode.core import ss58
-from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.table import Method
 from tests.rpc.conftest import ALICE, MakeServed, Served
-from tests.rpc.samples import PARAMS
 
 UNKNOWN = "0x" + "77" * 32
 ACCOUNT = ss58.encode(ALICE.public, 2112)
-ROWS = [row.name for row in (*CF, *MONITORING) if isinstance(row, Method)]
-DOCUMENTED = {-32602, -32020, -32021, -32022, -32026}
 
 
 async def test_the_chain_tells_its_epoch_funding_and_contracts(served_node: Served) -> None:
@@ -84,26 +79,3 @@ async def test_an_account_that_is_none_is_a_wrong_parameter(served_node: Served,
     error = await served_node.error("cf_free_balances", account)
     assert error["code"] == -32602
     assert error["data"].startswith("account_id: ")
-
-
-async def test_every_row_answers_with_a_result_or_a_documented_error(served_node: Served) -> None:
-    for name in ROWS:
-        answer = await served_node.http.call(name, *PARAMS.get(name, ()))
-        assert "result" in answer or answer["error"]["code"] in DOCUMENTED, (name, answer)
-
-
-UNFORESEEN = {"code": -32603, "message": "Internal error"}
-
-
-async def test_no_listed_method_meets_a_bug_whatever_it_is_given(
-    instant: Served, caplog: pytest.LogCaptureFixture
-) -> None:
-    nonsense: list[list[Any]] = [[], [None] * 10, [0] * 10, ["0x" + "11" * 32] * 10, [{}] * 10, [[]] * 10]
-    stopping = {"dev_holdFinality", "system_unstable_networkState"}
-    for name in (await instant.call("rpc_methods"))["methods"]:
-        for params in (*nonsense, PARAMS.get(name, [])):
-            if name in stopping:
-                continue
-            answer = await instant.http.call(name, *params)
-            assert answer.get("error") != UNFORESEEN, (name, params)
-    assert not [record for record in caplog.records if "bug" in record.getMessage()]

@@ -13,15 +13,10 @@ from cfnode.core import ss58
 from cfnode.node.config import Config, NetworkConfig, RpcConfig
 from cfnode.node.service import run
 from cfnode.rpc.methods import EVERYWHERE
-from cfnode.rpc.reference import full_table
 from cfnode.rpc.server import serve
 from cfnode.store.keystore import Keystore
-from tests.conftest import shared
 from tests.rpc.clients import Http
 from tests.rpc.conftest import ALICE, MakeServed, Served
-
-NAMESPACES = ("system", "chain", "state", "childstate", "author", "payment", "grandpa", "rpc")
-LEFT_OUT = {"state_traceBlock": "no tracing", "grandpa_ext_signDelegationProof": "for validators"}
 
 
 async def test_a_node_says_what_it_is(served_node: Served) -> None:
@@ -71,12 +66,6 @@ async def test_rpc_methods_lists_every_name_sorted(served_node: Served) -> None:
     assert {"broker_registerAccount", "dev_newBlock", "chain_unsubscribeNewHead", "rpc_methods"} <= set(
         methods
     )
-
-
-def test_every_generic_method_of_the_official_node_is_here() -> None:
-    wanted = set(shared("methods.txt").read_text().split())
-    missing = {name for name in wanted - full_table().by_name.keys() if name.partition("_")[0] in NAMESPACES}
-    assert missing == set(LEFT_OUT)
 
 
 async def test_without_a_broker_key_there_are_no_broker_methods(make_served: MakeServed) -> None:

@@ -1,0 +1,142 @@
+"""A call of each method that has an answer: its parameters, and the documented error where there is none.
+
+`@best`, `@genesis` and `@transaction` stand for what only a running chain can fill in.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cfnode.core.hashing import twox_128
+from tests.rpc import samples
+from tests.rpc.samples import BTC, ETH, EVM_ADDRESS, REFUND
+
+BTC_ADDRESS: Final = "bcrt1qs758ursh4q9z627kt3pp5yysm78ddny6txaqgw"
+AFFILIATE: Final = samples.ACCOUNT
+NUMBER: Final = "0x" + (twox_128(b"System") + twox_128(b"Number")).hex()
+CHILD: Final = "0x" + b":child_storage:default:none".hex()
+PEER: Final = "12D3KooWSd6hNehpzYSwVemzDqpYYiGnNMzkgVDjn4qLKZzp4YuS"
+ETHEREUM_TERMS: Final = {
+    "chain": "Ethereum",
+    "input_amount": "0xde0b6b3a7640000",
+    "refund_parameters": REFUND,
+}
+SIGNATURE: Final = {"Ethereum": {"signature": "0x" + "11" * 65, "signer": EVM_ADDRESS, "sig_type": "Eip712"}}
+ITEMS: Final = [{"key": NUMBER, "type": "value"}]
+
+PARAMS: Final[dict[str, list[Any]]] = {
+    **samples.PARAMS,
+    "cf_witness_count": ["0x" + "12" * 32],
+    "archive_v1_body": ["@best"],
+    "archive_v1_call": ["@best", "Core_version", "0x"],
+    "archive_v1_hashByHeight": [1],
+    "archive_v1_header": ["@best"],
+    "archive_v1_storage": ["@best", ITEMS],
+    "archive_v1_storageDiff": ["@best"],
+    "author_hasKey": ["0x" + "11" * 32, "brok"],
+    "author_hasSessionKeys": ["0x"],
+    "author_insertKey": [
+        "test",
+        "//Alice",
+        "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d",
+    ],
+    "author_removeExtrinsic": [[{"hash": "0x" + "11" * 32}]],
+    "author_submitAndWatchExtrinsic": ["@transaction"],
+    "author_submitExtrinsic": ["@transaction"],
+    "broker_affiliate_withdrawal_request": [AFFILIATE],
+    "broker_bind_fee_withdrawal_address": [EVM_ADDRESS],
+    "broker_decode_vault_swap_parameter": [
+        {"chain": "Ethereum", "calldata": "0x", "value": "0x0", "to": EVM_ADDRESS}
+    ],
+    "broker_deregister_affiliate": [AFFILIATE],
+    "broker_encode_cf_parameters": [ETH, BTC, BTC_ADDRESS, 10, REFUND],
+    "broker_get_open_deposit_channels": ["All"],
+    "broker_mark_transaction_for_rejection": [{"Bitcoin": "0x" + "11" * 32}],
+    "broker_register_affiliate": [EVM_ADDRESS],
+    "broker_request_account_creation_deposit_address": [
+        SIGNATURE,
+        {"nonce": 0, "expiry_block": 10_000},
+        ETH,
+        None,
+        EVM_ADDRESS,
+    ],
+    "broker_request_swap_deposit_address": [ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND],
+    "broker_request_swap_parameter_encoding": [ETH, BTC, BTC_ADDRESS, 10, ETHEREUM_TERMS],
+    "broker_set_vault_swap_minimum_broker_fee": [10],
+    "broker_subscribe_ingress_events": ["Bitcoin"],
+    "broker_withdraw_fees": [ETH, EVM_ADDRESS],
+    "cf_subscribe_ingress_events": ["Bitcoin"],
+    "cf_subscribe_pool_price": samples.PAIR,
+    "cf_subscribe_pool_price_v2": samples.PAIR,
+    "cf_subscribe_scheduled_swaps": samples.PAIR,
+    "chainHead_v1_body": ["none", "@best"],
+    "chainHead_v1_call": ["none", "@best", "Core_version", "0x"],
+    "chainHead_v1_continue": ["none", "0"],
+    "chainHead_v1_follow": [True],
+    "chainHead_v1_header": ["none", "@best"],
+    "chainHead_v1_stopOperation": ["none", "0"],
+    "chainHead_v1_storage": ["none", "@best", ITEMS],
+    "chainHead_v1_unpin": ["none", "@best"],
+    "childstate_getKeys": [CHILD, "0x"],
+    "childstate_getKeysPaged": [CHILD, "0x", 10],
+    "childstate_getStorage": [CHILD, "0x"],
+    "childstate_getStorageEntries": [CHILD, ["0x"]],
+    "childstate_getStorageHash": [CHILD, "0x"],
+    "childstate_getStorageSize": [CHILD, "0x"],
+    "dev_abortBroadcast": ["Ethereum"],
+    "dev_announceDeposit": [EVM_ADDRESS, ETH, 10],
+    "dev_deposit": [EVM_ADDRESS, ETH, 10],
+    "dev_failReceiver": [EVM_ADDRESS, ETH, False],
+    "dev_fundAccount": [samples.ACCOUNT],
+    "dev_holdFinality": [False],
+    "dev_setBoost": [BTC, 10],
+    "dev_setPool": [ETH],
+    "dev_silence": [[]],
+    "dev_timeTravel": [0],
+    "grandpa_proveFinality": [0],
+    "payment_queryFeeDetails": ["@transaction"],
+    "payment_queryInfo": ["@transaction"],
+    "state_call": ["Core_version", "0x"],
+    "state_getChildReadProof": [CHILD, ["0x"]],
+    "state_getKeys": [NUMBER],
+    "state_getKeysPaged": [None, 10],
+    "state_getPairs": [NUMBER],
+    "state_getReadProof": [[NUMBER]],
+    "state_getStorage": [NUMBER],
+    "state_getStorageHash": [NUMBER],
+    "state_getStorageSize": [NUMBER],
+    "state_queryStorage": [[NUMBER], "@genesis"],
+    "state_queryStorageAt": [[NUMBER]],
+    "state_subscribeStorage": [[NUMBER]],
+    "system_accountNextIndex": [samples.ACCOUNT],
+    "system_addLogFilter": ["cfnode.rpc=info"],
+    "system_addReservedPeer": [f"/ip4/127.0.0.1/tcp/1/p2p/{PEER}"],
+    "system_dryRun": ["@transaction"],
+    "system_removeReservedPeer": [PEER],
+    "transaction_v1_broadcast": ["@transaction"],
+    "transaction_v1_stop": ["none"],
+    "transactionWatch_v1_submitAndWatch": ["@transaction"],
+}
+"""By the method's first name, without those that need none."""
+
+REFUSED: Final[dict[str, int]] = {
+    "author_hasSessionKeys": 1030,
+    "author_rotateKeys": 1030,
+    "broker_affiliate_withdrawal_request": -32024,
+    "broker_decode_vault_swap_parameter": -32021,
+    "broker_deregister_affiliate": -32024,
+    "broker_register_account": -32024,
+    "broker_request_account_creation_deposit_address": -32024,
+    "broker_withdraw_fees": -32024,
+    "cf_decode_vault_swap_parameter": -32021,
+    "cf_request_swap_parameter_encoding": -32021,
+    "grandpa_roundState": 1,
+    "system_addReservedPeer": 2000,
+    "system_removeReservedPeer": 2000,
+    "transaction_v1_stop": -32602,
+}
+"""The code with which a method may refuse that call, as it is documented to: the account is a broker already
+and has earned nothing, the affiliate is none, the node takes part in no round of GRANDPA.
+"""
+UNSUPPORTED: Final = -32026
+"""The code of a `cf_*` method whose runtime API the runtime does not have."""

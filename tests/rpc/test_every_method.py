@@ -1,0 +1,182 @@
+"""Every listed method answers, whatever it is given: with a result, or with an error that is documented.
+
+One node for all, in a process of its own: an archive of a development chain with a broker's key, on which
+everything is listed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import pytest
+import trio
+
+from cfnode.core.era import IMMORTAL
+from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.core.scale.metadata import decode_metadata
+from cfnode.rpc.reference import full_table
+from cfnode.rpc.table import Method, Row, Subscription, Unsubscribe
+from cfnode.store.keystore import Keystore
+from tests.conftest import shared
+from tests.process import ROOT, NodeProcess, running_node
+from tests.rpc.clients import Http, WebSocket
+from tests.rpc.sane import PARAMS, REFUSED, UNSUPPORTED
+
+DESIGN: Final = ROOT / "docs" / "design" / "rpc.md"
+TABLE: Final = full_table()
+NAMES: Final = [row.name for row in TABLE.rows]
+GARBAGE: Final[list[Any]] = [
+    [None] * 10,
+    [0] * 10,
+    [True] * 10,
+    ["0x" + "11" * 32] * 10,
+    ["☃" * 100] * 10,
+    [{}] * 10,
+    [[]] * 10,
+    [-1, 2**300, 1.5, "0x", "0xzz", [[[]]], {"a": {"b": []}}],
+    {"at": "0x12", "hash": None, "params": []},
+]
+CODES: Final = frozenset(
+    {
+        *(-32602, -32000),
+        *range(-32026, -32019),
+        *(-32801, -32802, -32803, -32804),
+        *range(1001, 1020),
+        *(1, 2, 3, 1030, 1040, 2000, 2001, 2002, 4001, 4002, 4003),
+    }
+)
+WITHOUT_WORDS: Final = {"code": -32603, "message": "Internal error while processing request."}
+"""What Chainflip's own methods say of an error inside a runtime API that has no text, and of an address
+inside its arguments that is none.
+"""
+SPEAKS_SO: Final = ("cf_", "broker_")
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """An archive of a development chain that seals at once, with a registered broker."""
+    folder = tmp_path_factory.mktemp("everything")
+    Keystore(folder / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
+    archive = ("--blocks-pruning=archive", "--state-pruning=archive")
+    with running_node(folder, "--dev", "--dev-seal=instant", "--no-prometheus", *archive) as node:
+        node.call("dev_newBlock")
+        node.call("broker_register_account")
+        yield node
+        assert "Traceback" not in node.log
+        assert "bug" not in node.log
+
+
+def row_of(name: str) -> Row:
+    """The row behind a name."""
+    row = TABLE.by_name[name]
+    assert not isinstance(row, Unsubscribe)
+    return row
+
+
+def transaction(node: NodeProcess) -> str:
+    """A signed System.remark that can enter the next block."""
+    alice = Keypair.from_suri("//Alice", "sr25519")
+    metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
+    version = node.call("state_getRuntimeVersion")
+    genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
+    extrinsic = sign_extrinsic(
+        metadata,
+        metadata.call_codec.encode(("System", ("remark", {"remark": b"hello"}))),
+        alice,
+        nonce=node.call("system_accountNextIndex", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"),
+        era=IMMORTAL,
+        era_hash=genesis,
+        genesis_hash=genesis,
+        spec_version=version["specVersion"],
+        transaction_version=version["transactionVersion"],
+    )
+    return "0x" + extrinsic.hex()
+
+
+def filled(node: NodeProcess, params: list[Any]) -> list[Any]:
+    """The parameters with what the running chain knows."""
+
+    def fill(value: Any) -> Any:
+        if value == "@best":
+            return node.call("chain_getBlockHash")
+        if value == "@genesis":
+            return node.call("chain_getBlockHash", 0)
+        return transaction(node) if value == "@transaction" else value
+
+    return [fill(value) for value in params]
+
+
+def check(name: str, params: Any, answer: Any) -> None:
+    """It is a result, or an error of the documented ones."""
+    if "result" in answer:
+        return
+    error = answer["error"]
+    if error == WITHOUT_WORDS and name.startswith(SPEAKS_SO):
+        return
+    assert error["code"] in CODES, (name, params, error)
+
+
+def test_exactly_what_is_served_is_listed(node: NodeProcess) -> None:
+    assert node.call("rpc_methods")["methods"] == TABLE.names
+
+
+def test_every_method_with_parameters_has_sane_ones_here() -> None:
+    needing = {row.name for row in TABLE.rows if any(not param.optional for param in row.params)}
+    assert needing - set(PARAMS) == set()
+    assert set(PARAMS) - {row.name for row in TABLE.rows} == set()
+    assert set(REFUSED) - {row.name for row in TABLE.rows} == set()
+
+
+def test_what_the_official_node_lists_is_served_or_left_out_for_a_reason() -> None:
+    left_out = set(shared("methods.txt").read_text().split()) - set(TABLE.names)
+    _, _, section = DESIGN.read_text().partition("## What is not served")
+    rows = re.findall(r"^\| (`.*`) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    patterns = {pattern for names, reason in rows if reason for pattern in re.findall("`(.*?)`", names)}
+    assert [name for name in left_out if not any(fnmatchcase(name, each) for each in patterns)] == []
+    assert [each for each in patterns if not any(fnmatchcase(name, each) for name in left_out)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_method_answers_what_is_asked_sensibly(name: str, node: NodeProcess) -> None:
+    row, params = row_of(name), filled(node, PARAMS.get(name, []))
+    port = int(node.url.rpartition(":")[2])
+    async with Http(port) as http, WebSocket(port) as ws:
+        with trio.fail_after(60):
+            if isinstance(row, Method) and not row.holds:
+                answer = await http.call(name, *params)
+            else:
+                answer = await ws.call(name, *params)
+        if "error" in answer:
+            expected = UNSUPPORTED if name.startswith("cf_") else None
+            assert answer["error"]["code"] in (expected, REFUSED.get(name)), answer
+        elif isinstance(row, Subscription):
+            assert (await http.call(name, *params))["error"]["code"] == -32000
+            for end in (row.unsubscribe, *row.unsubscribe_aliases):
+                ended = await ws.call(end, answer["result"])
+                assert isinstance(ended["result"], bool)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_method_answers_nothing_and_garbage(name: str, node: NodeProcess) -> None:
+    row = row_of(name)
+    port = int(node.url.rpartition(":")[2])
+    async with Http(port) as http, WebSocket(port) as ws:
+        with trio.fail_after(60):
+            for alias in (name, *row.aliases):
+                check(alias, [], await http.call(alias))
+            for params in GARBAGE:
+                message = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
+                check(name, params, (await http.post(message)).json())
+                if isinstance(row, Subscription) or row.holds:
+                    await ws.send(json.dumps(message).encode())
+                    while (answer := await ws.message()).get("id") != 1:
+                        pass
+                    check(name, params, answer)
+            if name.startswith("dev_"):  # finality may have been held, or its voters silenced
+                await http.call("dev_silence", [])
+                await http.call("dev_holdFinality", False)
