@@ -24,6 +24,8 @@ ETHEREUM_TERMS: Final = {
 SIGNATURE: Final = {"Ethereum": {"signature": "0x" + "11" * 65, "signer": EVM_ADDRESS, "sig_type": "Eip712"}}
 ITEMS: Final = [{"key": NUMBER, "type": "value"}]
 
+VAULT_CALL: Final = {"chain": "Ethereum", "calldata": "0x", "value": "0x0", "to": EVM_ADDRESS}
+
 PARAMS: Final[dict[str, list[Any]]] = {
     **samples.PARAMS,
     "cf_witness_count": ["0x" + "12" * 32],
@@ -45,9 +47,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "author_submitExtrinsic": ["@transaction"],
     "broker_affiliate_withdrawal_request": [AFFILIATE],
     "broker_bind_fee_withdrawal_address": [EVM_ADDRESS],
-    "broker_decode_vault_swap_parameter": [
-        {"chain": "Ethereum", "calldata": "0x", "value": "0x0", "to": EVM_ADDRESS}
-    ],
+    "broker_decode_vault_swap_parameter": [VAULT_CALL],
     "broker_deregister_affiliate": [AFFILIATE],
     "broker_encode_cf_parameters": [ETH, BTC, BTC_ADDRESS, 10, REFUND],
     "broker_get_open_deposit_channels": ["All"],
@@ -89,6 +89,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_failReceiver": [EVM_ADDRESS, ETH, False],
     "dev_fundAccount": [samples.ACCOUNT],
     "dev_holdFinality": [False],
+    "dev_sendToVault": [VAULT_CALL],
     "dev_setBoost": [BTC, 10],
     "dev_setPool": [ETH],
     "dev_silence": [[]],
@@ -130,13 +131,15 @@ REFUSED: Final[dict[str, int]] = {
     "broker_withdraw_fees": -32024,
     "cf_decode_vault_swap_parameter": -32021,
     "cf_request_swap_parameter_encoding": -32021,
+    "dev_sendToVault": -32024,
     "grandpa_roundState": 1,
     "system_addReservedPeer": 2000,
     "system_removeReservedPeer": 2000,
     "transaction_v1_stop": -32602,
 }
 """The code with which a method may refuse that call, as it is documented to: the account is a broker already
-and has earned nothing, the affiliate is none, the node takes part in no round of GRANDPA.
+and has earned nothing, the affiliate is none, the call is no swap, the node takes no part in
+GRANDPA.
 """
 UNSUPPORTED: Final = -32026
 """The code of a `cf_*` method whose runtime API the runtime does not have."""

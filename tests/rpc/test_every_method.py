@@ -127,7 +127,7 @@ def test_exactly_what_is_served_is_listed(node: NodeProcess) -> None:
 
 def test_every_method_with_parameters_has_sane_ones_here() -> None:
     needing = {row.name for row in TABLE.rows if any(not param.optional for param in row.params)}
-    assert needing - set(PARAMS) == set()
+    assert needing - set(PARAMS) == set(), "tests/rpc/sane.py has to say how these are called"
     assert set(PARAMS) - {row.name for row in TABLE.rows} == set()
     assert set(REFUSED) - {row.name for row in TABLE.rows} == set()
 
