@@ -122,7 +122,7 @@ class Connection:
 
     def __init__(
         self,
-        stream: trio.SocketStream,
+        stream: trio.abc.Stream,
         channel: Channel,
         *,
         remote: bytes,

@@ -20,6 +20,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id, public_of
 from cfnode.network import transport
 from cfnode.network.connection import Connection, Substream
+from cfnode.network.dnsaddr import behind
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
 from cfnode.network.transport import DialError
@@ -81,10 +82,10 @@ class Connections:
         """Bytes since the start, over all connections."""
         return self._past_sent + sum(peer.connection.sent for peer in self.peers.values())
 
-    async def on_inbound(self, stream: trio.SocketStream) -> None:
-        """Serve a stranger who called, to the end of the connection."""
+    async def on_inbound(self, stream: trio.SocketStream, *layers: str) -> None:
+        """Serve a stranger who called, to the end of the connection. `layers`: what is on the TCP (`ws`)."""
         try:
-            address = transport.remote_address(stream)
+            address = transport.remote_address(stream).inside(*layers)
             if self._admits(address):
                 await self._secure(stream, address, inbound=True)
         except* (DialError, OSError) as group:
@@ -103,7 +104,15 @@ class Connections:
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
         """A connection to the address, served in the nursery from now on; raises DialError."""
-        expected = public_of(address.peer) if address.peer else None
+        reasons = []
+        for found in await behind(address):
+            try:
+                return await self._dial(found, public_of(address.peer) if address.peer else None, nursery)
+            except DialError as error:
+                reasons.append(str(error))
+        raise DialError("; ".join(reasons))
+
+    async def _dial(self, address: Multiaddr, expected: bytes | None, nursery: trio.Nursery) -> Connection:
         stream = await transport.dial(address)
         connection: Connection = await nursery.start(
             self._secured_dial, stream, address.without_peer, expected
@@ -112,7 +121,7 @@ class Connections:
 
     async def _secured_dial(
         self,
-        stream: trio.SocketStream,
+        stream: trio.abc.Stream,
         address: Multiaddr,
         expected: bytes | None,
         *,
@@ -135,7 +144,7 @@ class Connections:
 
     async def _secure(
         self,
-        stream: trio.SocketStream,
+        stream: trio.abc.Stream,
         address: Multiaddr,
         *,
         inbound: bool,
@@ -146,6 +155,7 @@ class Connections:
         self._pending += 1
         try:
             with trio.fail_after(SET_UP):
+                stream = await transport.with_layers(stream, address, dialed=not inbound)
                 secured = await upgrade(stream, self._identity, dialer=not inbound, expected=expected)
         except trio.TooSlowError:
             raise DialError(f"{address}: the connection was not secured within {SET_UP:.0f} s") from None

@@ -85,6 +85,6 @@ class Discovery:
 
     def _useful(self, address: Multiaddr) -> bool:
         endpoint = address.endpoint
-        if endpoint is None or endpoint.websocket or endpoint.host in ("0.0.0.0", "::"):
+        if endpoint is None or endpoint.host in ("0.0.0.0", "::"):
             return False
         return self._private or address.is_global

@@ -37,7 +37,7 @@ from cfnode.network.model import (
 from cfnode.network.notifications import Notifications
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
-from cfnode.network.transport import DialError
+from cfnode.network.transport import DialError, Listening
 
 __all__ = ["Service", "Settings"]
 
@@ -152,17 +152,25 @@ class Service:
         self, *, listen: bool = True, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
         """Listen (or not), dial and serve until cancelled; started once it listens. Raises DialError."""
-        listeners = await transport.listen(self._settings.listen if listen else ())
-        self.listening = [transport.local_address(listener) for listener in listeners]
+        listening = await transport.listen(self._settings.listen if listen else ())
+        self.listening = [each.address for each in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             for added in self._notifications.values():
                 nursery.start_soon(added.tell_ends)
             nursery.start_soon(self._dial_for_ever)
             nursery.start_soon(self._look_for_ever)
-            if listeners:
-                nursery.start_soon(trio.serve_listeners, self._connections.on_inbound, listeners)
+            for each in listening:
+                nursery.start_soon(self._accept, each)
             task_status.started()
+
+    async def _accept(self, listening: Listening) -> None:
+        layers = [name for name, _ in listening.address.parts[2:]]
+
+        async def serve(stream: trio.SocketStream) -> None:
+            await self._connections.on_inbound(stream, *layers)
+
+        await trio.serve_listeners(serve, [listening.listener])
 
     async def connect(self, address: Multiaddr) -> str:
         """Dial one address now, outside all slots; the peer's id. Raises DialError."""

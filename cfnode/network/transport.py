@@ -1,59 +1,131 @@
 """How is a byte stream to an address made, and where do we listen?
 
-TCP over IPv4, IPv6 and DNS names; Nagle's delay is off, since requests are small and wait for answers.
+TCP over IPv4, IPv6 and DNS names; Nagle's delay is off, since requests are small and wait for answers. On it,
+as the address says, TLS (only when we dial: `/wss`) and WebSocket. Whoever listens for `/wss` does it by a
+proxy in front of a `/ws` address.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import socket
+import ssl
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import trio
 
-from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.p2p.multiaddr import Endpoint, Multiaddr
+from cfnode.network import websocket
 
-__all__ = ["DialError", "dial", "listen", "local_address", "reachable", "remote_address"]
+__all__ = ["DialError", "Listening", "dial", "listen", "reachable", "remote_address", "with_layers"]
+
+log = logging.getLogger("cfnode.sub-libp2p")
 
 DIAL_TIMEOUT = 10.0
+FAMILIES = {"dns4": socket.AF_INET, "dns6": socket.AF_INET6}
+NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 class DialError(Exception):
     """The address cannot be reached; the text says why."""
 
 
-async def dial(address: Multiaddr) -> trio.SocketStream:
-    """A TCP connection to the address; raises DialError."""
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A socket that listens, and its address with the port it got."""
+
+    listener: trio.SocketListener
+    address: Multiaddr
+
+
+async def dial(address: Multiaddr) -> trio.abc.Stream:
+    """A TCP connection to the address, inside TLS where it says so; raises DialError."""
     endpoint = address.endpoint
-    if endpoint is None or endpoint.websocket:
-        raise DialError(f"{address}: we dial /ip4, /ip6 and /dns addresses over /tcp")
+    if endpoint is None:
+        raise DialError(f"{address}: we dial /ip4, /ip6, /dns, /dns4 and /dns6 over /tcp, /ws and /wss")
     try:
         with trio.fail_after(DIAL_TIMEOUT):
-            stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
+            stream = await trio.open_tcp_stream(await _host(endpoint), endpoint.port)
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return await _with_tls(stream, endpoint.host) if endpoint.tls else stream
     except trio.TooSlowError:
         raise DialError(f"{address}: no answer within {DIAL_TIMEOUT:.0f} s") from None
+    except trio.BrokenResourceError as error:
+        raise DialError(f"{address}: TLS fails: {error.__cause__ or error}") from error
     except OSError as error:
-        raise DialError(f"{address}: {error.strerror or error}") from error
-    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return stream
+        raise DialError(f"{address}: {_reason(error)}") from error
 
 
-async def listen(addresses: Sequence[Multiaddr]) -> list[trio.SocketListener]:
-    """Listeners at the addresses; raises DialError naming the one that is taken."""
-    listeners: list[trio.SocketListener] = []
-    for address in addresses:
-        endpoint = address.endpoint
-        if endpoint is None or endpoint.websocket:
-            raise DialError(f"{address}: we listen at /ip4 and /ip6 addresses over /tcp")
-        try:
-            listeners += await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
-        except OSError as error:
-            raise DialError(f"cannot listen at {address}: {error.strerror or error}") from error
-    return listeners
+def _reason(error: OSError) -> str:
+    """The system's own words; trio keeps those of its attempts as the cause."""
+    attempts: BaseException | None = error if error.strerror else error.__cause__
+    while isinstance(attempts, BaseExceptionGroup):
+        attempts = attempts.exceptions[0]
+    return str(getattr(attempts, "strerror", None) or error)
 
 
-def local_address(listener: trio.SocketListener) -> Multiaddr:
-    """Where the listener listens, with the port it got."""
-    return _address(listener.socket.getsockname())
+async def _host(endpoint: Endpoint) -> str:
+    """The host to connect to: where the address says which kind, the name's first address of that kind."""
+    if endpoint.family not in FAMILIES:
+        return endpoint.host
+    found = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
+    return str(found[0][4][0])
+
+
+async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
+    """TLS, with the certificate checked against the system's authorities. Reading those takes a moment."""
+    context = await trio.to_thread.run_sync(ssl.create_default_context)
+    secured = trio.SSLStream(stream, context, server_hostname=host, https_compatible=True)
+    try:
+        await secured.do_handshake()
+    except BaseException:
+        await trio.aclose_forcefully(stream)
+        raise
+    return secured
+
+
+async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bool) -> trio.abc.Stream:
+    """The stream that the handshake of libp2p runs in: a WebSocket's where the address says so.
+
+    Raises RemoteError.
+    """
+    endpoint = address.endpoint
+    if endpoint is None or not endpoint.websocket:
+        return stream
+    if not dialed:
+        return await websocket.accept(stream)
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return await websocket.connect(stream, f"{host}:{endpoint.port}")
+
+
+async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
+    """Sockets that listen at the addresses; raises DialError naming the one that is taken."""
+    listening: list[Listening] = []
+    try:
+        for address in addresses:
+            listening += await _listen(address)
+    except BaseException:
+        for each in listening:
+            each.listener.socket.close()
+        raise
+    return listening
+
+
+async def _listen(address: Multiaddr) -> list[Listening]:
+    endpoint = address.endpoint
+    if endpoint is None or endpoint.tls:
+        raise DialError(f"{address}: we listen at /ip4 and /ip6 addresses over /tcp and /ws")
+    try:
+        opened = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
+    except OSError as error:
+        if endpoint.host == "::" and error.errno in NO_IPV6:
+            log.debug("Not listening at %s: this machine has no IPv6", address)
+            return []
+        raise DialError(f"cannot listen at {address}: {error.strerror or error}") from error
+    layers = ("ws",) if endpoint.websocket else ()
+    return [Listening(each, _address(each.socket.getsockname()).inside(*layers)) for each in opened]
 
 
 def remote_address(stream: trio.SocketStream) -> Multiaddr:
@@ -61,8 +133,11 @@ def remote_address(stream: trio.SocketStream) -> Multiaddr:
     return _address(stream.socket.getpeername())
 
 
-def reachable(listening: Sequence[Multiaddr], stream: trio.SocketStream) -> list[Multiaddr]:
+def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[Multiaddr]:
     """What to tell the other side of `stream`: where we listen everywhere, the address it met us at."""
+    while isinstance(stream, (trio.SSLStream, websocket.WebSocketStream)):
+        stream = stream.transport_stream
+    assert isinstance(stream, trio.SocketStream)
     try:
         met = _address(stream.socket.getsockname())
     except OSError:  # the connection has gone meanwhile

@@ -46,7 +46,7 @@ def open_network(config: Config, spec: ChainSpec, identity: Keypair, genesis_has
 
 
 def _listen(flags: NetworkConfig) -> tuple[str, ...]:
-    return flags.listen or (f"/ip4/0.0.0.0/tcp/{flags.port}",)
+    return flags.listen or (f"/ip4/0.0.0.0/tcp/{flags.port}", f"/ip6/::/tcp/{flags.port}")
 
 
 def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:

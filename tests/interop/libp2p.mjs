@@ -1,4 +1,4 @@
-// A js-libp2p node: listens, answers SYNC by the request reversed, and with a second argument dials that address.
+// A js-libp2p node: listens over TCP and WebSocket, answers SYNC by the request reversed, and with a second argument dials that address.
 // Usage: node libp2p.mjs SYNC_PROTOCOL [MULTIADDR]. Prints one JSON line when it listens and one when it has dialed;
 // ends when its standard input does.
 Promise.withResolvers ??= function () {
@@ -6,8 +6,10 @@ Promise.withResolvers ??= function () {
   const promise = new Promise((a, b) => { resolve = a; reject = b })
   return { promise, resolve, reject }
 }
+globalThis.WebSocket ??= (await import('ws')).WebSocket
 const { createLibp2p } = await import('libp2p')
 const { tcp } = await import('@libp2p/tcp')
+const { webSockets } = await import('@libp2p/websockets')
 const { noise } = await import('@chainsafe/libp2p-noise')
 const { yamux } = await import('@chainsafe/libp2p-yamux')
 const { identify } = await import('@libp2p/identify')
@@ -16,8 +18,8 @@ const { multiaddr } = await import('@multiformats/multiaddr')
 
 const [,, protocol, address] = process.argv
 const node = await createLibp2p({
-  addresses: { listen: ['/ip4/127.0.0.1/tcp/0'] },
-  transports: [tcp()],
+  addresses: { listen: ['/ip4/127.0.0.1/tcp/0', '/ip4/127.0.0.1/tcp/0/ws'] },
+  transports: [tcp(), webSockets()],
   connectionEncrypters: [noise()],
   streamMuxers: [yamux()],
   services: { identify: identify(), ping: ping() }

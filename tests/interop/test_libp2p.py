@@ -1,4 +1,4 @@
-"""js-libp2p, written by others, and our network meet over TCP, each calling the other."""
+"""js-libp2p, written by others, and our network meet over TCP and WebSocket, each calling the other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIMITS = RequestLimits(request=4 << 20, response=32 << 20)
 def script(tmp_path: Path) -> Path:
     """The peer's program beside its packages."""
     modules = PEERS / "node" / "node_modules"
-    if shutil.which("node") is None or not (modules / "libp2p").exists():
+    if shutil.which("node") is None or not (modules / "@libp2p" / "websockets").exists():
         pytest.skip("js-libp2p is not here: scripts/peers installs it (needs node and npm)")
     (tmp_path / "node_modules").symlink_to(modules)
     return Path(shutil.copy(SCRIPT, tmp_path))
@@ -66,8 +66,9 @@ async def backwards(peer: str, data: bytes) -> bytes | None:
     return data[::-1]
 
 
-async def test_js_libp2p_calls_us(script: Path) -> None:
-    node = service(1)
+@pytest.mark.parametrize("layer", ["", "/ws"])
+async def test_js_libp2p_calls_us(script: Path, layer: str) -> None:
+    node = service(1, listen=(Multiaddr.parse(f"/ip4/127.0.0.1/tcp/0{layer}"),))
     node.serve_requests("sync/2", backwards, LIMITS)
     async with running(node), peer_process(script, SYNC, str(address_of(node))) as peer:
         await peer.report()
@@ -81,12 +82,14 @@ async def test_js_libp2p_calls_us(script: Path) -> None:
         assert (report["answer"], report["begins"]) == (2_000_000, "baba")
 
 
-async def test_we_call_js_libp2p(script: Path) -> None:
+@pytest.mark.parametrize("websocket", [False, True])
+async def test_we_call_js_libp2p(script: Path, websocket: bool) -> None:
     node = service(1)
     node.serve_requests("sync/2", None, LIMITS)
     async with running(node), peer_process(script, SYNC) as peer:
         report = await peer.report()
-        identity = await node.connect(Multiaddr.parse(report["addresses"][0]))
+        address = next(text for text in report["addresses"] if ("/ws/" in text) == websocket)
+        identity = await node.connect(Multiaddr.parse(address))
         await until(lambda: node.peers[identity].agent)
         assert "js-libp2p" in node.peers[identity].agent
         assert SYNC in node.peers[identity].protocols

@@ -2,7 +2,7 @@
 
 A multiaddress (multiformats.io/multiaddr) is a row of parts, each a protocol and for most a value:
 `/ip4/1.2.3.4/tcp/30333/p2p/12D3KooW…`, or the same in binary, `varint(code) ‖ value`. We read every part that
-Substrate nodes announce, and dial TCP and WebSocket over IPv4, IPv6 and DNS names.
+Substrate nodes announce, and dial TCP and WebSocket (also over TLS) to IPv4, IPv6 and DNS names.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ class MultiaddrError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What has to be dialed: a host (address or DNS name) and a TCP port, perhaps with WebSocket on it."""
+    """What has to be dialed: a host (address or DNS name) and a TCP port, perhaps TLS, WebSocket on it."""
 
     host: str
     port: int
     websocket: bool = False
+    tls: bool = False
     family: str = "ip"
     """`ip`, or `dns`, `dns4`, `dns6`: which kinds of addresses the name may stand for."""
 
@@ -105,15 +106,30 @@ class Multiaddr:
     def endpoint(self) -> Endpoint | None:
         """What to dial, None where it is not one of the transports that we have."""
         match self.without_peer.parts:
-            case ((host_kind, host), ("tcp", port)):
-                websocket = False
-            case ((host_kind, host), ("tcp", port), ("ws", _)):
-                websocket = True
+            case ((kind, host), ("tcp", port), *layers) if kind in _HOSTS:
+                pass
             case _:
                 return None
-        if host_kind not in _HOSTS:
-            return None
-        return Endpoint(host, int(port), websocket, _HOSTS[host_kind])
+        match [name for name, _ in layers]:
+            case []:
+                return Endpoint(host, int(port), family=_HOSTS[kind])
+            case ["ws"]:
+                return Endpoint(host, int(port), websocket=True, family=_HOSTS[kind])
+            case ["wss"] | ["tls", "ws"]:
+                return Endpoint(host, int(port), websocket=True, tls=True, family=_HOSTS[kind])
+        return None
+
+    @property
+    def name_of_others(self) -> str | None:
+        """The DNS name whose records hold the real addresses (`/dnsaddr/<name>`), None for other forms."""
+        match self.without_peer.parts:
+            case (("dnsaddr", name),):
+                return name
+        return None
+
+    def inside(self, *layers: str) -> Multiaddr:
+        """The address with further layers on it (`ws`)."""
+        return Multiaddr((*self.parts, *((layer, "") for layer in layers)))
 
     @property
     def is_global(self) -> bool:

@@ -36,7 +36,7 @@ class _Side:
     def __init__(self) -> None:
         self.chosen: str | None = None
         self._frames = Frames(MAX_LINE)
-        self._out = bytearray(line(HEADER))
+        self._out = bytearray()
         self._header_seen = False
 
     @property
@@ -57,9 +57,14 @@ class _Side:
             text = _text(frame)
             if self._header_seen:
                 self._on_line(text)
-            elif text != HEADER:
+            elif text == HEADER:
+                self._header_seen = True
+                self._on_header()
+            else:
                 raise RemoteError(f"multistream: the header is {text[:40]!r}, not {HEADER!r}")
-            self._header_seen = True
+
+    def _on_header(self) -> None:
+        pass
 
     def _on_line(self, text: str) -> None:
         raise NotImplementedError
@@ -72,6 +77,7 @@ class Dialer(_Side):
         if not names:
             raise LocalError("multistream: there is no protocol to propose")
         super().__init__()
+        self._out += line(HEADER)
         self._names = list(names)
         self._propose()
 
@@ -91,12 +97,17 @@ class Dialer(_Side):
 
 
 class Listener(_Side):
-    """Accepts the first proposal it knows."""
+    """Accepts the first proposal it knows. It lets the dialer speak first: a browser's WebSocket may lose
+    what comes before its user has begun to listen (seen with js-libp2p).
+    """
 
     def __init__(self, known: Container[str]) -> None:
         super().__init__()
         self._known = known
         self._proposals = 0
+
+    def _on_header(self) -> None:
+        self._out += line(HEADER)
 
     def _on_line(self, text: str) -> None:
         self._proposals += 1

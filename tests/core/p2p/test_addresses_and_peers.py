@@ -34,7 +34,10 @@ def peer(number: int) -> str:
         ("/ip4/138.68.126.239/tcp/30333", Endpoint("138.68.126.239", 30333)),
         ("/ip6/::1/tcp/1/ws", Endpoint("::1", 1, websocket=True)),
         ("/dns4/boot.example/tcp/443", Endpoint("boot.example", 443, family="dns4")),
-        ("/dns/boot.example/tcp/443/wss", None),
+        ("/dns/boot.example/tcp/443/wss", Endpoint("boot.example", 443, True, True, "dns")),
+        ("/dns6/boot.example/tcp/443/tls/ws", Endpoint("boot.example", 443, True, True, "dns6")),
+        ("/dns/boot.example/tcp/443/tls", None),
+        ("/dnsaddr/boot.example", None),
         ("/ip4/1.2.3.4/udp/30333/quic-v1", None),
     ],
 )

@@ -52,6 +52,13 @@ def test_the_first_name_that_both_know_is_chosen(size: int, names: list[str], kn
     assert dialer.chosen == listener.chosen == next(name for name in names if name in known)
 
 
+def test_a_listener_is_silent_until_the_dialer_has_spoken() -> None:
+    listener = Listener({"/echo"})
+    assert listener.bytes_to_send() == b""
+    listener.receive_data(HEADER_LINE)
+    assert listener.bytes_to_send() == HEADER_LINE
+
+
 def test_data_that_follows_the_choice_is_kept_for_the_protocol() -> None:
     listener = Listener({"/echo"})
     listener.receive_data(Dialer(["/echo"]).bytes_to_send() + b"hello")

@@ -1,0 +1,73 @@
+"""Which addresses stand behind `/dnsaddr/<name>`?
+
+The TXT records of `_dnsaddr.<name>` hold `dnsaddr=<multiaddress>` each (multiformats.io/multiaddr,
+"dnsaddr"); such an address may again be a `/dnsaddr`. Whoever runs that name chooses what we dial, so both
+depth and number have a limit; which node answers there is proven by its key all the same.
+"""
+
+from __future__ import annotations
+
+import trio
+
+from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
+from cfnode.network.transport import DialError
+
+__all__ = ["behind"]
+
+PREFIX = "dnsaddr="
+LOOKUP = 10.0
+"""Seconds over all look-ups for one address."""
+MAX_LOOKUPS = 8
+MAX_FOUND = 16
+
+
+async def behind(address: Multiaddr) -> list[Multiaddr]:
+    """The addresses to dial for this one: itself, or those its name stands for. Raises DialError."""
+    if address.name_of_others is None:
+        return [address]
+    waiting, asked = [address], 0
+    found: list[Multiaddr] = []
+    try:
+        with trio.fail_after(LOOKUP):
+            while waiting and asked < MAX_LOOKUPS and len(found) < MAX_FOUND:
+                name, asked = waiting.pop(0).name_of_others or "", asked + 1
+                for other in _of_the_same_node(await _records(name), address.peer):
+                    (found if other.name_of_others is None else waiting).append(other)
+    except trio.TooSlowError:
+        raise DialError(f"{address}: the name server does not answer within {LOOKUP:.0f} s") from None
+    if not found:
+        raise DialError(f"{address}: the name has no dnsaddr records of that node")
+    return found[:MAX_FOUND]
+
+
+def _of_the_same_node(texts: list[str], peer: str | None) -> list[Multiaddr]:
+    found = []
+    for text in texts:
+        try:
+            other = Multiaddr.parse(text)
+        except MultiaddrError:  # a transport that we do not know, or nonsense
+            continue
+        if peer is None or other.peer in (None, peer):
+            found.append(other)
+    return found
+
+
+async def _records(name: str) -> list[str]:
+    """The addresses in the TXT records of a name. Raises DialError."""
+    await trio.to_thread.run_sync(_load)
+    import dns.asyncresolver
+    import dns.exception
+    import dns.rdtypes.ANY.TXT
+
+    try:
+        answer = await dns.asyncresolver.resolve(f"_dnsaddr.{name}", "TXT", lifetime=LOOKUP)
+    except dns.exception.DNSException as error:
+        raise DialError(f"/dnsaddr/{name}: {error}") from error
+    records = [record for record in answer if isinstance(record, dns.rdtypes.ANY.TXT.TXT)]
+    texts = [b"".join(record.strings).decode("ascii", "replace") for record in records[:MAX_FOUND]]
+    return [text.removeprefix(PREFIX) for text in texts if text.startswith(PREFIX)]
+
+
+def _load() -> None:
+    """Off the loop: only nodes with such an address need the library, and it takes a while to import."""
+    import dns.asyncresolver  # noqa: F401
