@@ -71,7 +71,12 @@ class Node:
     @property
     def is_syncing(self) -> bool:
         """May the chain be further elsewhere? Who makes a chain is in step with it."""
-        return self.author is None and self.sync.progress.is_syncing
+        return self.syncing is not None
+
+    @property
+    def syncing(self) -> str | None:
+        """What the sync is at and waits for, in words; None when the node is in step with the chain."""
+        return self.sync.progress.words if self.author is None else None
 
     @property
     def is_authority(self) -> bool:

@@ -166,7 +166,7 @@ def _with_development(
 
 def _with_broker(node: Node, key: Keypair) -> Node:
     """The broker operations of the keystore's one key."""
-    client = SignedClient(node.chain, node.pool, key, is_syncing=lambda: node.is_syncing)
+    client = SignedClient(node.chain, node.pool, key, syncing=lambda: node.syncing)
     return replace(node, broker=BrokerClient(node.chain, client))
 
 

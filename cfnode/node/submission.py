@@ -70,15 +70,15 @@ class Call:
 
 
 class SignedClient:
-    """Sends calls signed by one key. `is_syncing` is asked before anything is signed."""
+    """Sends calls signed by one key. `syncing` says what a node that is behind waits for."""
 
     def __init__(
-        self, chain: Chain, pool: TransactionPool, key: Keypair, *, is_syncing: Callable[[], bool]
+        self, chain: Chain, pool: TransactionPool, key: Keypair, *, syncing: Callable[[], str | None]
     ) -> None:
         self._chain = chain
         self._pool = pool
         self._key = key
-        self._is_syncing = is_syncing
+        self._syncing = syncing
         self._submitting = trio.Lock()
 
     @property
@@ -151,9 +151,10 @@ class SignedClient:
         return BlockRef(header.parent_hash, header.number - 1)
 
     def _require_ready(self) -> None:
-        if self._is_syncing():
+        phase = self._syncing()
+        if phase is not None:
             raise NotReady(
-                "the node is still syncing with the chain: nothing has been signed or sent. "
+                f"the node is still syncing with the chain ({phase}): nothing has been signed or sent. "
                 "Wait until system_health says isSyncing false (cfnode wait --synced)"
             )
 

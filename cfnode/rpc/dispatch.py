@@ -27,7 +27,7 @@ METHOD_NOT_FOUND = RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
 UNSAFE = RpcError(ErrorCode.METHOD_NOT_FOUND, "RPC call is unsafe to be called externally")
 NO_SUBSCRIPTIONS = RpcError(ErrorCode.CALL_FAILED, "Subscriptions need a WebSocket connection")
 SYNCING_TEXT = (
-    "The node is syncing: nothing is signed or submitted until system_health says isSyncing false; "
+    "The node is syncing ({}): nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
 )
 
@@ -45,6 +45,10 @@ class ServedNode(Protocol):
 
     def health(self) -> Health:
         """How it is doing."""
+
+    @property
+    def syncing(self) -> str | None:
+        """What it waits for before it is in step with the chain; None when it is."""
 
 
 @dataclass
@@ -182,8 +186,8 @@ class Dispatcher:
         arguments = row.bind(call.arguments())
         if row.unsafe_if is not None and not self._allow_unsafe and row.unsafe_if(arguments):
             raise UNSAFE
-        if row.submits and self.node.health()["isSyncing"]:
-            raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT)
+        if row.submits and (phase := self.node.syncing) is not None:
+            raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
         return arguments
 
     def _is_open(self, access: Access, client: Client) -> bool:

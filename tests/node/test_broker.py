@@ -143,7 +143,7 @@ async def test_an_account_without_the_role_is_a_bad_origin(node: Node) -> None:
 
 
 async def test_an_account_without_flip_hears_what_it_needs(node: Node) -> None:
-    poor = SignedClient(node.chain, node.pool, Keypair.from_suri("//Poor"), is_syncing=lambda: False)
+    poor = SignedClient(node.chain, node.pool, Keypair.from_suri("//Poor"), syncing=lambda: None)
     with pytest.raises(SubmissionError) as refusal:
         await BrokerClient(node.chain, poor).register_account()
     assert str(refusal.value).startswith("Invalid(Payment)")
@@ -175,8 +175,8 @@ async def test_twenty_calls_at_once_get_twenty_nonces(node: Node, broker: Broker
 
 async def test_nothing_is_signed_while_the_node_is_behind(node: Node) -> None:
     key = Keypair.from_suri(BROKER)
-    behind = SignedClient(node.chain, node.pool, key, is_syncing=lambda: True)
-    with pytest.raises(NotReady, match="nothing has been signed or sent"):
+    behind = SignedClient(node.chain, node.pool, key, syncing=lambda: "Waiting for peers: none")
+    with pytest.raises(NotReady, match=r"Waiting for peers: none.*nothing has been signed or sent"):
         await BrokerClient(node.chain, behind).register_account()
     assert await node.pool.ready_nonce(key.account) == 0
 

@@ -42,7 +42,7 @@ class RefusingPool:
 
 
 def client(refusing: RefusingPool) -> SignedClient:
-    made = SignedClient(None, refusing, Keypair.from_suri("//Alice"), is_syncing=lambda: False)  # type: ignore
+    made = SignedClient(None, refusing, Keypair.from_suri("//Alice"), syncing=lambda: None)  # type: ignore
 
     async def sign(call: Call, nonce: int) -> bytes:
         return b"signed with nonce %d" % nonce

@@ -29,6 +29,11 @@ class StandIn:
     is_syncing: bool = False
     should_have_peers: bool = False
 
+    @property
+    def syncing(self) -> str | None:
+        """In words."""
+        return "Waiting for peers" if self.is_syncing else None
+
     def health(self) -> Health:
         """As a node answers it."""
         return {

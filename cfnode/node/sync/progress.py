@@ -92,6 +92,11 @@ class Progress:
         """Is the node behind, or its state not whole?"""
         return self.phase is not Phase.DONE
 
+    @property
+    def words(self) -> str | None:
+        """The phase and what is waited for, for whoever asks too early; None in step with the chain."""
+        return f"{self.phase.value}: {self.waiting_for}" if self.is_syncing else None
+
     def enter(self, phase: Phase, waiting_for: str) -> None:
         """Begin a phase, or say what is waited for in it: that alone is no step."""
         if phase is not self.phase:

@@ -1,0 +1,110 @@
+"""The main net where nobody can be reached: what a broker sees on the first day, behind a wrong firewall."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from cfnode.cli.client import CallRefused
+from cfnode.store.keystore import Keystore
+from tests.process import NodeProcess, running_node
+
+GENESIS = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
+STATE_ROOT = "0xceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"
+PEER = "12D3KooWPWqdeeWGjycVLiy6drp2P9ghozqbe9o57Fjvj39QFHaF"
+REFUND = {"retry_duration": 10, "refund_address": "0x" + "02" * 20, "min_price": "0x0"}
+CHANNEL = "ETH", "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 10, None, None, None, REFUND
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """A light-RPC node of the main net that may call one node only, and nobody listens there."""
+    folder = tmp_path_factory.mktemp("alone")
+    Keystore(folder / "base" / "chains" / "Chainflip-Berghain" / "keystore").insert("brok", "//Broker")
+    with closing(socket.socket()) as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        flags = (
+            "--chain=berghain",
+            "--sync=light-rpc",
+            "--listen-addr=/ip4/127.0.0.1/tcp/0",
+            "--reserved-only",
+            f"--reserved-nodes=/ip4/127.0.0.1/tcp/{nobody.getsockname()[1]}/p2p/{PEER}",
+        )
+        with running_node(folder, *flags) as node:
+            yield node
+
+
+def error_of(node: NodeProcess, method: str, *params: Any) -> dict[str, Any]:
+    with pytest.raises(CallRefused) as refused:
+        node.call(method, *params)
+    return refused.value.error
+
+
+def until(met: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_what_genesis_tells_is_answered(alone: NodeProcess) -> None:
+    assert alone.call("system_health") == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
+    assert alone.call("chain_getBlockHash", 0) == alone.call("chain_getFinalizedHead") == GENESIS
+    header = alone.call("chain_getHeader")
+    assert (header["number"], header["stateRoot"]) == ("0x0", STATE_ROOT)
+    assert alone.call("chain_getBlock")["block"]["extrinsics"] == []
+    assert alone.call("chain_getBlockHash", 1) is None
+    assert alone.call("system_chain") == "Chainflip-Berghain"
+    assert alone.call("system_chainType") == "Live"
+    assert alone.call("system_properties")["ss58Format"] == 2112
+    assert alone.call("system_nodeRoles") == ["Full"]
+    assert alone.call("system_syncState")["currentBlock"] == 0
+    assert {"broker_registerAccount", "state_getStorage", "cf_environment"} <= set(
+        alone.call("rpc_methods")["methods"]
+    )
+
+
+def test_what_needs_a_state_is_answered_as_for_one_that_is_gone(alone: NodeProcess) -> None:
+    gone = f"UnknownBlock: State already discarded for {GENESIS}"
+    for method, *params in (
+        ("state_getStorage", "0x00"),
+        ("state_getMetadata",),
+        ("state_getRuntimeVersion",),
+        ("state_call", "Core_version", "0x"),
+        ("state_getKeysPaged", "0x", 1),
+    ):
+        assert error_of(alone, method, *params) == {"code": 4003, "message": f"Client error: {gone}"}
+    unknown = "Unknown block: State already discarded for " + GENESIS
+    for method in ("cf_environment", "cf_accounts", "cf_flip_supply"):
+        assert error_of(alone, method) == {"code": -32022, "message": unknown}
+
+
+def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess) -> None:
+    until(lambda: PEER in error_of(alone, "broker_register_account")["message"])
+    for method, *params in (
+        ("broker_register_account",),
+        ("broker_requestSwapDepositAddress", *CHANNEL),
+        ("author_submitExtrinsic", "0x00"),
+    ):
+        error = error_of(alone, method, *params)
+        assert error["code"] == -32000
+        assert f"Waiting for peers: no peer is connected yet ({PEER}: " in error["message"]
+        assert "isSyncing" in error["message"]
+
+
+def test_the_log_says_what_is_waited_for_and_tries_again_later_each_time(alone: NodeProcess) -> None:
+    until(lambda: f"Cannot reach {PEER}, next try in 10 s" in alone.log)
+    assert f"Cannot reach {PEER}, next try in 5 s" in alone.log
+    until(lambda: "⏩ Waiting for peers (0 peers), best: #0" in alone.log)
+    assert "boot" not in alone.log
+
+
+def test_it_stops_cleanly(alone: NodeProcess) -> None:
+    assert alone.stop(signal.SIGTERM) == 0
+    assert "Traceback" not in alone.log
