@@ -183,9 +183,11 @@ class Chain:
         header = self.header(block_hash)
         return None if header is None or header.number == 0 else slot_of(header)
 
-    def subscribe(self, capacity: int = QUEUE_CAPACITY) -> Subscription[ChainEvent]:
-        """Events from now on; a listener that lets `capacity` of them wait receives Lagged, and no more."""
-        return self._events.subscribe(capacity)
+    def subscribe(
+        self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object
+    ) -> Subscription[ChainEvent]:
+        """Events of these kinds; who lets `capacity` of them wait receives Lagged, and no more."""
+        return self._events.subscribe(capacity, only)
 
     # Changing
 

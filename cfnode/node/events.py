@@ -75,9 +75,10 @@ class Subscription(Generic[T]):
     It never waits for a slow reader: the publisher cuts it off instead.
     """
 
-    def __init__(self, publisher: Publisher[T], capacity: int) -> None:
+    def __init__(self, publisher: Publisher[T], capacity: int, only: type | tuple[type, ...]) -> None:
         self._publisher = publisher
         self._capacity = capacity
+        self._only = only
         self._queue: deque[T] = deque()
         self._arrived = trio.Event()
         self._closed = False
@@ -94,14 +95,12 @@ class Subscription(Generic[T]):
         return self
 
     async def __anext__(self) -> T:
+        if self._queue or self._closed:
+            await trio.lowlevel.checkpoint()
         while not self._queue:
             if self._closed:
-                await trio.lowlevel.checkpoint()
                 raise StopAsyncIteration
             await self._arrived.wait()
-        await trio.lowlevel.checkpoint()
-        if not self._queue:  # closed by another task during the checkpoint
-            raise StopAsyncIteration
         return self._queue.popleft()
 
     def receive_nowait(self) -> T | None:
@@ -115,7 +114,7 @@ class Subscription(Generic[T]):
 
     def push(self, item: T, lagged: T | None) -> None:
         """Called by the publisher."""
-        if self._closed:
+        if self._closed or not isinstance(item, self._only):
             return
         if len(self._queue) >= self._capacity:
             if lagged is not None:
@@ -152,9 +151,11 @@ class Publisher(Generic[T]):
     def __len__(self) -> int:
         return len(self._listeners)
 
-    def subscribe(self, capacity: int = QUEUE_CAPACITY) -> Subscription[T]:
-        """A new listener; it receives what is published from now on."""
-        subscription = Subscription(self, capacity)
+    def subscribe(
+        self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object
+    ) -> Subscription[T]:
+        """A new listener; it receives what is published from now on, and is woken by items of these types."""
+        subscription = Subscription(self, capacity, only)
         self._listeners[subscription] = None
         return subscription
 

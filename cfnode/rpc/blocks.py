@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -11,6 +11,7 @@ import trio
 
 from cfnode.core import jsonrpc
 from cfnode.core.header import Header
+from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.table import Param
 
@@ -71,6 +72,24 @@ async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) 
     """A runtime call for a client. Few run or wait at a time, so that blocks need not queue behind them."""
     async with CLIENT_CALLS:
         return await node.chain.queries.call(at_or_best(node, at), function, args)
+
+
+Kind = type[BestChanged] | type[Finalized] | type[Imported]
+
+
+async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
+    """The block that is best (or final) now, and each one that such events tell of."""
+    with node.chain.subscribe(only=kind) as events:
+        yield node.chain.finalized if kind is Finalized else node.chain.best
+        async for event in events:
+            match event:
+                case BestChanged():
+                    yield event.new
+                case Imported():
+                    yield event.block
+                case Finalized():
+                    for block in event.blocks:
+                        yield block
 
 
 def at_or_best(node: Node, at: bytes | None) -> bytes:

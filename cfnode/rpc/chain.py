@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.node.events import BestChanged, ChainEvent, Finalized, Imported
-from cfnode.rpc.blocks import HASH_PARAM, at_or_best, header_json, header_text
+from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.rpc.blocks import HASH_PARAM, Kind, at_or_best, blocks_of, header_json, header_text
 from cfnode.rpc.convert import U32_MAX, bounded_integer, shown, to_hex
 from cfnode.rpc.table import Method, Param, Reader, Subscription
 
@@ -78,44 +79,25 @@ def finalized_head(node: Node) -> str:
     return to_hex(node.chain.finalized.hash)
 
 
-def _new_best(event: ChainEvent) -> Iterator[bytes]:
-    if isinstance(event, BestChanged):
-        yield event.new.hash
-
-
-def _new_final(event: ChainEvent) -> Iterator[bytes]:
-    if isinstance(event, Finalized):
-        yield from (reference.hash for reference in event.blocks)
-
-
-def _imported(event: ChainEvent) -> Iterator[bytes]:
-    if isinstance(event, Imported):
-        yield event.block.hash
-
-
-async def _headers(
-    node: Node, first: bytes, pick: Callable[[ChainEvent], Iterator[bytes]]
-) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe() as events:
-        yield header_text(node, first)
-        async for event in events:
-            for block_hash in pick(event):
-                yield header_text(node, block_hash)
+async def _headers(node: Node, kind: Kind) -> AsyncGenerator[Any, None]:
+    async with aclosing(blocks_of(node, kind)) as blocks:
+        async for each in blocks:
+            yield header_text(node, each.hash)
 
 
 async def new_heads(node: Node) -> AsyncGenerator[Any, None]:
     """Each new best block's header, beginning with the present one."""
-    return _headers(node, node.chain.best.hash, _new_best)
+    return _headers(node, BestChanged)
 
 
 async def finalized_heads(node: Node) -> AsyncGenerator[Any, None]:
     """Each final block's header in order, beginning with the last one."""
-    return _headers(node, node.chain.finalized.hash, _new_final)
+    return _headers(node, Finalized)
 
 
 async def all_heads(node: Node) -> AsyncGenerator[Any, None]:
     """Each imported block's header, of forks too, beginning with the best one."""
-    return _headers(node, node.chain.best.hash, _imported)
+    return _headers(node, Imported)
 
 
 METHODS: Final = (

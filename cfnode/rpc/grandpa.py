@@ -60,7 +60,7 @@ async def subscribe_justifications(node: Node) -> AsyncGenerator[Any, None]:
 
 
 async def _justifications(node: Node) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe() as events:
+    with node.chain.subscribe(only=Finalized) as events:
         async for event in events:
             if isinstance(event, Finalized) and event.justification is not None:
                 yield to_hex(event.justification)

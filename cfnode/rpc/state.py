@@ -195,7 +195,7 @@ async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGene
 
 
 async def _changes_of(node: Node, wanted: list[bytes]) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe() as events:
+    with node.chain.subscribe(only=BestChanged) as events:
         best = node.chain.best.hash
         before = await in_state(node, best, lambda state: _values(state, wanted), wanted)
         yield _changes(best, zip(wanted, before, strict=True))
@@ -211,7 +211,7 @@ async def _changes_of(node: Node, wanted: list[bytes]) -> AsyncGenerator[Any, No
 
 
 async def _all_changes(node: Node) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe() as events:
+    with node.chain.subscribe(only=BestChanged) as events:
         yield _changes(node.chain.best.hash, iter(()))
         async for event in events:
             if not isinstance(event, BestChanged):
@@ -228,7 +228,7 @@ async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:
 
 
 async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe() as events:
+    with node.chain.subscribe(only=BestChanged) as events:
         told = (await node.chain.runtime_at(node.chain.best.hash)).version
         yield version_json(told)
         async for event in events:

@@ -8,15 +8,17 @@ as it does in the official node.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from cfnode.core.aura import AuraError, slot_of
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, BlockRef, ChainEvent, Finalized, Imported
+from cfnode.node.events import BestChanged, BlockRef, Finalized
 from cfnode.node.runtime_api import ApiRefused
-from cfnode.rpc.blocks import Remembered
+from cfnode.rpc.blocks import Kind, Remembered, blocks_of
 from cfnode.rpc.broker_params import OTHER_ERROR
 from cfnode.rpc.cf import older
 from cfnode.rpc.cf.method import query, value
@@ -27,13 +29,14 @@ from cfnode.rpc.cf.witnessed import NO_FILLS
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.errors import UNSUPPORTED
 from cfnode.rpc.table import Param, Subscription
+from cfnode.store import StateDiscarded, UnknownBlock
 
 if TYPE_CHECKING:
     from cfnode.core.header import Header
     from cfnode.node.node import Node
 
 SLOT_SECONDS: Final = 6
-BEST, FINALIZED, NEW = "Best", "Finalized", "New"
+NO_PRICE: Final = b"null"
 
 Read = Callable[..., Awaitable[dict[str, Any]]]
 """`await read(node, block, *params)`: the members of a message beside the block's."""
@@ -54,43 +57,26 @@ def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
     }
 
 
-def _blocks_of(event: ChainEvent, behaviour: str) -> Iterator[BlockRef]:
-    if behaviour == BEST and isinstance(event, BestChanged):
-        yield event.new
-    elif behaviour == FINALIZED and isinstance(event, Finalized):
-        yield from event.blocks
-    elif behaviour == NEW and isinstance(event, Imported):
-        yield event.block
-
-
-async def _blocks(node: Node, behaviour: str) -> AsyncGenerator[BlockRef, None]:
-    """The block that is best (or final) now, and each one that follows."""
-    with node.chain.subscribe() as events:
-        yield node.chain.finalized if behaviour == FINALIZED else node.chain.best
-        async for event in events:
-            for block in _blocks_of(event, behaviour):
-                yield block
-
-
 async def _message(node: Node, block: BlockRef, name: str, read: Read, params: tuple[Any, ...]) -> Any:
-    header = node.chain.header(block.hash)
-    if header is None:
-        return None
-
     async def make() -> dict[str, Any]:
+        header = node.chain.header(block.hash)
+        if header is None:
+            raise UnknownBlock(block.hash)
         return {**block_update(header, block.hash), **await read(node, block.hash, *params)}
 
     return await _messages.wait((node.chain.genesis_hash, block.hash, name, params), make)
 
 
 async def _stream(
-    node: Node, behaviour: str, name: str, read: Read, params: tuple[Any, ...]
+    node: Node, kind: Kind, name: str, read: Read, params: tuple[Any, ...]
 ) -> AsyncGenerator[Any, None]:
-    async with aclosing(_blocks(node, behaviour)) as blocks:
+    async with aclosing(blocks_of(node, kind)) as blocks:
         async for block in blocks:
-            message = await _message(node, block, name, read, params)
-            if message is not None:
-                yield message
+            try:
+                message = await _message(node, block, name, read, params)
+            except (UnknownBlock, StateDiscarded):  # its fork has lost meanwhile
+                continue
+            yield message
 
 
 async def _begun(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
@@ -116,7 +102,7 @@ def subscription(
     read: Read,
     *,
     params: tuple[Param, ...] = (),
-    behaviour: str = BEST,
+    kind: Kind = BestChanged,
     check: Callable[..., Awaitable[None]] | None = None,
 ) -> Subscription:
     """A subscription row; `check(node, *params)` refuses it with an RpcError."""
@@ -124,7 +110,7 @@ def subscription(
     async def handler(node: Node, *values: Any) -> AsyncGenerator[Any, None]:
         if check is not None:
             await check(node, *values)
-        return await _begun(_stream(node, behaviour, name, read, values))
+        return await _begun(_stream(node, kind, name, read, values))
 
     return _row(name, doc, handler, params)
 
@@ -173,30 +159,35 @@ async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, Non
     return _prices(node, source, target)
 
 
-async def _price(node: Node, block: bytes, source: str, target: str) -> Any:
+async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.Raw:
+    """The price in a block as JSON, null where there is none; asked for once, however many listen."""
     pair: dict[str, Any] = {"from": source, "to": target}
-    return older.price(await query(node, block, "cf_pool_price", **pair), pair)
+
+    async def ask() -> Any:
+        try:
+            return older.price(await query(node, block, "cf_pool_price", **pair), pair)
+        except (ApiRefused, UnknownBlock, StateDiscarded):
+            return None
+
+    return await _messages.wait((node.chain.genesis_hash, block, "price", (source, target)), ask)
 
 
 async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
-    told = None
-    async with aclosing(_blocks(node, BEST)) as blocks:
+    told = NO_PRICE
+    async with aclosing(blocks_of(node, BestChanged)) as blocks:
         async for block in blocks:
-            header = node.chain.header(block.hash)
-            try:
-                found = await _price(node, block.hash, source, target)
-            except ApiRefused:
-                continue
-            if header is not None and found is not None and found != told:
+            found = bytes(await _price(node, block.hash, source, target))
+            header = node.chain.header(block.hash) if found not in (told, NO_PRICE) else None
+            if header is not None:
                 told = found
-                yield {**block_update(header, block.hash), **found}
+                yield {**block_update(header, block.hash), **msgspec.json.decode(found)}
 
 
 _SCREENING: Final = "What became of the deposits that brokers marked, in each final block."
 _INGRESS: Final = "The deposits that were witnessed, in each best block."
 PAIR: Final = (BASE, QUOTE)
 
-BEHAVIOUR: Final = Param("notification_behaviour", one_of(FINALIZED, BEST, NEW), optional=True)
+BEHAVIOUR: Final = Param("notification_behaviour", one_of("Finalized", "Best", "New"), optional=True)
 
 
 async def order_fills(node: Node, behaviour: str | None) -> AsyncGenerator[Any, None]:
@@ -220,12 +211,10 @@ CF_STREAMS: Final = (
         params=PAIR,
         check=_pool_must_exist,
     ),
-    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, behaviour=FINALIZED),
+    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
     subscription("cf_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
 BROKER_STREAMS: Final = (
-    subscription(
-        "broker_subscribe_transaction_screening_events", _SCREENING, _screening, behaviour=FINALIZED
-    ),
+    subscription("broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
     subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
