@@ -1,0 +1,193 @@
+"""How long does the way to the present take: hundreds of set changes, then a state of a million entries?
+
+A chain of 350 set changes with 150 weighted authorities each, all of whom sign, and a state of 100 MB lies in a
+store. Its proofs are checked here, in a thread, pinned to one core, while a task of the same loop measures by how
+much it is kept waiting. Then a node serves that chain over loopback, and another one, started with
+`--sync=light-rpc`, goes the whole way; its memory is looked at four times a second.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from cfnode.node.sync.serve_warp import warp_proof
+from cfnode.node.sync.warp import follow_answer
+from scripts.benchmarks._long_chain import Entries, LongChain
+from tests.process import NodeProcess, running_node
+
+SETS = 350
+ENTRIES = Entries(1_000_000)
+PROOF_RUNS = 3
+STATE_RUNS = 2
+LOOK_S = 0.25
+LISTENING = re.compile(r"Listening for peers at (\S+)")
+PROVEN = "⏩ Proven: block"
+MB = 1e6
+
+Row = tuple[str, str, str, bool | None]
+
+
+# --- proofs
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """This process on one core only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+async def _longest_stall(stop: Callable[[], bool]) -> float:
+    """By how much a task that wakes each millisecond is late at most, seconds."""
+    longest = 0.0
+    while not stop():
+        due = time.perf_counter() + 0.001
+        await trio.sleep(0.001)
+        longest = max(longest, time.perf_counter() - due)
+    return longest
+
+
+async def _prove(chain: LongChain) -> tuple[float, float]:
+    """Seconds of the checks alone, and the longest stall of the loop meanwhile."""
+    taken, trust, finished, stall = 0.0, chain.beginning, False, 0.0
+
+    async def measure() -> None:
+        nonlocal stall
+        stall = await _longest_stall(lambda: finished)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(measure)
+        while not finished:
+            answer = await trio.to_thread.run_sync(warp_proof, chain.store, trust.header.hash)
+            assert answer is not None
+            began = time.perf_counter()
+            followed = await trio.to_thread.run_sync(follow_answer, answer, trust)
+            taken += time.perf_counter() - began
+            assert followed.refused is None, followed.refused
+            trust, finished = followed.trust, followed.finished
+    assert trust.authorities.set_id == SETS
+    return taken, stall
+
+
+def _proofs(chain: LongChain) -> list[Row]:
+    with one_core():
+        runs = sorted(trio.run(_prove, chain) for _ in range(PROOF_RUNS))
+    seconds, stall = runs[len(runs) // 2][0], sorted(stall for _, stall in runs)[len(runs) // 2]
+    name = f"a warp proof of {SETS} set changes with 150 weighted authorities, on one core"
+    return [
+        (name, f"{seconds:.2f} s", "≤ 4 s", seconds <= 4),
+        ("the longest stall of the loop meanwhile", f"{stall * 1e3:.1f} ms", "≤ 20 ms", stall <= 0.020),
+    ]
+
+
+# --- the whole way
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One start of a light node: seconds until the proofs had been checked, and until it was in step."""
+
+    proven: float
+    synced: float
+    memory: float
+    """Bytes resident in the node and its executor together, at most."""
+    database: float
+    """Bytes on disk."""
+
+
+def _resident(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _memory(node: NodeProcess) -> int:
+    pid = node.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return _resident(pid) + sum(_resident(int(child)) for child in children)
+
+
+def _sync(spec: Path, server: str) -> Way:
+    flags = (f"--chain={spec}", "--sync=light-rpc", f"--reserved-nodes={server}", "--reserved-only")
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
+        folder = Path(name)
+        began = time.perf_counter()
+        proven = memory = 0.0
+        with running_node(folder, *flags, "--no-prometheus") as node:
+            while node.call("system_health")["isSyncing"]:
+                memory = max(memory, _memory(node))
+                if not proven and PROVEN in node.log:
+                    proven = time.perf_counter() - began
+                time.sleep(LOOK_S)
+            synced = time.perf_counter() - began
+            database = next(folder.rglob("data.mdb")).stat().st_blocks * 512
+    return Way(proven, synced, memory, database)
+
+
+@contextmanager
+def _served(base: Path, spec: Path) -> Iterator[str]:
+    """The address of a node that serves the chain of a base path."""
+    flags = (f"--base-path={base}", f"--chain={spec}", "--sync=full", "--no-prometheus")
+    with running_node(base, *flags, "--listen-addr=/ip4/127.0.0.1/tcp/0") as node:
+        while (found := LISTENING.search(node.log)) is None:
+            time.sleep(0.05)
+        yield found[1]
+
+
+def _states(base: Path, spec: Path) -> list[Row]:
+    with _served(base, spec) as server:
+        ways = sorted((_sync(spec, server) for _ in range(STATE_RUNS)), key=lambda way: way.synced)
+    way = ways[(len(ways) - 1) // 2]
+    memory, database = max(way.memory for way in ways), max(way.database for way in ways)
+    size = f"{ENTRIES.count:,} entries ({ENTRIES.size / MB:.0f} MB)"
+    ratio = database / ENTRIES.size
+    return [
+        (
+            f"{SETS} set changes proven and {size} synced, verified, stored, from the start of the node",
+            f"{way.synced:.1f} s ({way.proven:.1f} s to the last proof)",
+            "≤ 90 s",
+            way.synced <= 90,
+        ),
+        (
+            "memory (RSS) of node and executor at most",
+            f"{memory / MB:.0f} MB",
+            "≤ 500 MB",
+            memory <= 500 * MB,
+        ),
+        (
+            "the database on disk, against keys and values",
+            f"{ratio:.2f} ({database / MB:.0f} MB)",
+            "≤ 4",
+            ratio <= 4,
+        ),
+    ]
+
+
+def run() -> list[Row]:
+    """The rows of the table."""
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
+        base = Path(name)
+        chain = LongChain(base)
+        chain.change_sets(SETS)
+        rows = _proofs(chain)
+        chain.fill(ENTRIES)
+        chain.store.close()
+        return rows + _states(base, chain.spec_path)
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(*row, sep="  ")
