@@ -26,6 +26,7 @@ from cfnode.core.hashing import twox_128
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.state import TOP, Changes
 from cfnode.core.trie import EMPTY_ROOT, update
+from cfnode.node.authorities import well_known
 from cfnode.node.sync.memory import Trust
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_authorities, dev_chain_spec
@@ -68,8 +69,8 @@ class LongChain:
     def __init__(self, base: Path, authorities: int = 150) -> None:
         weights = tuple(1 + index % 7 for index in range(authorities))
         self.spec: ChainSpec = dev_chain_spec(DevGenesis(authorities=dev_authorities(authorities, weights)))
-        self._keys = _keys(self.spec)
-        self._voters = AuthoritySet(0, tuple((key, weights[index]) for index, key in enumerate(self._keys)))
+        self._keys = {each.grandpa.public: each.grandpa for each in well_known(authorities)}
+        self._voters = AuthoritySet(0, tuple(zip(self._keys, weights, strict=True)))
         self.spec_path = base / "spec.json"
         self.spec_path.write_text(to_json(self.spec))
         path = open_database_path(ChainPaths(base, self.spec.id))

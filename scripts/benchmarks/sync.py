@@ -1,8 +1,8 @@
 """How long does the way to the present take: hundreds of set changes, then a state of a million entries?
 
-A chain of 350 set changes with 150 weighted authorities each, all of whom sign, and a state of 100 MB lies in a
-store. Its proofs are checked here, in a thread, pinned to one core, while a task of the same loop measures by how
-much it is kept waiting. Then a node serves that chain over loopback, and another one, started with
+A chain of 350 set changes with 150 weighted authorities each, all of whom sign, and a state of 100 MB lies in
+a store. Its proofs are checked here, in a thread, pinned to one core, while a task of the same loop measures
+by how much it is kept waiting. Then a node serves that chain over loopback, and another one, started with
 `--sync=light-rpc`, goes the whole way; its memory is looked at four times a second.
 """
 
