@@ -25,7 +25,7 @@ from cfnode.node.chain_errors import ImportRefused, SlotRefused, UnknownParent
 from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import FetchedBlock, fetch_above, fetch_up_to
 from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.progress import Phase, Progress, alone
+from cfnode.node.sync.progress import Phase, Progress, alone, told
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Follower"]
@@ -48,6 +48,12 @@ DEEPEST = 4_096
 """Ancestors of an announced block fetched at most, looking for one that we have."""
 
 
+PRUNED = (
+    "With --sync=full every block is executed from the first one on: it takes a peer with "
+    "--blocks-pruning=archive. --sync=warp begins with a proven state instead"
+)
+
+
 class Follower:
     """Imports what peers announce. `run` it once the chain has a state."""
 
@@ -59,6 +65,7 @@ class Follower:
         self._wanted: OrderedDict[bytes, tuple[int, str]] = OrderedDict()
         self._bad: OrderedDict[bytes, None] = OrderedDict()
         self._stuck: set[tuple[str, int]] = set()
+        self._unhelpful: dict[str, str] = {}
         self._woken = trio.Event()
 
     def announced(self, peer: str, block: bytes, number: int) -> None:
@@ -94,11 +101,17 @@ class Follower:
         """Is the node in step with its peers?"""
         if self._far_behind():
             self._progress.target = self._book.median
-            self._progress.enter(Phase.BLOCKS, f"blocks up to #{self._book.median}")
+            self._progress.enter(Phase.BLOCKS, self._awaited())
         elif len(self._book) or self._progress.phase is Phase.DONE:
             self._progress.enter(Phase.DONE, "")
         else:
             self._progress.waiting_for = alone(self._network)
+
+    def _awaited(self) -> str:
+        """The blocks that are waited for, and why they do not come."""
+        first = self._chain.best.number + 1
+        missing = told(f"blocks #{first} to #{self._book.median}", self._unhelpful)
+        return f"{missing}. {PRUNED}" if self._unhelpful and self._chain.finalized.number == 0 else missing
 
     # --- ranges
 
@@ -137,10 +150,14 @@ class Follower:
         known = self._book.get(peer)
         if known is None or known.number < number:
             return []
+        self._unhelpful.pop(peer, None)
         try:
-            return await fetch_above(self._network, peer, number, RANGE)
+            found = await fetch_above(self._network, peer, number, RANGE)
+            if not found:
+                self._unhelpful[peer] = f"it does not have #{number} any more"
+            return found
         except RequestFailed as error:
-            self._progress.waiting_for = f"{peer} gave no blocks from #{number} ({error})"
+            self._unhelpful[peer] = str(error)
         except WireError as error:
             self._drop(peer, str(error))
         return []
@@ -201,3 +218,4 @@ class Follower:
 
     def _drop(self, peer: str, reason: str) -> None:
         repute.drop(self._network, self._book, peer, repute.BAD_BLOCK, reason)
+        self._unhelpful.pop(peer, None)

@@ -30,7 +30,7 @@ from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
 from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received, RequestFailed
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
-from cfnode.node.events import BestChanged, Finalized
+from cfnode.node.events import BestChanged, BlockRef, Finalized
 from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import fetch_justification
 from cfnode.node.sync.book import PeerBook
@@ -189,17 +189,20 @@ class FinalityGossip:
         """A change that is not final holds up all that follows: ask peer after peer for its votes."""
         turn = 0
         while True:
-            await trio.sleep(ASK_S)
             change = self._chain.next_set_change(self._chain.best.hash)
             peers = self._book.by_height(change.number) if change is not None else []
-            if change is None or not peers:
-                continue
-            peer, turn = peers[turn % len(peers)], turn + 1
-            try:
-                found = await fetch_justification(self._network, peer, change.hash)
-            except (RequestFailed, WireError) as error:
-                log.debug("No justification of #%d from %s: %s", change.number, peer, error)
-                continue
-            for engine, encoded in found:
-                if engine == ENGINE:
-                    await self._finalize(peer, Commit(change.hash, change.number, ()), encoded)
+            if change is not None and peers:
+                await self._ask_for_change(peers[turn % len(peers)], change)
+                turn += 1
+            if change is None or change.number > self._chain.finalized.number:
+                await trio.sleep(ASK_S)
+
+    async def _ask_for_change(self, peer: str, change: BlockRef) -> None:
+        try:
+            found = await fetch_justification(self._network, peer, change.hash)
+        except (RequestFailed, WireError) as error:
+            log.debug("No justification of #%d from %s: %s", change.number, peer, error)
+            return
+        for engine, encoded in found:
+            if engine == ENGINE:
+                await self._finalize(peer, Commit(change.hash, change.number, ()), encoded)

@@ -8,8 +8,10 @@ from trio.testing import MockClock
 
 from cfnode.node.sync import repute
 from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, told
+from cfnode.node.sync.service import ChainSync
+from cfnode.store import Pruning
 from tests.node.conftest import MakeRig
-from tests.node.sync.net import MemoryNetwork
+from tests.node.sync.net import MemoryNetwork, join
 from tests.node.sync.test_warp import Client, edited, forge_last, grown
 
 
@@ -109,3 +111,25 @@ def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
     assert progress.line() == (
         "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB, 2.0 MiB/s, 50%, about 10 s left"
     )
+
+
+async def test_who_executes_every_block_hears_that_no_peer_has_the_first_ones(
+    make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    authority = await make_rig("authority", pruning=Pruning(blocks=4, state=4))
+    for _ in range(20):
+        await authority.block(final=True)
+    full, network, peer = await make_rig("full"), MemoryNetwork("full"), MemoryNetwork("pruned")
+    async with trio.open_nursery() as nursery:
+        for member, rig, author in ((network, full, False), (peer, authority, True)):
+            nursery.start_soon(ChainSync(member, rig.chain, rig.store, author=author).run)
+        join(network, peer)
+        await trio.sleep(32)
+        nursery.cancel_scope.cancel()
+    [line] = [line for line in caplog.messages if "no progress for 15 s" in line]
+    assert line.startswith(
+        "Syncing: no progress for 15 s: blocks #1 to #20 (pruned: it does not have #1 any more). With --sync"
+    )
+    assert "--blocks-pruning=archive" in line
+    assert "--sync=warp" in line
+    assert network.reports == []
