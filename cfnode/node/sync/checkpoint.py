@@ -61,9 +61,7 @@ async def _header_of(network: Network, book: PeerBook, peer: str, block: bytes) 
         repute.replace_slow(network, book, peer, error)
         log.debug("The checkpoint did not come from %s: %s", peer, error)
     except WireError as error:
-        network.report(peer, repute.BAD_MESSAGE, str(error))
-        network.disconnect(peer, "bad header")
-        book.forget(peer)
+        repute.drop(network, book, peer, repute.BAD_MESSAGE, str(error))
     return None
 
 

@@ -95,11 +95,10 @@ class HoleFiller:
         return entries
 
     def _drop(self, peer: str, reason: str) -> None:
-        log.warning("Peer %s sent a proof that does not hold: %s", peer, reason)
         self._useless[peer] = reason
-        self._network.report(peer, repute.BAD_PROOF, reason)
-        self._network.disconnect(peer, "bad proof")
-        self._book.forget(peer)
+        repute.drop(
+            self._network, self._book, peer, repute.BAD_PROOF, f"a proof that does not hold: {reason}"
+        )
 
 
 def _by_hash(entries: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -145,7 +145,8 @@ class StateSync:
             return False
         except (WireError, TrieError) as error:
             plan.give_back(part)
-            self._drop(peer, str(error))
+            reason = f"a piece of the state that does not hold: {error}"
+            repute.drop(self._network, self._book, peer, repute.BAD_PROOF, reason)
             return False
         await trio.to_thread.run_sync(self._adoption.write, found.pairs, found.nodes)
         plan.advance(part, found.next, found.ahead)
@@ -158,12 +159,6 @@ class StateSync:
 
     def _show(self) -> None:
         self._progress.size, self._progress.keys, self._progress.pace = self._size, self._keys, self._pace
-
-    def _drop(self, peer: str, reason: str) -> None:
-        log.warning("Peer %s sent a piece of the state that does not hold: %s", peer, reason)
-        self._network.report(peer, repute.BAD_PROOF, reason)
-        self._network.disconnect(peer, "bad state proof")
-        self._book.forget(peer)
 
     # --- what the ranges have left open
 

@@ -166,11 +166,9 @@ class WarpSync:
     def _drop(self, peer: str, reason: str, *, at_checkpoint: bool) -> None:
         if at_checkpoint:
             reason += " (is the set id of --checkpoint right?)"
-        log.warning("Peer %s sent a warp proof that does not hold: %s", peer, reason)
         self._leave(peer, f"its proof did not hold: {reason}")
-        self._network.report(peer, repute.BAD_PROOF, reason)
-        self._network.disconnect(peer, "bad warp proof")
-        self._book.forget(peer)
+        reason = f"a warp proof that does not hold: {reason}"
+        repute.drop(self._network, self._book, peer, repute.BAD_PROOF, reason)
 
     async def remembered(self) -> Trust | None:
         """What an earlier run proved from the same beginning."""

@@ -51,7 +51,7 @@ async def test_a_refused_proof_is_given_as_the_reason(
 ) -> None:
     client = Client(await grown(make_rig), liar=lambda *args: edited(args[2], forge_last))
     [(_, why)] = await said(caplog, client, 32)
-    assert "Peer liar sent a warp proof that does not hold: " in caplog.text
+    assert "Peer liar is dropped: a warp proof that does not hold: " in caplog.text
     assert why.startswith(
         "no peer is connected yet (liar: its proof did not hold: justification is for block 3"
     )

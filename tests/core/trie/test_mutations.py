@@ -1,0 +1,129 @@
+"""Fifty proofs, each byte of each of them spoilt: what is read is the true value, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from cfnode.core.trie import (
+    MissingNode,
+    ProofState,
+    TrieError,
+    build_proof,
+    build_range,
+    decode_compact_proof,
+    decode_proof,
+    encode_proof,
+    read_range,
+)
+from tests.conftest import shared
+from tests.core.trie.test_proof import expected, stored
+from tests.core.trie.test_ranges import Held
+
+OWN = 46
+Read = Callable[[bytes], object]
+"""What a proof tells; raises TrieError or MissingNode where it does not hold, or does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """An encoded proof, and how to ask it something."""
+
+    name: str
+    data: bytes
+    read: Read
+
+
+def value(root: bytes, key: bytes, data: bytes) -> object:
+    return ProofState(root, decode_proof(data)).get(key)
+
+
+def following(root: bytes, key: bytes, data: bytes) -> object:
+    return ProofState(root, decode_proof(data)).next_key(key)
+
+
+def compact_value(root: bytes, key: bytes, data: bytes) -> object:
+    return ProofState(root, decode_compact_proof(decode_proof(data), root)).get(key)
+
+
+def pairs(root: bytes, true: frozenset[tuple[bytes, bytes, bytes]], data: bytes) -> object:
+    """A range may end early, but shows nothing that is not in the state."""
+    return set(read_range(decode_proof(data), root, ()).pairs) <= true
+
+
+def captured() -> Iterator[Proof]:
+    """Proofs of Polkadot, and of Chainflip's genesis."""
+    for name in ("state-proof-polkadot-genesis.hex", "state-proof-small-inline-nodes.hex"):
+        known = expected(name)
+        [(key, _)] = known["value_at"].items()
+        data = bytes.fromhex(shared("vectors", "smoldot", name).read_text())
+        yield Proof(name, data, partial(value, bytes.fromhex(known["state_root"]), bytes.fromhex(key)))
+    known = expected("issue_2035_proof")
+    data = shared("vectors", "smoldot", "issue_2035_proof").read_bytes()
+    root, key = bytes.fromhex(known["state_root"]), bytes.fromhex(known["next_key_after"])
+    yield Proof("issue_2035_proof", data, partial(following, root, key))
+    cases = json.loads(shared("vectors", "synthetic", "compact-proofs.json").read_text())["cases"]
+    [case] = [case for case in cases if case["name"] == "grandpa-and-legacy-key"]
+    key = bytes.fromhex(case["keys_with_value"][1])
+    read = partial(compact_value, bytes.fromhex(case["state_root"]), key)
+    yield Proof(case["name"], bytes.fromhex(case["proof"]), read)
+
+
+def made() -> Iterator[Proof]:
+    """Small tries, values inside and by hash: proofs of values, of absence, of the next key, of ranges."""
+    chance = random.Random(7)
+    for index in range(OWN):
+        entries = {
+            chance.randbytes(chance.randint(1, 3)): chance.randbytes(chance.choice((1, 20, 33, 60)))
+            for _ in range(chance.randint(2, 12))
+        }
+        key = chance.choice(sorted(entries))
+        root, nodes = stored(entries, 1)
+        proof = encode_proof(build_proof(nodes.get, entries.get, [key]))
+        match index % 4:
+            case 0:
+                yield Proof(f"value {index}", proof, partial(value, root, key))
+            case 1:
+                absent = encode_proof(build_proof(nodes.get, entries.get, [key + b"\x01"]))
+                yield Proof(f"absence {index}", absent, partial(value, root, key + b"\x01"))
+            case 2:
+                whole = encode_proof(build_proof(nodes.get, entries.get, entries))
+                yield Proof(f"next key {index}", whole, partial(following, root, key))
+            case _:
+                items, _ = build_range(Held(entries), (), 200)
+                true = frozenset((b"", each, entries[each]) for each in entries)
+                yield Proof(f"range {index}", encode_proof(items), partial(pairs, root, true))
+
+
+def spoilt(data: bytes, seed: int) -> Iterator[bytes]:
+    """Each byte changed once, by chance to anything else."""
+    chance = random.Random(seed)
+    for at in range(len(data)):
+        yield data[:at] + bytes((data[at] ^ chance.randint(1, 255),)) + data[at + 1 :]
+
+
+def unharmed(proof: Proof, seed: int) -> tuple[int, int]:
+    """How many spoilt proofs still told the truth, and how many did not hold."""
+    truth, told = proof.read(proof.data), 0
+    for data in spoilt(proof.data, seed):
+        try:
+            assert proof.read(data) == truth, (proof.name, data.hex())
+            told += 1
+        except (TrieError, MissingNode):
+            continue
+    return told, len(proof.data) - told
+
+
+@pytest.mark.parametrize("source", [captured, made])
+def test_a_spoilt_byte_never_makes_another_value(source: Callable[[], Iterator[Proof]]) -> None:
+    proofs = list(source())
+    assert len(proofs) == {"captured": 50 - OWN, "made": OWN}[source.__name__]
+    for seed, proof in enumerate(proofs):
+        told, refused = unharmed(proof, seed)
+        assert refused > 0, proof.name
+        assert told + refused == len(proof.data)
