@@ -124,8 +124,10 @@ REFUSED: Final[dict[str, int]] = {
     "author_hasSessionKeys": 1030,
     "author_rotateKeys": 1030,
     "broker_affiliate_withdrawal_request": -32024,
+    "broker_close_private_btc_channel": -32024,
     "broker_decode_vault_swap_parameter": -32021,
     "broker_deregister_affiliate": -32024,
+    "broker_open_private_btc_channel": -32024,
     "broker_register_account": -32024,
     "broker_request_account_creation_deposit_address": -32024,
     "broker_withdraw_fees": -32024,
@@ -138,8 +140,8 @@ REFUSED: Final[dict[str, int]] = {
     "transaction_v1_stop": -32602,
 }
 """The code with which a method may refuse that call, as it is documented to: the account is a broker already
-and has earned nothing, the affiliate is none, the call is no swap, the node takes no part in
-GRANDPA.
+and has earned nothing, its private channel is there or is not, the affiliate is none, the call is no swap,
+the node takes no part in GRANDPA.
 """
 UNSUPPORTED: Final = -32026
 """The code of a `cf_*` method whose runtime API the runtime does not have."""
