@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
+from cfnode.core.jsonrpc import RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.rpc.blocks import HASH_PARAM, Kind, at_or_best, blocks_of, header_json, header_text
 from cfnode.rpc.convert import U32_MAX, bounded_integer, shown, to_hex
@@ -14,6 +15,7 @@ from cfnode.rpc.table import Method, Param, Reader, Subscription
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
+CHAIN_ERROR: Final = 3001
 MAX_NUMBERS: Final = 1024
 """Block numbers in one chain_getBlockHash."""
 
@@ -52,7 +54,9 @@ def block_hash(node: Node, numbers: Numbers | None) -> str | list[str | None] | 
 
 
 def _hash_at(node: Node, number: int) -> str | None:
-    found = node.chain.hash_at(number) if number <= U32_MAX else None
+    if number > U32_MAX:
+        raise RpcError(CHAIN_ERROR, f"`{number}` > u32::max_value(), the max block number is u32.")
+    found = node.chain.hash_at(number)
     return None if found is None else to_hex(found)
 
 

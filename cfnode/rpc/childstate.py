@@ -12,7 +12,7 @@ from cfnode.core.state import CHILD_STORAGE_PREFIX, State
 from cfnode.rpc.blocks import AT, at_or_best
 from cfnode.rpc.convert import BYTES, U32, listed, read_hex, to_hex
 from cfnode.rpc.state import KEYS, MAX_KEYS, PREFIX, check_count
-from cfnode.rpc.storage import all_keys, in_state, page, proof_of, size_below
+from cfnode.rpc.storage import all_keys, in_state, page, proof_of, values_of
 from cfnode.rpc.table import Method, Param, Reader
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def keys_paged(
 
 async def _values(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> list[bytes | None]:
     def walk(state: State) -> list[bytes | None]:
-        return [state.get(key, child) for key in wanted]
+        return values_of(state, wanted, child)
 
     return await in_state(node, at_or_best(node, at), walk, wanted, child)
 
@@ -74,7 +74,8 @@ async def storage_hash(node: Node, child: bytes, key: bytes, at: bytes | None) -
 
 async def storage_size(node: Node, child: bytes, key: bytes, at: bytes | None) -> int | None:
     """The bytes of the value under a key of a child trie, or null."""
-    return await in_state(node, at_or_best(node, at), lambda state: size_below(state, key, child))
+    (value,) = await _values(node, child, [key], at)
+    return None if value is None else len(value)
 
 
 async def read_proof(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
 from cfnode.node.events import Finalized
 from cfnode.rpc.convert import U32, to_hex
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.table import Method, Param, SlowReader, Subscription
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -64,6 +64,7 @@ async def _justifications(node: Node) -> AsyncGenerator[Any, None]:
         async for event in events:
             if isinstance(event, Finalized) and event.justification is not None:
                 yield to_hex(event.justification)
+        raise SlowReader
 
 
 METHODS: Final = (

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.jsonrpc import RpcError
-from cfnode.core.scale import Cursor, ScaleError, decode_compact
-from cfnode.rpc.blocks import AT, ask_runtime
+from cfnode.core.scale import Cursor
+from cfnode.rpc.blocks import AT, ask_runtime, check_extrinsic
 from cfnode.rpc.convert import BYTES
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-DECODE_ERROR: Final = 2
+_UNABLE: Final = {
+    "query_info": "Unable to query dispatch info.",
+    "query_fee_details": "Unable to query fee details.",
+}
 CLASSES: Final = ("normal", "operational", "mandatory")
 
 
@@ -35,13 +37,7 @@ async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> d
 
 
 async def _ask(node: Node, function: str, extrinsic: bytes, at: bytes | None) -> bytes:
-    try:
-        length, start = decode_compact(extrinsic, 0)
-    except ScaleError as error:
-        raise RpcError(DECODE_ERROR, "Unable to query dispatch info.", str(error)) from None
-    if start + length != len(extrinsic):
-        reason = f"the length prefix says {length} bytes, {len(extrinsic) - start} follow"
-        raise RpcError(DECODE_ERROR, "Unable to query dispatch info.", reason)
+    check_extrinsic(extrinsic, _UNABLE[function])
     args = extrinsic + len(extrinsic).to_bytes(4, "little")
     return await ask_runtime(node, at, f"TransactionPaymentApi_{function}", args)
 

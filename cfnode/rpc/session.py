@@ -30,17 +30,13 @@ from cfnode.node.config import RpcConfig
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held, Job
-from cfnode.rpc.table import TOO_MANY, Subscription
+from cfnode.rpc.table import TOO_MANY, SlowReader, Subscription
 
 log = logging.getLogger("cfnode.rpc")
 
 CONCURRENT_CALLS = 16
 WAITING_BYTES = 32 * 1024 * 1024
 """Bytes of unread messages at which answers wait and subscribers are cut off."""
-
-
-class SlowReader(Exception):
-    """The client left too many messages unread."""
 
 
 class Outbox:

@@ -4,7 +4,7 @@ state).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
@@ -12,11 +12,13 @@ import trio
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import State
+from cfnode.core.trie import differences
 from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.blocks import AT, Remembered, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, TEXT, U32, listed, to_hex
 from cfnode.rpc.storage import (
+    CLIENT_READS,
     MAX_PAGE,
     Later,
     all_keys,
@@ -26,8 +28,11 @@ from cfnode.rpc.storage import (
     proof_of,
     read_key,
     size_below,
+    values_of,
+    within,
 )
-from cfnode.rpc.table import Access, Method, Param, Subscription
+from cfnode.rpc.table import Access, Method, Param, SlowReader, Subscription
+from cfnode.store import UnknownBlock
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -137,10 +142,6 @@ async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[
 # Changes
 
 
-def _values(state: State, wanted: Sequence[bytes]) -> list[bytes | None]:
-    return [state.get(key) for key in wanted]
-
-
 def _changes(block_hash: bytes, changed: Iterator[tuple[bytes, bytes | None]]) -> dict[str, Any]:
     return {
         "block": to_hex(block_hash),
@@ -150,8 +151,10 @@ def _changes(block_hash: bytes, changed: Iterator[tuple[bytes, bytes | None]]) -
 
 async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) -> list[dict[str, Any]]:
     """The values of several keys at one block."""
+    if not wanted:
+        return []
     block_hash = at_or_best(node, at)
-    values = await in_state(node, block_hash, lambda state: _values(state, wanted), wanted)
+    values = await in_state(node, block_hash, lambda state: values_of(state, wanted), wanted)
     return [_changes(block_hash, zip(wanted, values, strict=True))]
 
 
@@ -160,16 +163,17 @@ async def query_storage(
 ) -> list[dict[str, Any]]:
     """What became of several keys between two blocks: all values first, then what each block changed."""
     before: list[bytes | None] | None = None
-    found = []
+    found, weight = [], 0
     for block_hash in _range(node, start, at_or_best(node, end)):
-        values = await in_state(node, block_hash, lambda state: _values(state, wanted), wanted)
+        values = await in_state(node, block_hash, lambda state: values_of(state, wanted), wanted)
         changed = [
             (key, value)
             for index, (key, value) in enumerate(zip(wanted, values, strict=True))
             if before is None or before[index] != value
         ]
         if changed:
-            found.append(_changes(block_hash, iter(changed)))
+            weight += sum(len(key) + len(value or b"") for key, value in changed)
+            found.append(within(_changes(block_hash, iter(changed)), weight))
         before = values
     return found
 
@@ -197,17 +201,18 @@ async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGene
 async def _changes_of(node: Node, wanted: list[bytes]) -> AsyncGenerator[Any, None]:
     with node.chain.subscribe(only=BestChanged) as events:
         best = node.chain.best.hash
-        before = await in_state(node, best, lambda state: _values(state, wanted), wanted)
+        before = await in_state(node, best, lambda state: values_of(state, wanted), wanted)
         yield _changes(best, zip(wanted, before, strict=True))
         async for event in events:
             if not isinstance(event, BestChanged):
                 continue
-            values = await in_state(node, event.new.hash, lambda state: _values(state, wanted), wanted)
+            values = await in_state(node, event.new.hash, lambda state: values_of(state, wanted), wanted)
             rows = zip(wanted, values, before, strict=True)
             changed = [(key, new) for key, new, old in rows if new != old]
             before = values
             if changed:
                 yield _changes(event.new.hash, iter(changed))
+        raise SlowReader
 
 
 async def _all_changes(node: Node) -> AsyncGenerator[Any, None]:
@@ -216,10 +221,23 @@ async def _all_changes(node: Node) -> AsyncGenerator[Any, None]:
         async for event in events:
             if not isinstance(event, BestChanged):
                 continue
-            written = {overlay.hash: overlay.changes.storage for overlay in node.store.overlays()}
             for block_hash in event.enacted:
-                top = written.get(block_hash, {}).get(b"", {})
-                yield _changes(block_hash, iter(sorted(top.items())))
+                yield _changes(block_hash, iter(await _written(node, block_hash)))
+        raise SlowReader
+
+
+async def _written(node: Node, block_hash: bytes) -> list[tuple[bytes, bytes | None]]:
+    """What a block has changed in the top trie."""
+    header = node.chain.header(block_hash)
+    if header is None:
+        raise UnknownBlock(block_hash)
+
+    def compare() -> list[tuple[bytes, bytes | None]]:
+        with node.chain.state(header.parent_hash) as old, node.chain.state(block_hash) as new:
+            return [(key, new.get(key)) for key, _ in differences(old.node, new.node)]
+
+    async with CLIENT_READS:
+        return await trio.to_thread.run_sync(compare)
 
 
 async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:
@@ -237,7 +255,7 @@ async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
                 if version != told:
                     told = version
                     yield version_json(version)
-            await trio.lowlevel.checkpoint()
+        raise SlowReader
 
 
 KEY: Final = Param("key", BYTES)

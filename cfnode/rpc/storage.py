@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import trio
+
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import TrieError, prove_keys
@@ -22,13 +24,19 @@ Later = Coroutine[Any, Any, T]
 MAX_PAGE: Final = 1000
 MAX_WEIGHT: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
+MAX_ADDED: Final = 1_000_000
+"""Keys whose values are added up for one state_getStorageSize: some 30 seconds."""
+
+CLIENT_READS: Final = trio.CapacityLimiter(8)
+"""Walks of all clients at a time: the threads that the node itself writes blocks with stay free."""
 
 
 async def in_state(
     node: Node, block_hash: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
 ) -> T:
     """`walk` of a state, off the loop; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
-    return await node.chain.states.read(block_hash, walk, keys, child)
+    async with CLIENT_READS:
+        return await node.chain.states.read(block_hash, walk, keys, child)
 
 
 def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | None], T]) -> T | Later[T]:
@@ -70,7 +78,7 @@ def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
     keys, weight = [], 0
     for key in keys_after(state, prefix, None, child):
         weight += len(key)
-        keys.append(_within(key, weight))
+        keys.append(within(key, weight))
     return keys
 
 
@@ -80,21 +88,39 @@ def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[byt
     for key in keys_after(state, prefix, None, child):
         value = state.get(key, child) or b""
         weight += len(key) + len(value)
-        pairs.append(_within((key, value), weight))
+        pairs.append(within((key, value), weight))
     return pairs
 
 
-def size_below(state: State, key: bytes, child: bytes = TOP) -> int | None:
-    """The size of the value at a key, else of all values whose keys begin with it; None if there are none."""
-    value = state.get(key, child)
+def values_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes | None]:
+    """The values under keys. Raises RpcError if they are too much for an answer."""
+    values, weight = [], 0
+    for key in keys:
+        value = state.get(key, child)
+        weight += len(value or b"")
+        values.append(within(value, weight))
+    return values
+
+
+def size_below(state: State, key: bytes) -> int | None:
+    """The size of the value at a key, else of all values whose keys begin with it; None if there are none.
+    Raises RpcError if they are too many.
+    """
+    value = state.get(key)
     if value is not None:
         return len(value)
-    return sum(len(state.get(below, child) or b"") for below in keys_after(state, key, None, child)) or None
+    total = 0
+    for number, below in enumerate(keys_after(state, key, None)):
+        if number >= MAX_ADDED:
+            raise _too_big(f"more than {MAX_ADDED} keys begin so; use state_getKeysPaged")
+        total += len(state.get(below) or b"")
+    return total or None
 
 
-def _within(entry: T, weight: int) -> T:
+def within(entry: T, weight: int) -> T:
+    """The next entry of an answer of so many bytes. Raises RpcError if that is too much."""
     if weight > MAX_WEIGHT:
-        raise _too_big(f"more than {MAX_WEIGHT} bytes of keys and values; use state_getKeysPaged")
+        raise _too_big(f"more than {MAX_WEIGHT} bytes; ask for fewer keys, or use state_getKeysPaged")
     return entry
 
 

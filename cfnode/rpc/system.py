@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode import __version__
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.blocks import AT, ask_runtime
+from cfnode.rpc.blocks import AT, ask_runtime, check_extrinsic
 from cfnode.rpc.convert import ACCOUNT, BYTES, TEXT, to_hex
 from cfnode.rpc.dispatch import Health, ServedNode
 from cfnode.rpc.log_filters import LogFilterError, LogFilters
@@ -121,6 +121,7 @@ async def account_next_index(node: Node, account: bytes) -> int:
 
 async def dry_run(node: Node, extrinsic: bytes, at: bytes | None) -> str:
     """What applying an extrinsic would give: SCALE ApplyExtrinsicResult."""
+    check_extrinsic(extrinsic, "Unable to dry run extrinsic.")
     return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", extrinsic))
 
 

@@ -15,6 +15,14 @@ from typing import Any
 
 from cfnode.core.jsonrpc import ErrorCode, InvalidParams, RpcError
 
+
+class SlowReader(Exception):
+    """The client left too much unread, or could not be told as fast as the chain went: it is cut off.
+
+    A stream that follows the chain raises it when its events end, as they do when nobody takes them in time.
+    """
+
+
 TOO_MANY = RpcError(ErrorCode.TOO_MANY_SUBSCRIPTIONS, "Too many subscriptions on the connection")
 
 

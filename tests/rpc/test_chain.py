@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import pytest
+import trio
+
 from cfnode.core.grandpa import Justification
 from cfnode.core.header import Header
 from tests.rpc.conftest import Served
@@ -16,12 +21,13 @@ async def test_block_hashes_by_number(served_node: Served) -> None:
     assert await served_node.call("chain_getHead") == best
     assert await served_node.call("chain_getBlockHash", 0) == genesis
     assert await served_node.call("chain_getBlockHash", "0x1") == best
-    assert await served_node.call("chain_getBlockHash", [0, "0x1", 2, 2**40]) == [
+    assert await served_node.call("chain_getBlockHash", [0, "0x1", 2, 2**32 - 1]) == [
         genesis,
         best,
         None,
         None,
     ]
+    assert (await served_node.error("chain_getBlockHash", 2**32))["code"] == 3001
     assert (await served_node.error("chain_getBlockHash", "1"))["code"] == -32602
     assert (await served_node.error("chain_getBlockHash", [0] * 5000))["code"] == -32602
 
@@ -141,3 +147,19 @@ async def test_there_is_no_round_of_our_own(served_node: Served) -> None:
         "code": 1,
         "message": "GRANDPA RPC endpoint not ready",
     }
+
+
+async def test_a_listener_that_the_chain_has_left_behind_is_cut_off(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = served_node.node.chain
+    monkeypatch.setattr(chain, "subscribe", partial(chain.subscribe, 0))
+    for method in ("chain_subscribeAllHeads", "state_subscribeRuntimeVersion", "cf_subscribe_ingress_events"):
+        async with served_node.websocket() as ws:
+            params = ["Bitcoin"] if method.startswith("cf_") else []
+            assert "result" in await ws.call(method, *params)
+            await ws.notification()
+            await served_node.call("dev_newBlock")
+            with pytest.raises((EOFError, trio.BrokenResourceError)), trio.fail_after(20):
+                while True:
+                    await ws.notification()

@@ -9,13 +9,14 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.core.hashing import blake2_256
+from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import ProofState
 from cfnode.rpc import storage
 from tests.rpc.conftest import MakeServed, Served
 
 UNKNOWN = "0x" + "77" * 32
+NUMBER = "0x" + (twox_128(b"System") + twox_128(b"Number")).hex()
 CODE = "0x" + b":code".hex()
 ABSENT = "0x" + b"absent".hex()
 CHILD = "0x" + b":child_storage:default:some".hex()
@@ -165,6 +166,35 @@ async def test_storage_changes_are_queried_and_followed(served_node: Served) -> 
     assert [len(entry["changes"]) for entry in history] == [2, 1, 1]
     error = await served_node.error("state_queryStorage", [key], third, first)
     assert (error["code"], error["message"].startswith("Cannot resolve a block range")) == (4001, True)
+
+
+async def test_all_that_a_block_has_changed_is_told_even_if_it_is_final_at_once(served_node: Served) -> None:
+    before = dict(await served_node.call("state_getPairs", "0x"))
+    async with served_node.websocket() as ws:
+        await ws.call("state_subscribeStorage")
+        await ws.notification()
+        await served_node.call("dev_newBlock", {"finalize": True})
+        told = dict((await ws.notification())["result"]["changes"])
+    after = dict(await served_node.call("state_getPairs", "0x"))
+    changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+    assert told == {key: after.get(key) for key in changed}
+
+
+async def test_values_are_weighed_before_they_fill_the_memory(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "MAX_WEIGHT", 100)
+    monkeypatch.setattr(storage, "MAX_ADDED", 3)
+    many = [NUMBER] * 26
+    best = await served_node.call("chain_getBlockHash")
+    for method, params in (
+        ("state_queryStorageAt", [many]),
+        ("state_queryStorage", [many, best]),
+        ("state_getStorageSize", ["0x"]),
+    ):
+        assert (await served_node.error(method, *params))["code"] == -32008
+    assert (await served_node.call("state_queryStorageAt", many[:25]))[0]["block"] == best
+    assert await served_node.call("state_queryStorageAt", []) == []
 
 
 async def test_the_runtime_version_is_told_once_while_it_does_not_change(served_node: Served) -> None:

@@ -104,7 +104,13 @@ async def test_what_a_transaction_would_cost(served_node: Served) -> None:
     details = await served_node.call("payment_queryFeeDetails", extrinsic, None)
     assert set(details["inclusionFee"]) == {"baseFee", "lenFee", "adjustedWeightFee"}
     assert sum(int(part, 16) for part in details["inclusionFee"].values()) == int(info["partialFee"])
-    assert (await served_node.error("payment_queryInfo", "0x04"))["code"] == 2
+    for method, what in (
+        ("payment_queryInfo", "Unable to query dispatch info."),
+        ("payment_queryFeeDetails", "Unable to query fee details."),
+        ("system_dryRun", "Unable to dry run extrinsic."),
+    ):
+        error = await served_node.error(method, "0x04")
+        assert (error["code"], error["message"]) == (2, what)
 
 
 async def test_log_filters_change_and_come_back(served_node: Served) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
@@ -13,6 +12,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import Change, NodeReader, differences
 from cfnode.rpc.convert import listed, read_loose_hex, read_members, shown, to_hex
+from cfnode.rpc.storage import CLIENT_READS
 from cfnode.rpc.table import Reader
 from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
 
@@ -72,7 +72,8 @@ async def differences_between(
     for index, item in enumerate(items):
         page = Page([], None)
         while not page.is_last:
-            page = await trio.to_thread.run_sync(partial(_page, node, earlier, later, item, page.reached))
+            async with CLIENT_READS:
+                page = await trio.to_thread.run_sync(_page, node, earlier, later, item, page.reached)
             for key, row in page.rows:
                 if not any(before.covers(key, item) for before in items[:index]):
                     yield row

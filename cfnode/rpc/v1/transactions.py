@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.node.events import BestChanged, Lagged
+from cfnode.node.events import BestChanged
 from cfnode.node.pool_errors import AlreadyImported, BadFormat, PoolError
 from cfnode.node.watchers import StatusKind, TxStatus
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
@@ -128,10 +128,8 @@ async def _is_settled(node: Node, extrinsic: bytes) -> bool:
 
 
 async def _next_best(node: Node) -> None:
-    with node.chain.subscribe() as events:
-        async for event in events:
-            if isinstance(event, BestChanged | Lagged):
-                return
+    with node.chain.subscribe(only=BestChanged) as events:
+        await anext(events)
 
 
 def stop(node: Node, held: Held | None, identity: str) -> None:
