@@ -47,7 +47,7 @@ CODES: Final = frozenset(
         *range(-32026, -32019),
         *(-32801, -32802, -32803, -32804),
         *range(1001, 1020),
-        *(1, 2, 3, 1030, 1040, 2000, 2001, 2002, 4001, 4002, 4003),
+        *(1, 2, 3, 1030, 1040, 2000, 2001, 2002, 3001, 4001, 4002, 4003),
     }
 )
 WITHOUT_WORDS: Final = {"code": -32603, "message": "Internal error while processing request."}
