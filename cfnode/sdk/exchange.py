@@ -15,6 +15,7 @@ import json
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -195,9 +196,17 @@ def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
 
 def _json(call: HttpCall, answer: HttpAnswer) -> Any:
     try:
-        return json.loads(answer.body)
+        return json.loads(answer.body, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         raise _bad_answer(call, "Invalid JSON response") from None
+
+
+def _finite(text: str) -> float:
+    """Infinity and NaN are no JSON, though Python reads them, and are what `1e999` would become."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text[:20]} is no number of JSON")
+    return number
 
 
 def _bad_answer(call: HttpCall, message: str) -> BadAnswer:

@@ -31,6 +31,7 @@ __all__ = [
     "camel",
     "number_text",
     "read_amount",
+    "read_int",
 ]
 
 Amount = Annotated[int, "decimal string"]
@@ -187,7 +188,7 @@ def _read_map(read: Callable[[Any, str], Any], value: Any, where: str) -> dict[s
 
 def read_amount(value: Any, where: str) -> int:
     """Base units from a number, a decimal string or 0x… hex."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     if isinstance(value, str) and value.isascii() and len(value) <= _MAX_DIGITS:
         if value.isdigit():
@@ -210,7 +211,8 @@ def _read_decimal(value: Any, where: str) -> Decimal:
     return number
 
 
-def _read_int(value: Any, where: str) -> int:
+def read_int(value: Any, where: str) -> int:
+    """A whole number of JSON."""
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer():
             return int(value)
@@ -240,7 +242,7 @@ _SCALARS: dict[Any, Callable[[Any, str], Any]] = {
     Decimal: _read_decimal,
     bool: _read_bool,
     float: _read_float,
-    int: _read_int,
+    int: read_int,
     str: _read_str,
 }
 

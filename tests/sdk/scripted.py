@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from cfnode.sdk.calls import Call
@@ -29,9 +30,14 @@ def session(**options: Any) -> Session:
     )
 
 
+@cache
+def _environment() -> str:
+    return shared("rpc-examples", "cf_environment.json").read_text()
+
+
 def environment_answer() -> dict[str, Any]:
     """A `cf_environment` without minima, so that any amount passes."""
-    document: dict[str, Any] = json.loads(shared("rpc-examples", "cf_environment.json").read_text())
+    document: dict[str, Any] = json.loads(_environment())
     minima = document["ingress_egress"]["minimum_deposit_amounts"]
     for chain in minima.values():
         chain.update(dict.fromkeys(chain, 0))

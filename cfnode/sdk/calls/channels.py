@@ -20,7 +20,7 @@ from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.options import Session
-from cfnode.sdk.record import read_amount
+from cfnode.sdk.record import read_amount, read_int
 
 __all__ = ["Asked", "ChannelOrder", "open_channel"]
 
@@ -136,8 +136,9 @@ def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
     answer = yield from rpc(session, url, METHOD, order.params(), opens_channel=True, timeout=timeout)
     with _telling(url):
         chain = order.source.chain
+        block, index = (read_int(answer[name], name) for name in ("issued_block", "channel_id"))
         return Opened(
-            f"{int(answer['issued_block'])}-{chain}-{int(answer['channel_id'])}",
+            f"{block}-{chain}-{index}",
             _address(answer["address"], chain),
             read_amount(answer["source_chain_expiry_block"], "source_chain_expiry_block"),
             read_amount(answer["channel_opening_fee"], "channel_opening_fee"),
@@ -156,9 +157,9 @@ def _by_backend(session: Session, order: ChannelOrder) -> Steps[Opened]:
             _address(answer["depositAddress"], order.source.chain),
             read_amount(answer["srcChainExpiryBlock"], "srcChainExpiryBlock"),
             read_amount(answer["channelOpeningFee"], "channelOpeningFee"),
-            int(answer.get("brokerCommissionBps") or 0),
-            int(answer.get("maxBoostFeeBps") or 0),
-            None if time is None else int(time),
+            read_int(answer.get("brokerCommissionBps") or 0, "brokerCommissionBps"),
+            read_int(answer.get("maxBoostFeeBps") or 0, "maxBoostFeeBps"),
+            None if time is None else read_int(time, "estimatedExpiryTime"),
         )
 
 

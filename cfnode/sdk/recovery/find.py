@@ -20,7 +20,7 @@ from cfnode.sdk.errors import BackendError, TransportError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, shown
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.node import chain_named, hex_bytes, list_question, storage_key
+from cfnode.sdk.recovery.node import chain_named, hex_bytes, hex_number, list_question, storage_key
 from cfnode.sdk.recovery.payees import Payees, payees_of_account, payees_of_channel, payees_of_swap
 from cfnode.sdk.recovery.payload import Payload, read_payload
 
@@ -48,9 +48,9 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
                 ("state_getStorage", [storage_key("Environment", f"{chain}ChainId"), at]),
             ],
         )
-        epoch = int.from_bytes(hex_bytes(entry, url), "little")
+        epoch = hex_number(entry, url)
         listed = yield from rpc(session, url, *list_question(chain, epoch, at))
-        known = int.from_bytes(hex_bytes(chain_id, url), "little") or None
+        known = hex_number(chain_id, url, 8) or None
         numbers = sorted(_numbers(hex_bytes(listed, url)), reverse=True)
         found: list[Payload] = []
         for start in range(0, len(numbers), _AT_ONCE):

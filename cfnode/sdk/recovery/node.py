@@ -26,6 +26,7 @@ __all__ = [
     "FetchFailedCall",
     "chain_named",
     "hex_bytes",
+    "hex_number",
     "list_question",
     "storage_key",
 ]
@@ -76,19 +77,18 @@ class FetchFailedCall(Call[FailedCall]):
         chain, url = chain_named(self.chain), session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, self.broadcast_id, at))
-        offered, vault, *entries = answers
-        manager, chain_id, epoch_entry, started, duration, counter = (
-            hex_bytes(each, url) for each in entries
-        )
-        epoch = int.from_bytes(epoch_entry, "little")
+        offered, vault, key_manager, chain_id, *entries = answers
+        epoch, started, duration, counter = (hex_number(each, url) for each in entries)
         lists = yield from rpc_batch(
             session, url, [list_question(chain, each, at) for each in (epoch, epoch - 1)]
         )
         listed = [_original_epoch(hex_bytes(each, url), self.broadcast_id) for each in lists]
         if not isinstance(offered, Mapping):
-            raise _nothing(chain, self.broadcast_id, int.from_bytes(counter, "little"), listed)
-        payload = read_payload(chain, self.broadcast_id, offered, int.from_bytes(chain_id, "little") or None)
-        return _found(payload, vault, manager, epoch, listed, started, duration)
+            raise _nothing(chain, self.broadcast_id, counter, listed)
+        known_id = hex_number(chain_id, url, 8) or None
+        payload = read_payload(chain, self.broadcast_id, offered, known_id)
+        ends = started + duration if duration else None
+        return FailedCall(payload, _key(vault), _manager(key_manager, chain, url), epoch, listed[0], ends)
 
 
 def chain_named(text: str) -> str:
@@ -125,6 +125,15 @@ def list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
 def storage_key(pallet: str, item: str) -> str:
     """The key of a storage item, 0x hex."""
     return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
+
+
+def hex_number(text: Any, source: str, width: int = 4) -> int:
+    """A storage value that is a number of `width` bytes, little-endian; 0 where there is none."""
+    data = hex_bytes(text, source)
+    if len(data) not in (0, width):
+        told = f"state_getStorage gave {len(data)} bytes for a number of {width} ({shown(source)})"
+        raise BadAnswer(told, url=shown(source), sent=True, retryable=False)
+    return int.from_bytes(data, "little")
 
 
 def hex_bytes(text: Any, source: str) -> bytes:
@@ -165,20 +174,15 @@ def _nothing(chain: str, broadcast_id: int, counter: int, listed: list[int | Non
     )
 
 
-def _found(
-    payload: Payload,
-    vault: Any,
-    manager: bytes,
-    epoch: int,
-    listed: list[int | None],
-    started: bytes,
-    duration: bytes,
-) -> FailedCall:
+def _key(vault: Any) -> bytes:
     try:
-        key = bytes.fromhex(str(vault[0]).removeprefix("0x"))
+        return bytes.fromhex(str(vault[0]).removeprefix("0x"))
     except (TypeError, ValueError, KeyError, IndexError):
         raise BadPayload("the node does not say which aggregate key is in use (cf_eth_vault)") from None
+
+
+def _manager(entry: Any, chain: str, url: str) -> bytes:
+    manager = hex_bytes(entry, url)
     if len(manager) != 20:
-        raise BadPayload(f"the node does not say which key manager {payload.chain} has")
-    ends = int.from_bytes(started, "little") + int.from_bytes(duration, "little") if duration else None
-    return FailedCall(payload, key, manager, epoch, listed[0], ends)
+        raise BadPayload(f"the node does not say which key manager {chain} has")
+    return manager

@@ -24,7 +24,7 @@ from cfnode.sdk.errors import BadAnswer, RpcCallError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes, shown
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.node import hex_bytes, storage_key
+from cfnode.sdk.recovery.node import hex_bytes, hex_number, storage_key
 
 __all__ = ["Payees", "payees_of_account", "payees_of_channel", "payees_of_swap"]
 
@@ -124,7 +124,7 @@ def _requests_until(session: Session, url: str, block: int) -> Steps[int | None]
     if isinstance(entry, RpcCallError):
         _only_discarded(entry)
         return None
-    return int.from_bytes(hex_bytes(entry, url), "little")
+    return hex_number(entry, url, 8)
 
 
 def _events_at(session: Session, url: str, block: int) -> Steps[list[list[Event]]]:
