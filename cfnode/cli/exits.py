@@ -45,7 +45,7 @@ MEANINGS = {
     ExitCode.NO_GAS_FUNDS: "recover: the sending account cannot pay the gas",
     ExitCode.WOULD_REVERT: "recover: the contract, the token or the receiver would refuse; the text says why",
     ExitCode.NEEDS_ARCHIVE: "recover: the node has forgotten the events that tell: name an archive node",
-    ExitCode.INTERRUPTED: "interrupted before it could stop in order (a second Ctrl-C)",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C while it waited, or by a second one while a node stopped",
 }
 
 

@@ -191,7 +191,10 @@ class _Recovery:
 
         assert self.eth_rpc is not None
         deadline = time.monotonic() + self.timeout
-        with waiting("waiting for a block", quiet=self.as_json):
+        with (
+            told_by_sdk(self.as_json, f"interrupted; sent as {identity}, which may still come into a block"),
+            waiting("waiting for a block", quiet=self.as_json),
+        ):
             while (receipt := self.sdk.call(FetchReceipt(identity, self.eth_rpc))) is None:
                 if time.monotonic() > deadline:
                     raise Failure(f"not in a block after {self.timeout:g} s: {identity}", ExitCode.NETWORK)

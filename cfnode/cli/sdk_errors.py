@@ -25,16 +25,24 @@ class _Shown(Failure):
 
 
 @contextmanager
-def told_by_sdk(as_json: bool) -> Iterator[None]:
-    """Ends the command in words, or with `--json` as `{"error": {"code", "message"}}`."""
+def told_by_sdk(as_json: bool, interrupted: str = "interrupted") -> Iterator[None]:
+    """Ends the command in words, or with `--json` as `{"error": {"code", "message"}}`.
+
+    `interrupted` says what a Ctrl-C leaves behind.
+    """
     try:
         yield
     except SdkError as error:
-        code = exit_code(error)
-        if as_json:
-            print_json({"error": {"code": error.code, "message": error.message}})
-            raise _Shown(error.message, code) from None
-        raise Failure(error.message, code) from None
+        raise _failure(as_json, error.code, error.message, exit_code(error)) from None
+    except KeyboardInterrupt:
+        raise _failure(as_json, "INTERRUPTED", interrupted, ExitCode.INTERRUPTED) from None
+
+
+def _failure(as_json: bool, name: str, message: str, code: ExitCode) -> Failure:
+    if not as_json:
+        return Failure(message, code)
+    print_json({"error": {"code": name, "message": message}})
+    return _Shown(message, code)
 
 
 def exit_code(error: SdkError) -> ExitCode:

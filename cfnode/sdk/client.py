@@ -6,9 +6,11 @@ are the fields of the call, in order, and may also be given by name.
 
 from __future__ import annotations
 
+import inspect
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack
 
@@ -25,11 +27,12 @@ from cfnode.sdk.calls.infos import (
 from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2
 from cfnode.sdk.calls.statuses import GetStatus, GetStatusV2
 from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
-from cfnode.sdk.errors import TransportError
+from cfnode.sdk.errors import SdkError, TransportError
 from cfnode.sdk.exchange import HttpAnswer, HttpCall
 from cfnode.sdk.models.status import SwapStatus
 from cfnode.sdk.options import Options, OptionsByName, Session
 from cfnode.sdk.transport import AsyncTransport, Transport
+from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
@@ -37,38 +40,59 @@ P = ParamSpec("P")
 T = TypeVar("T")
 WATCH_SECONDS = 6.0
 """Between two looks at a status: one State Chain block."""
+WATCH_FAILURES = 5
+"""Looks in a row that may fail: half a minute."""
 
 
-class _Blocking(Generic[P, T]):
-    """A call offered as a method that returns its result."""
+class _Offered(Generic[P, T]):
+    """A call under the name of a method, which has the call's signature and description."""
 
     def __init__(self, call: Callable[P, Call[T]]) -> None:
         self._call = call
         self.__doc__ = call.__doc__
 
-    def __get__(self, client: SwapSDK, owner: type[SwapSDK] | None = None) -> Callable[P, T]:
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner.__name__, name
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self._call).replace(return_annotation=inspect.Signature.empty)
+
+    def _named(self, method: Any) -> Any:
+        method.__name__, method.__qualname__ = self._name, f"{self._owner}.{self._name}"
+        method.__doc__, method.__signature__ = self.__doc__, self._signature
+        return method
+
+    def _no_client(self) -> TypeError:
+        return TypeError(f"{self._name} is a method of a client: {self._owner}(…).{self._name}(…)")
+
+
+class _Blocking(_Offered[P, T]):
+    """A call whose result the method returns."""
+
+    def __get__(self, client: SwapSDK | None, owner: type[SwapSDK]) -> Callable[P, T]:
         def method(*arguments: P.args, **named: P.kwargs) -> T:
+            if client is None:
+                raise self._no_client()
             return client.call(self._call(*arguments, **named))
 
-        method.__doc__ = self.__doc__
-        return method
+        found: Callable[P, T] = self._named(method)
+        return found
 
 
-class _Awaited(Generic[P, T]):
-    """A call offered as a method whose result is awaited."""
-
-    def __init__(self, call: Callable[P, Call[T]]) -> None:
-        self._call = call
-        self.__doc__ = call.__doc__
+class _Awaited(_Offered[P, T]):
+    """A call whose result is awaited."""
 
     def __get__(
-        self, client: AsyncSwapSDK, owner: type[AsyncSwapSDK] | None = None
+        self, client: AsyncSwapSDK | None, owner: type[AsyncSwapSDK]
     ) -> Callable[P, Coroutine[Any, Any, T]]:
         async def method(*arguments: P.args, **named: P.kwargs) -> T:
+            if client is None:
+                raise self._no_client()
             return await client.call(self._call(*arguments, **named))
 
-        method.__doc__ = self.__doc__
-        return method
+        found: Callable[P, Coroutine[Any, Any, T]] = self._named(method)
+        return found
 
 
 class SwapSDK:
@@ -105,16 +129,20 @@ class SwapSDK:
             answer = _advance(steps, self._try(answer))
         return answer.value
 
-    def watch_status(self, reference: str | int, *, seconds: float = WATCH_SECONDS) -> Iterator[SwapStatus]:
-        """The status at once and after each change, until it is final. `seconds` lie between two looks."""
-        previous = None
-        while previous is None or not previous.is_final:
-            status = self.get_status_v2(reference)
-            if status != previous:
-                yield status
-            elif not status.is_final:
-                time.sleep(seconds)
-            previous = status
+    def watch_status(
+        self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
+    ) -> Iterator[SwapStatus]:
+        """The status at once and after each change, until it is final. `seconds` lie between two looks.
+
+        Raises an error that may pass only after more than `failures` of them in a row; see `StatusWatch`.
+        """
+        watch = StatusWatch(reference, failures)
+        while True:
+            if (changed := watch.receive(self._look(reference))) is not None:
+                yield changed
+            if watch.is_over:
+                return
+            time.sleep(seconds)
 
     def close(self) -> None:
         """Close the connections."""
@@ -127,6 +155,12 @@ class SwapSDK:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _look(self, reference: str | int) -> SwapStatus | SdkError:
+        try:
+            return self.get_status_v2(reference)
+        except SdkError as error:
+            return error
 
     def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
         try:
@@ -167,19 +201,18 @@ class AsyncSwapSDK:
         return answer.value
 
     async def watch_status(
-        self, reference: str | int, *, seconds: float = WATCH_SECONDS
+        self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
     ) -> AsyncIterator[SwapStatus]:
-        """The status at once and after each change, until it is final. `seconds` lie between two looks."""
+        """As `SwapSDK.watch_status`, to be iterated with `async for`."""
         import anyio
 
-        previous = None
-        while previous is None or not previous.is_final:
-            status = await self.get_status_v2(reference)
-            if status != previous:
-                yield status
-            elif not status.is_final:
-                await anyio.sleep(seconds)
-            previous = status
+        watch = StatusWatch(reference, failures)
+        while True:
+            if (changed := watch.receive(await self._look(reference))) is not None:
+                yield changed
+            if watch.is_over:
+                return
+            await anyio.sleep(seconds)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -192,6 +225,12 @@ class AsyncSwapSDK:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _look(self, reference: str | int) -> SwapStatus | SdkError:
+        try:
+            return await self.get_status_v2(reference)
+        except SdkError as error:
+            return error
 
     async def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from cfnode.sdk import (
     AsyncSwapSDK,
+    BackendError,
     BadAnswer,
     BadStatus,
     ChainError,
@@ -27,10 +29,11 @@ from cfnode.sdk import (
 )
 from cfnode.sdk.calls.deposits import RequestDepositAddress
 from cfnode.sdk.calls.infos import GetChannelOpeningFees
+from cfnode.sdk.calls.quotes import GetQuoteV2
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.transport import MAX_ANSWER
 from tests.conftest import ROOT
-from tests.sdk.forms import FORMS, Form
+from tests.sdk.forms import FORMS, Form, all_forms
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
 from tests.sdk.scripted import environment_answer
 from tests.sdk.test_deposit_checks import OPENED, request_v1
@@ -293,30 +296,88 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
         assert "geheim" not in repr(sdk.session.options)
 
 
-def test_a_swap_is_watched_until_it_is_final() -> None:
-    states = iter(["WAITING", "WAITING", "SWAPPING", "COMPLETED"])
+def service(*answers: tuple[int, dict[str, Any]]) -> Handler:
+    """A swap service that gives these answers, one after the other."""
+    waiting = iter(answers)
 
     def handle(request: Request) -> bytes:
-        return page(200, json.dumps({"state": next(states)}).encode())
+        status, document = next(waiting)
+        return page(status, json.dumps(document).encode())
 
-    with serving(handle) as server, SwapSDK(options(server)) as sdk:
-        assert [each.state for each in sdk.watch_status("7", seconds=0)] == [
-            "WAITING",
-            "SWAPPING",
-            "COMPLETED",
-        ]
+    return handle
 
 
-async def test_a_swap_is_watched_under_trio() -> None:
-    states = iter(["SENDING", "FAILED"])
+UNHEARD_OF = (404, {"message": "resource not found"})
+RESTARTED = (502, {"message": "bad gateway"})
 
-    def handle(request: Request) -> bytes:
-        return page(200, json.dumps({"state": next(states)}).encode())
 
-    with serving(handle) as server:
-        async with AsyncSwapSDK(options(server)) as sdk:
-            found = [each.state async for each in sdk.watch_status("7", seconds=0)]
-    assert found == ["SENDING", "FAILED"]
+def state(name: str, updated: int = 0) -> tuple[int, dict[str, Any]]:
+    return 200, {"state": name, "lastStatechainUpdateAt": updated}
+
+
+async def watched(sdk: Any, reference: str) -> list[str]:
+    statuses = sdk.watch_status(reference, seconds=0, failures=2)
+    if hasattr(statuses, "__aiter__"):
+        return [each.state async for each in statuses]
+    return [each.state for each in await statuses]
+
+
+@all_forms
+@pytest.mark.parametrize(
+    ("answers", "changes"),
+    [
+        ([state("WAITING", 1), state("WAITING", 2), state("FAILED")], ["WAITING", "FAILED"]),
+        ([UNHEARD_OF, UNHEARD_OF, state("WAITING"), state("COMPLETED")], ["WAITING", "COMPLETED"]),
+        (
+            [state("SENT"), RESTARTED, RESTARTED, state("SENT"), RESTARTED, state("FAILED")],
+            ["SENT", "FAILED"],
+        ),
+    ],
+)
+def test_a_swap_is_watched_until_it_is_final(
+    form: Form, answers: list[tuple[int, dict[str, Any]]], changes: list[str]
+) -> None:
+    with serving(service(*answers)) as server:
+        assert form(lambda sdk: watched(sdk, "1-Bitcoin-2"), options(server)) == changes
+
+
+@all_forms
+@pytest.mark.parametrize(
+    ("reference", "answers", "kind"),
+    [
+        ("1-Bitcoin-2", [UNHEARD_OF] * 3, BackendError),
+        ("1-Bitcoin-2", [state("WAITING"), UNHEARD_OF], BackendError),
+        ("7", [UNHEARD_OF], BackendError),
+        ("7", [RESTARTED] * 3, BadStatus),
+        ("7", [(200, {})], BadAnswer),
+    ],
+)
+def test_what_will_not_pass_ends_the_watching(
+    form: Form, reference: str, answers: list[tuple[int, dict[str, Any]]], kind: type[SdkError]
+) -> None:
+    with serving(service(*answers)) as server:
+        with pytest.raises(kind):
+            form(lambda sdk: watched(sdk, reference), options(server))
+        assert len(server.requests) == len(answers)
+
+
+@pytest.mark.parametrize("client", [SwapSDK, AsyncSwapSDK])
+def test_a_method_has_the_signature_and_the_words_of_its_call(client: type[SwapSDK]) -> None:
+    method = client(network="dev").get_quote_v2
+    assert list(inspect.signature(method).parameters)[:5] == [
+        "src_chain",
+        "src_asset",
+        "dest_chain",
+        "dest_asset",
+        "amount",
+    ]
+    assert (method.__name__, method.__doc__) == ("get_quote_v2", GetQuoteV2.__doc__)
+    assert method.__qualname__ == f"{client.__name__}.get_quote_v2"
+
+
+def test_a_call_without_a_client_says_so() -> None:
+    with pytest.raises(TypeError, match=r"SwapSDK\(…\).get_chains\(…\)"):
+        SwapSDK.get_chains()
 
 
 def test_options_by_name_and_as_json_are_the_same() -> None:

@@ -79,7 +79,7 @@ def test_a_quote_as_a_table_and_as_json(service: Loopback) -> None:
 )
 def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], boost: Any, dca: Any) -> None:
     broker = (f"--broker={service.url}", "--commission=15")
-    result = swap(service, "request", *REQUEST, "--slippage=1.5", *broker, *flags)
+    result = swap(service, "request", *REQUEST, "--slippage=1.5", "--qr", *broker, *flags)
     assert result.exit_code == 0, result.output
     assert "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in result.output
     assert "cfnode swap watch --network=perseverance 5-Bitcoin-6" in result.output
@@ -154,6 +154,29 @@ def test_a_failed_swap_ends_the_watching_with_a_failure(service: Loopback) -> No
     result = swap(service, "watch", "FAILED_deposit_ignored")
     assert result.exit_code == ExitCode.FAILURE
     assert "the swap has failed" in result.output
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ctrl_c_leaves_a_swap_alone(
+    as_json: bool, service: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cfnode.sdk.client.time.sleep", pressed)
+    result = swap(service, "watch", "WAITING", *(["--json"] if as_json else []))
+    assert result.exit_code == ExitCode.INTERRUPTED
+    words = "the swap goes on without it"
+    if as_json:
+        assert words in result.stdout[result.stdout.rindex('"error"') :]
+    else:
+        assert words in result.stderr
+
+
+def test_a_pipe_gets_no_qr_code(service: Loopback) -> None:
+    result = swap(service, "request", *REQUEST, "--slippage=1.5", f"--broker={service.url}")
+    assert "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in result.output
+    assert "▀" not in result.output
 
 
 def test_assets_and_amounts_as_people_write_them() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import Failure
 from cfnode.cli.sdk_errors import print_json, told_by_sdk
 from cfnode.cli.swap.options import client, console, shared_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
@@ -55,19 +55,17 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
     """Follow the swap of REFERENCE until it is done. With --json, one object a line for each change."""
     from cfnode.cli.progress import waiting
 
-    final, line = None, ""
-    with told_by_sdk(as_json), client(**options, dca=False) as sdk:
-        changes = sdk.watch_status(reference, seconds=every)
-        while True:
-            with waiting(_MEANINGS.get(final.state, "") if final else "asking", quiet=as_json):
-                found = next(changes, None)
-            if found is None:
-                break
-            final = found
-            if (text := _line(final, as_json)) != line:
+    found: SwapStatus | None = None
+    left = "stopped watching; the swap goes on without it"
+    with told_by_sdk(as_json, left), client(**options, dca=False) as sdk:
+        changes, line = sdk.watch_status(reference, seconds=every), ""
+        while found is None or not found.is_final:
+            with waiting(_MEANINGS.get(found.state, "") if found else "asking", quiet=as_json):
+                found = next(changes)
+            if (text := _line(found, as_json)) != line:
                 click.echo(line := text)
-    if final is not None and final.state == "FAILED":
-        raise Failure("the swap has failed", ExitCode.FAILURE)
+    if found.state == "FAILED":
+        raise Failure("the swap has failed" + (f": {why}" if (why := _failure(found)) else ""))
 
 
 def _line(found: SwapStatus, as_json: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ _DEFAULT_RETRY_BLOCKS = 100
 )
 @click.option("--boost", is_flag=True, help="Take the boosted quote: faster, for a fee.")
 @click.option("--dca", is_flag=True, help="Take the quote in chunks.")
-@click.option("--qr/--no-qr", default=True, show_default=True, help="Show the address as a QR code.")
+@click.option("--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal].")
 @shared_options
 def request(
     source: str,
@@ -53,7 +54,7 @@ def request(
     retry_blocks: int,
     boost: bool,
     dca: bool,
-    qr: bool,
+    qr: bool | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -66,7 +67,8 @@ def request(
     base = amount_of(amount, src)
     from cfnode.sdk import FillOrKillParams
 
-    with told_by_sdk(as_json), client(**options, dca=dca) as sdk:
+    left = "interrupted; a deposit channel may have been opened"
+    with told_by_sdk(as_json, left), client(**options, dca=dca) as sdk:
         terms = FillOrKillParams(refund, retry_blocks, slippage, min_price)
         if min_price is None:
             channel = _by_quote(sdk, src, dest, base, recipient, terms, boost=boost, dca=dca)
@@ -77,7 +79,8 @@ def request(
     if as_json:
         print_json(channel.to_json())
     else:
-        _print_channel(channel, src, qr, options["network"])
+        wanted = sys.stdout.isatty() if qr is None else qr
+        _print_channel(channel, src, wanted, options["network"])
 
 
 def _by_quote(
