@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,3 +103,11 @@ def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Itera
         if process.poll() is None:
             process.kill()
             process.wait(timeout=30)
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Ask a running node again and again; a minute at most."""
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -51,6 +51,11 @@ class Peer:
         report: dict[str, Any] = json.loads(first)
         return report
 
+    async def say(self, line: str) -> None:
+        """A line for its standard input."""
+        assert self._process.stdin is not None
+        await self._process.stdin.send_all(f"{line}\n".encode())
+
 
 @asynccontextmanager
 async def peer_process(script: Path, *arguments: str) -> AsyncIterator[Peer]:

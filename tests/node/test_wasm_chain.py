@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.ss58 import encode
-from tests.process import NodeProcess, running_node
+from tests.process import NodeProcess, running_node, until
 
 ALICE = Keypair.from_suri("//Alice")
 ADDRESS = encode(ALICE.public)
@@ -43,14 +41,6 @@ def remark(node: NodeProcess, nonce: int) -> str:
 
 def head(node: NodeProcess) -> int:
     return int(node.call("chain_getHeader")["number"], 16)
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Ask a running node again and again; a minute at most."""
-    deadline = time.monotonic() + 60
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_node_authors_the_official_runtime_and_goes_on_after_a_restart(spec: Path, tmp_path: Path) -> None:

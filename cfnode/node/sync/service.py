@@ -106,7 +106,7 @@ class ChainSync:
 
     def _handshake(self) -> bytes:
         best = self._chain.best
-        roles = Roles.FULL | Roles.AUTHORITY if self._author else Roles.FULL
+        roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never says both
         return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
 
     def _refusal(self, peer: str, handshake: bytes) -> str | None:

@@ -1,7 +1,4 @@
-"""A chain in the official runtime (spec 100) with authorities of ours: authored, imported again, and changed.
-
-Governance reaches root in spec 100: its one member, here //Alice, has a call run as sudo in the next block.
-"""
+"""A chain in the official runtime (spec 100) with our authorities: authored, imported again, and changed."""
 
 from __future__ import annotations
 
@@ -18,12 +15,12 @@ from cfnode.core.grandpa import AuthoritySet, read_authorities, scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor
-from cfnode.core.scale.metadata import Metadata
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.store import Store
 from tests.runtime.subjects import Subject, metadata_of, subject
+from tests.runtime.wasm.voters import change_of_voters
 
 BLOCKS = 200
 CHANGE_AT = 100
@@ -94,23 +91,8 @@ class Script:
             self.signed(BOB, ("Witnesser", ("witness_at_epoch", witness))),
         ]
         if number == CHANGE_AT:
-            sent.append(self.signed(ALICE, _proposal(self.metadata, number + 1)))
+            sent.append(self.signed(ALICE, change_of_voters(self.metadata, number + 1, NEW_VOTERS)))
         return sent
-
-
-def _proposal(metadata: Metadata, block: int) -> tuple[str, object]:
-    """New GRANDPA voters from `block` on, in set 1: written into storage as the session pallet would."""
-    pending, set_id = (
-        metadata.storage("Grandpa", "PendingChange"),
-        metadata.storage("Grandpa", "CurrentSetId"),
-    )
-    change = {"scheduled_at": block, "delay": 0, "next_authorities": NEW_VOTERS, "forced": None}
-    items = [(pending.key(), pending.value.encode(change)), (set_id.key(), set_id.value.encode(1))]
-    sudo = {"call": ("System", ("set_storage", {"items": items}))}
-    return "Governance", (
-        "propose_governance_extrinsic",
-        {"call": ("Governance", ("call_as_sudo", sudo)), "execution": "Automatic"},
-    )
 
 
 async def test_two_hundred_blocks_give_the_same_roots_twice(
