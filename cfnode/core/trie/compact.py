@@ -16,8 +16,8 @@ protocol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX
@@ -46,22 +46,37 @@ class _Open:
     waiting: list[int]
 
 
+@dataclass(slots=True)
+class Unpacked:
+    """The part of a trie that a proof shows, by hash: nodes and values as bytes, and the nodes decoded."""
+
+    entries: dict[bytes, bytes] = field(default_factory=dict)
+    nodes: dict[bytes, Node] = field(default_factory=dict)
+
+
 def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
     """The full nodes and values of a compact proof of the state `root`; they serve ProofState.
 
     Raises TrieError when the proof is malformed, of another root, or has items left over.
     """
+    return list(unpack_compact_proof(items, root).entries.values())
+
+
+def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
+    """As `decode_compact_proof`, for those who go on with nodes and hashes."""
     remaining = iter(items)
-    entries: list[bytes] = []
-    if _unpack_trie(remaining, entries) != root:
+    unpacked = Unpacked()
+    if _unpack_trie(remaining, unpacked) != root:
         raise TrieError(f"compact proof is not of the state root 0x{root.hex()}")
-    expected = set(_child_roots(root, entries))
+    expected: set[bytes] | None = None
     for item in remaining:
-        found = _unpack_trie(_chain(item, remaining), entries)
+        if expected is None:
+            expected = set(_child_roots(root, unpacked.nodes))
+        found = _unpack_trie(_chain(item, remaining), unpacked)
         if found not in expected:
             raise TrieError(f"compact proof holds a trie 0x{found.hex()} that is no child trie of the state")
         expected.discard(found)
-    return entries
+    return unpacked
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -69,28 +84,37 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _unpack_trie(items: Iterator[bytes], entries: list[bytes]) -> bytes:
+def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
     """Read one trie from the list and return its root hash. A stack stands for the way down."""
-    stack = [_open_node(items, entries)]
+    stack = [_open_node(items, into)]
     while True:
         top = stack[-1]
         if top.waiting:
-            stack.append(_open_node(items, entries))
+            stack.append(_open_node(items, into))
             continue
-        encoded = EMPTY_NODE if top.node is _EMPTY else encode_node(top.node)
-        entries.append(encoded)
         stack.pop()
+        hashed = _close_node(top.node, into)
         if not stack:
-            return blake2_256(encoded)
+            return hashed
         parent = stack[-1]
         assert parent.node.children is not None
-        parent.node.children[parent.waiting.pop(0)] = _HASH_PREFIX + blake2_256(encoded)
+        parent.node.children[parent.waiting.pop(0)] = _HASH_PREFIX + hashed
+
+
+def _close_node(node: Node, into: Unpacked) -> bytes:
+    """Note a node whose children are all known; its hash."""
+    encoded = EMPTY_NODE if node is _EMPTY else encode_node(node)
+    hashed = blake2_256(encoded)
+    into.entries[hashed] = encoded
+    if node is not _EMPTY:
+        into.nodes[hashed] = node
+    return hashed
 
 
 _EMPTY = Node(b"")
 
 
-def _open_node(items: Iterator[bytes], entries: list[bytes]) -> _Open:
+def _open_node(items: Iterator[bytes], into: Unpacked) -> _Open:
     item = _next(items)
     if item == EMPTY_NODE:
         return _Open(_EMPTY, [])
@@ -100,8 +124,8 @@ def _open_node(items: Iterator[bytes], entries: list[bytes]) -> _Open:
         if node.value != b"" or node.hashed:
             raise TrieError("compact proof: an escaped node whose value is not left out")
         value = _next(items)
-        entries.append(value)
         node.value, node.hashed = blake2_256(value), True
+        into.entries[node.value] = value
     return _Open(node, [i for i, entry in enumerate(node.children or ()) if entry == _OMITTED])
 
 
@@ -112,16 +136,15 @@ def _next(items: Iterator[bytes]) -> bytes:
     return item
 
 
-def _child_roots(root: bytes, entries: Sequence[bytes]) -> Iterator[bytes]:
+def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
     """The roots of child tries that a proof names anywhere: it may show keys after one that it leaves out."""
-    nodes, prefix = {blake2_256(entry): entry for entry in entries}, to_nibbles(CHILD_STORAGE_PREFIX)
+    prefix = to_nibbles(CHILD_STORAGE_PREFIX)
     stack = [(b"", _HASH_PREFIX + root)]
     while stack:
         path, entry = stack.pop()
-        encoded = nodes.get(entry[1:]) if is_hash_entry(entry) else entry[1:]
-        if encoded is None or encoded == EMPTY_NODE:
+        node = nodes.get(entry[1:]) if is_hash_entry(entry) else decode_node(entry[1:])
+        if node is None:
             continue
-        node = decode_node(encoded)
         end = path + node.partial
         if end.startswith(prefix) and node.value is not None and len(node.value) == HASH_LENGTH:
             yield node.value

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
 from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, Node, decode_node, is_hash_entry
-from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
+from cfnode.core.trie.compact import Unpacked, encode_compact_proof, unpack_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
 
@@ -65,7 +65,7 @@ class _Source:
     waiting: list[tuple[bytes, bytes]]
     """The subtrees of the top trie that were not walked yet: (path, entry), the first one last."""
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
         """The node at `path`; raises MissingNode."""
         raise NotImplementedError
 
@@ -77,14 +77,17 @@ class _Source:
 class _Proof(_Source):
     """What a peer sent, by hash. Nodes met are noted with their paths."""
 
-    def __init__(self, entries: dict[bytes, bytes]) -> None:
-        self._entries = entries
+    def __init__(self, unpacked: Unpacked) -> None:
+        self._entries, self._decoded = unpacked.entries, unpacked.nodes
         self.waiting: list[tuple[bytes, bytes]] = []
         self.nodes: dict[tuple[bytes, bytes], bytes] = {}
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
-        encoded = self.nodes[child, path] = self.value(child, covering_key(path), hashed)
-        return encoded
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
+        encoded = self._entries.get(hashed)
+        if encoded is None:
+            raise MissingNode(covering_key(path), hashed, child)
+        self.nodes[child, path] = encoded
+        return self._decoded.get(hashed) or _decoded(encoded)
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
         entry = self._entries.get(hashed)
@@ -101,8 +104,8 @@ class _Own(_Source):
         self.any = False
         self._state, self._left = state, most
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
-        return self._take(self._state.node(path, child), covering_key(path), hashed, child)
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
+        return _decoded(self._take(self._state.node(path, child), covering_key(path), hashed, child))
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
         return self._take(self._state.get(key, child), key, hashed, child)
@@ -122,12 +125,12 @@ class _Rows(_Source):
         self.state = state
         self.row: bytes | None = None
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> bytes:
+    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
         encoded = self.state.node(path, child)
         if encoded is None:
             raise MissingNode(covering_key(path), hashed, child)
         self.row = path
-        return encoded
+        return _decoded(encoded)
 
 
 def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
@@ -135,7 +138,7 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
 
     A range whose `next` is `start` shows nothing new.
     """
-    source = _Proof({blake2_256(entry): entry for entry in decode_compact_proof(items, root)})
+    source = _Proof(unpack_compact_proof(items, root))
     found = StateRange()
     with suppress(MissingNode):
         for pair in _walk_state(source, root, start):
@@ -253,6 +256,12 @@ def _walk(source: _Source, child: bytes, root: bytes, after: bytes | None) -> It
         yield key, source.value(child, key, value) if node.hashed else value
 
 
+def _decoded(encoded: bytes) -> Node:
+    if encoded == EMPTY_NODE:
+        raise TrieError("an empty node within a trie")
+    return decode_node(encoded)
+
+
 def _nodes(
     source: _Source, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
 ) -> Iterator[tuple[bytes, Node, bytes | None]]:
@@ -264,10 +273,7 @@ def _nodes(
         source.waiting = stack
     while stack:
         path, entry = stack.pop()
-        encoded = source.node(child, path, entry[1:]) if is_hash_entry(entry) else entry[1:]
-        if encoded == EMPTY_NODE:
-            raise TrieError("an empty node within a trie")
-        node = decode_node(encoded)
+        node = source.node(child, path, entry[1:]) if is_hash_entry(entry) else _decoded(entry[1:])
         end = path + node.partial
         if not wanted(end):
             continue
