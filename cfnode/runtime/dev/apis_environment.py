@@ -10,7 +10,7 @@ from .apis_pools import or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .pallets.liquidity_pools import STABLE, pair_of
+from .pallets.pools.pallet import STABLE, pair_of
 from .pallets.swapping.conversion import input_for_output, network_fee_rate
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry

@@ -1,21 +1,24 @@
 """What does the node ask about liquidity providers' orders and boost pools? (`CustomRuntimeApi`)
 
-The development chain has one provider of each kind: an order over all prices in every pool, and what `Dev`
-has put up for boosting.
+One account has an order over all prices in every pool, other providers' orders lie beside it; what deposits
+are boosted with `Dev` has put up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from cfnode.core.amm import MAX_GROSS_LIQUIDITY, OrderRefused, check_range, position_of
 from cfnode.core.assets import ASSETS
 
-from .amm import MAX_TICK, MIN_TICK
 from .apis_pools import or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.boost import BOOSTER, TIER, boost_depth
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .pallets.liquidity_pools import STABLE, LiquidityPools
+from .pallets.pools.pallet import STABLE, LiquidityPools
+from .pallets.pools.stored import StoredPool
+from .pallets.system import System
 from .types.assets import known_assets
 
 __all__ = ["OrdersApi"]
@@ -74,21 +77,12 @@ class OrdersApi(RuntimeApi):
         """The open orders of a pool, or those of one provider."""
 
         def answer() -> dict[str, Any]:
-            pools = self.other(LiquidityPools)
-            pools.ensure(quote_asset == STABLE, pools.Error.PoolDoesNotExist)
-            pool = pools.range_pool(base_asset)
-            orders = [
-                {
-                    "lp": owner,
-                    "id": number,
-                    "range": {"start": low, "end": high},
-                    "liquidity": order["liquidity"],
-                    "fees_earned": pool.fees_of(low, high, order),
-                }
-                for ((owner, number), low, high), order in pool.positions
-                if lp in (None, owner)
-            ]
-            return {"limit_orders": {"asks": [], "bids": []}, "range_orders": orders}
+            stored = self._stored(base_asset, quote_asset)
+            limits = {
+                name: list(_limit_orders(stored, side, lp, filled_orders))
+                for name, side in (("asks", "base"), ("bids", "quote"))
+            }
+            return {"limit_orders": limits, "range_orders": list(_range_orders(stored, lp))}
 
         return or_message(answer)
 
@@ -105,13 +99,22 @@ class OrdersApi(RuntimeApi):
         """What liquidity between two ticks is made of at the present price."""
 
         def answer() -> dict[str, int]:
-            pools = self.other(LiquidityPools)
-            pools.ensure(quote_asset == STABLE, pools.Error.PoolDoesNotExist)
-            pool, low, high = pools.range_pool(base_asset), tick_range["start"], tick_range["end"]
-            pools.ensure(MIN_TICK <= low < high <= MAX_TICK, pools.Error.InvalidTickRange)
-            return pool.value(low, high, liquidity)
+            pools, pool = self.other(LiquidityPools), self._stored(base_asset, quote_asset).pool
+            try:
+                check_range(tick_range["start"], tick_range["end"])
+            except OrderRefused as refusal:
+                pools.fail(pools.Error[str(refusal)])
+            pools.ensure(liquidity <= MAX_GROSS_LIQUIDITY, pools.Error.MaximumGrossLiquidity)
+            return pool.range_orders.value(tick_range["start"], tick_range["end"], liquidity, up=True)
 
         return or_message(answer)
+
+    @method("Vec<LiquidityPools::Event>")
+    def cf_lp_events(self) -> list[Any]:
+        """What the pools have said in this block."""
+        pools = self.other(LiquidityPools)
+        events = (record["event"] for record in self.other(System).Events.get())
+        return [event for pallet, event in events if pallet == pools.name]
 
     @method("Vec<BoostPoolDepth>")
     def cf_boost_pools_depth(self) -> list[dict[str, Any]]:
@@ -138,8 +141,43 @@ class OrdersApi(RuntimeApi):
         }
         return [(TIER, details)]
 
+    def _stored(self, base: str, quote: str) -> StoredPool:
+        pools = self.other(LiquidityPools)
+        pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
+        return pools.stored_pool(base)
+
     def _pallet(self, asset: str) -> IngressEgress:
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+
+
+def _limit_orders(stored: StoredPool, side: str, lp: bytes | None, filled: bool) -> Iterator[dict[str, Any]]:
+    """The orders that sell one side, those that are sold out only if they are wanted."""
+    for owner, number, tick in stored.limit_orders(side):
+        order = stored.pool.limit_orders.order(side, (owner, number), tick)
+        if lp in (None, owner) and order is not None and (filled or order.amount):
+            yield {
+                "lp": owner,
+                "id": number,
+                "tick": tick,
+                "sell_amount": order.amount,
+                "fees_earned": 0,
+                "original_sell_amount": order.collected.original,
+            }
+
+
+def _range_orders(stored: StoredPool, lp: bytes | None) -> Iterator[dict[str, Any]]:
+    for owner, number, low, high in stored.range_orders():
+        if lp in (None, owner):
+            order = position_of(stored.pool.range_orders, (owner, number), low, high)
+            yield {
+                "lp": owner,
+                "id": number,
+                "range": {"start": low, "end": high},
+                "liquidity": order["liquidity"],
+                "fees_earned": {
+                    side: order["accumulative_fees"][side] + order["fees"][side] for side in order["fees"]
+                },
+            }
 
 
 def _pending(pallet: IngressEgress, asset: str) -> list[tuple[int, list[tuple[bytes, dict[str, int]]]]]:

@@ -8,13 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .amm import RangePool, price_of, sqrt_price_of, tick_at
+from cfnode.core.amm import (
+    MAX_TICK,
+    MIN_TICK,
+    OrderRefused,
+    Pool,
+    price_of,
+    required_ratio,
+    sqrt_price_of_amounts,
+    tick_at,
+)
+
 from .frame import DispatchError, RuntimeApi, method
-from .pallets.liquidity_pools import STABLE, LiquidityPools
+from .pallets.pools.pallet import STABLE, LiquidityPools
 
 __all__ = ["PoolsApi", "or_message"]
 
-PIPS = 10**6
+MAX_OFFERS = 16_384
 
 
 def or_message(answer: Callable[[], Any]) -> tuple[str, Any]:
@@ -43,7 +53,7 @@ class PoolsApi(RuntimeApi):
         if (from_ == STABLE) == (to == STABLE):
             return None
         pool = self._pool(to if from_ == STABLE else from_, STABLE)
-        sqrt_price = _price(pool, "quote" if from_ == STABLE else "base")
+        sqrt_price = pool.price("quote" if from_ == STABLE else "base")
         if sqrt_price is None:
             return None
         return {"price": price_of(sqrt_price), "sqrt_price": sqrt_price, "tick": tick_at(sqrt_price)}
@@ -54,8 +64,8 @@ class PoolsApi(RuntimeApi):
 
         def answer() -> dict[str, Any]:
             pool = self._pool(base_asset, quote_asset)
-            prices = {"sell": _price(pool, "base"), "buy": _price(pool, "quote")}
-            return prices | {"range_order": pool.current_sqrt_price}
+            prices = {"sell": pool.price("base"), "buy": pool.price("quote")}
+            return prices | {"range_order": pool.range_orders.current_sqrt_price}
 
         return or_message(answer)
 
@@ -66,10 +76,10 @@ class PoolsApi(RuntimeApi):
         def answer() -> dict[str, Any]:
             pool = self._pool(base_asset, quote_asset)
             return {
-                "range_order_fee_hundredth_pips": pool.fee_hundredth_pips,
-                "range_order_total_fees_earned": pool.total_fees_earned,
-                "range_total_swap_inputs": pool.total_swap_inputs,
-                "limit_total_swap_inputs": {"base": 0, "quote": 0},
+                "range_order_fee_hundredth_pips": pool.range_orders.fee_hundredth_pips,
+                "range_order_total_fees_earned": pool.range_orders.total_fees_earned,
+                "range_total_swap_inputs": pool.range_orders.total_swap_inputs,
+                "limit_total_swap_inputs": pool.limit_orders.total_swap_inputs,
             }
 
         return or_message(answer)
@@ -84,11 +94,12 @@ class PoolsApi(RuntimeApi):
         """What the pool pays out in all between two ticks."""
 
         def answer() -> dict[str, Any]:
-            pools = self.other(LiquidityPools)
-            pool = self._pool(base_asset, quote_asset)
-            pools.ensure(tick_range["start"] <= tick_range["end"], pools.Error.InvalidTickRange)
-            depth = pool.depth(tick_range["start"], tick_range["end"])
-            return {"asks": _side(pool, depth["base"]), "bids": _side(pool, depth["quote"])}
+            pools, pool = self.other(LiquidityPools), self._pool(base_asset, quote_asset)
+            lower, upper = tick_range["start"], tick_range["end"]
+            valid = all(MIN_TICK <= tick <= MAX_TICK for tick in (lower, upper))
+            pools.ensure(valid, pools.Error.InvalidTick)
+            pools.ensure(lower <= upper, pools.Error.InvalidTickRange)
+            return {"asks": _depth(pool, "base", lower, upper), "bids": _depth(pool, "quote", lower, upper)}
 
         return or_message(answer)
 
@@ -97,30 +108,73 @@ class PoolsApi(RuntimeApi):
         """The liquidity that begins at each tick."""
 
         def answer() -> dict[str, Any]:
-            total, ranges = 0, []
-            for tick, end in sorted(self._pool(base_asset, quote_asset).liquidity_map.items()):
+            pool, total, ranges = self._pool(base_asset, quote_asset), 0, []
+            for tick, end in sorted(pool.range_orders.liquidity_map.items()):
                 total += end["liquidity_delta"]
                 ranges.append({"tick": tick, "liquidity": total})
-            return {"limit_orders": {"asks": [], "bids": []}, "range_orders": ranges}
+            limits = {
+                name: [{"tick": tick, "amount": amount} for tick, amount in pool.limit_orders.liquidity(side)]
+                for name, side in (("asks", "base"), ("bids", "quote"))
+            }
+            return {"limit_orders": limits, "range_orders": ranges}
 
         return or_message(answer)
 
-    def _pool(self, base: str, quote: str) -> RangePool:
+    @method(
+        "Result<PoolOrderbook, DispatchErrorWithMessage>",
+        base_asset="Asset",
+        quote_asset="Asset",
+        orders="u32",
+    )
+    def cf_pool_orderbook(self, base_asset: str, quote_asset: str, orders: int) -> Any:
+        """What lies between prices that are a factor apart, on both sides, as if each were one order."""
+
+        def answer() -> dict[str, Any]:
+            pool, count = self._pool(base_asset, quote_asset), max(1, min(orders, MAX_OFFERS))
+            asks = [
+                {"amount": base, "sqrt_price": sqrt_price_of_amounts(base, quote)}
+                for quote, base in pool.offers("quote", count)
+            ]
+            bids = [
+                {"amount": base, "sqrt_price": sqrt_price_of_amounts(base, quote)}
+                for base, quote in pool.offers("base", count)
+            ]
+            return {"bids": bids, "asks": asks}
+
+        return or_message(answer)
+
+    @method(
+        "Result<PoolPairsMap<U256>, DispatchErrorWithMessage>",
+        base_asset="Asset",
+        quote_asset="Asset",
+        tick_range="Range<i32>",
+    )
+    def cf_required_asset_ratio_for_range_order(
+        self, base_asset: str, quote_asset: str, tick_range: dict[str, int]
+    ) -> Any:
+        """In which ratio a range order takes both assets at the present price."""
+
+        def answer() -> Any:
+            pools, pool = self.other(LiquidityPools), self._pool(base_asset, quote_asset)
+            try:
+                return required_ratio(pool.range_orders, tick_range["start"], tick_range["end"])
+            except OrderRefused as refusal:
+                pools.fail(pools.Error[str(refusal)])
+
+        return or_message(answer)
+
+    def _pool(self, base: str, quote: str) -> Pool:
         pools = self.other(LiquidityPools)
         pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
-        return pools.range_pool(base)
+        return pools.pool(base)
 
 
-def _price(pool: RangePool, sold: str) -> int | None:
-    """The price's square root for the first unit sold, the pool's fee in it."""
-    if not pool.has_price(sold):
-        return None
-    price, net = price_of(pool.current_sqrt_price), PIPS - pool.fee_hundredth_pips
-    return sqrt_price_of(price * net // PIPS if sold == "base" else price * PIPS // net)
-
-
-def _side(pool: RangePool, depth: int) -> dict[str, Any]:
+def _depth(pool: Pool, side: str, lower: int, upper: int) -> dict[str, Any]:
+    """What is for sale of an asset, and at which price that begins."""
+    sold = "quote" if side == "base" else "base"
+    ranges, limits = pool.range_orders, pool.limit_orders
+    price = ranges.current_sqrt_price if ranges.has_price(sold) else None
     return {
-        "limit_orders": {"price": None, "depth": 0},
-        "range_orders": {"price": pool.current_sqrt_price, "depth": depth},
+        "limit_orders": {"price": limits.best(sold), "depth": limits.depth(side, lower, upper)},
+        "range_orders": {"price": price, "depth": ranges.depth(lower, upper)[side]},
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cfnode.core.assets import ASSETS
@@ -11,7 +11,8 @@ from .apis_pools import or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .pallets.liquidity_pools import STABLE, LiquidityPools
+from .pallets.pools.orders import add_limit_order
+from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.swapping.conversion import input_for_output, network_fee_rate
 from .pallets.swapping.fees import share
 from .pallets.swapping.pallet import Swapping
@@ -21,8 +22,10 @@ __all__ = ["SwapsApi"]
 NO_CHUNKS_LEFT = (0, 2)
 """What the chain's own swaps have: no chunk to come, at the least interval."""
 LONGEST_MESSAGE = 15_000
+NOBODY = bytes(32)
+"""Whose orders are those that are only supposed."""
+
 PER_BASIS_POINT = 100
-NO_LIMIT_ORDERS = "The pools of a development chain have range orders only: no orders can be added to them."
 
 struct(
     "pallet_cf_swapping::SwapLegInfo",
@@ -109,12 +112,11 @@ class SwapsApi(RuntimeApi):
         is_internal: bool | None,
     ) -> Any:
         """What a swap would give now, and what it would cost."""
-        if additional_limit_orders:
-            return "Err", ("RawMessage", NO_LIMIT_ORDERS.encode())
         chunks = dca_parameters["number_of_chunks"] if dca_parameters else 1
         without = frozenset(exclude_fees) | (_INSIDE if is_internal else frozenset())
 
         def answer() -> dict[str, Any]:
+            self._add(additional_limit_orders or ())
             ingress = 0 if without & _INGRESS else min(amount, self._ingress(from_))
             swapped = self._swapped(
                 from_, to, amount - ingress, max(1, chunks), broker_commission, without, bool(is_internal)
@@ -126,7 +128,20 @@ class SwapsApi(RuntimeApi):
                 "output": swapped["output"] - egress,
             }
 
-        return or_message(answer)
+        self.runtime.host.begin()
+        try:
+            return or_message(answer)
+        finally:
+            self.runtime.host.rollback()
+
+    def _add(self, orders: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """Put orders into the pools as if they were there."""
+        pools = self.other(LiquidityPools)
+        for number, (_, order) in enumerate(orders):
+            pools.ensure(order["quote_asset"] == STABLE, pools.Error.PoolDoesNotExist)
+            add_limit_order(
+                pools, NOBODY, order["base_asset"], order["side"], number, order["tick"], order["sell_amount"]
+            )
 
     def _swapped(
         self,

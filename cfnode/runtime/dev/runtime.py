@@ -42,7 +42,8 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.liquidity_pools import LiquidityPools
+from .pallets.lp.pallet import LiquidityProvider
+from .pallets.pools.pallet import LiquidityPools
 from .pallets.session import Session
 from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
@@ -75,6 +76,7 @@ PALLETS: tuple[type[Pallet], ...] = (
     SolanaThresholdSigner,
     *BROADCASTERS.values(),
     Swapping,
+    LiquidityProvider,
     *INGRESS_EGRESS.values(),
     LiquidityPools,
 )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.runtime.dev.amm import RangePool
-from cfnode.runtime.dev.pallets.liquidity_pools import LiquidityPools
+from cfnode.core.amm import RangePool
+from cfnode.runtime.dev.pallets.pools.pallet import LiquidityPools
 from tests.runtime.dev.broker import Broker, request
 from tests.runtime.dev.world import bare_extrinsic
 
@@ -70,7 +70,7 @@ class Swapper(Broker):
     def pool(self, asset: str) -> RangePool:
         """An asset's pool at the best block."""
         with self.arranging() as runtime:
-            return runtime.pallet(LiquidityPools).range_pool(asset)
+            return runtime.pallet(LiquidityPools).pool(asset).range_orders
 
     def balance(self, account: bytes, asset: str = "Usdc") -> int:
         """What an account has earned."""

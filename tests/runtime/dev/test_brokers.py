@@ -11,7 +11,7 @@ from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.runtime.dev.pallets.liquidity_pools import LiquidityPools
+from cfnode.runtime.dev.pallets.pools.pallet import LiquidityPools
 from tests.runtime.dev.broker import Broker, address_on
 from tests.runtime.dev.world import ALICE, BOB, World
 

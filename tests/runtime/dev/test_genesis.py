@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "a5ecbdbfb12d1d5cb47ea7affd42c2af27ac139d6e4785919b1586ac127a9741"
+DEV_GENESIS_HASH = "c54e29ec8cc2e6f6611e97cb90f4eb2fc0f65292e1327bfd3b2410f752b573f2"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from cfnode.core.addresses import NETWORKS, address_to_text, script_to_text
 from cfnode.core.addresses.solana import program_address
+from cfnode.core.amm import price_of, sqrt_price_of_amounts
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.amm import price_of, sqrt_price_of_amounts
 from cfnode.runtime.dev.keys import solana_environment
 from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
 from tests.runtime.dev.broker import address_on, ccm, refund

@@ -260,6 +260,11 @@ class StoredMap(Stored):
         """All (key, value), in storage order."""
         return ((self._read_keys(key)[0], self._get(key)) for key in self._walk(self.prefix))
 
+    def raw_items(self) -> Iterator[tuple[Any, bytes]]:
+        """All (key, encoded value), in storage order; for who looks at a part of large values only."""
+        for key in self._walk(self.prefix):
+            yield self._read_keys(key)[0], self._runtime.host.get(key) or b""
+
     def clear(self) -> int:
         """Remove every entry; returns how many there were."""
         return self._clear(self.prefix)

@@ -21,7 +21,7 @@ from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Orig
 from .funding import Funding
 from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.pallet import INGRESS_EGRESS
-from .liquidity_pools import LiquidityPools
+from .pools.pallet import LiquidityPools
 from .system import System
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
 from .witnesses import Sightings

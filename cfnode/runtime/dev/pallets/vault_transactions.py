@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.addresses import NETWORKS, AddressError, parse_address, script_to_text
+from cfnode.core.amm import price_of, sqrt_price_of_amounts
 from cfnode.core.assets import CHAINS, assets_of
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
@@ -25,7 +26,6 @@ from cfnode.core.vault_swaps import (
     decode_token_transfer,
     decode_tron_note,
 )
-from cfnode.runtime.dev.amm import price_of, sqrt_price_of_amounts
 from cfnode.runtime.dev.frame import Pallet
 
 from .environment import Environment

@@ -116,3 +116,32 @@ struct(
     egress_fee="u128",
     broker_fee="u128",
 )
+
+# What providers do to them.
+struct("pallet_cf_pools::pallet::RangeOrderChange", liquidity="u128", amounts="PoolPairsMap<u128>")
+enum(
+    "pallet_cf_pools::pallet::RangeOrderSize",
+    "AssetAmounts{maximum: PoolPairsMap<u128>, minimum: PoolPairsMap<u128>}",
+    "Liquidity{liquidity: u128}",
+)
+enum("cf_traits::liquidity::IncreaseOrDecrease<T>", "Increase(T)", "Decrease(T)")
+enum(
+    "pallet_cf_pools::CloseOrder",
+    "Limit{base_asset: Asset, quote_asset: Asset, side: Side, id: u64}",
+    "Range{base_asset: Asset, quote_asset: Asset, id: u64}",
+)
+enum(
+    "pallet_cf_pools::LimitOrderUpdateDetails<BlockNumber>",
+    "Update{option_tick: Option<i32>, amount_change: IncreaseOrDecrease<u128>}",
+    "Set{option_tick: Option<i32>, sell_amount: u128, close_order_at: Option<BlockNumber>}",
+    "Close",
+)
+struct(
+    "pallet_cf_pools::LimitOrderUpdate",
+    lp="AccountId32",
+    base_asset="Asset",
+    quote_asset="Asset",
+    side="Side",
+    id="u64",
+    details="LimitOrderUpdateDetails<u32>",
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.config import DOLLAR, USD_PRICES
 from cfnode.runtime.dev.frame import DispatchError
-from cfnode.runtime.dev.pallets.liquidity_pools import STABLE, LiquidityPools
+from cfnode.runtime.dev.pallets.pools.pallet import STABLE, LiquidityPools
 
 from .storage import SwappingStorage
 

@@ -16,7 +16,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
-from cfnode.runtime.dev.pallets.liquidity_pools import STABLE, LiquidityPools
+from cfnode.runtime.dev.pallets.pools.pallet import STABLE, LiquidityPools
 
 from .fees import charge
 from .outcome import complete, fail, reschedule

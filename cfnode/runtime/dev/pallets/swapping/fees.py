@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
-from cfnode.runtime.dev.pallets.liquidity_pools import STABLE
+from cfnode.runtime.dev.pallets.pools.pallet import STABLE
 
 from .storage import SwappingStorage
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from .prices import worse
 from .ticks import MAX_SQRT_PRICE, MAX_TICK, MIN_SQRT_PRICE, MIN_TICK, sqrt_price_at, tick_at
 
-__all__ = ["OutOfLiquidity", "RangePool", "Swapped", "liquidity_for_quote"]
+__all__ = ["MAX_GROSS_LIQUIDITY", "RangePool", "Swapped", "liquidity_for_quote"]
 
 PIPS = 10**6
 MAX_GROSS_LIQUIDITY = (2**128 - 1) // (MAX_TICK - MIN_TICK + 1)
@@ -23,16 +24,12 @@ _WORD = 2**256
 Pair = Mapping[str, int]
 
 
-class OutOfLiquidity(Exception):
-    """The pool has no price in the direction of the swap, before or after it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """What a swap gives, and the pool after it. `unused` input is the pool's."""
+    """What a swap gives, and the pool after it; `left` of its input was not used."""
 
     output: int
-    unused: int
+    left: int
     pool: RangePool
 
 
@@ -59,7 +56,7 @@ class RangePool:
     current_liquidity: int
     global_fee_growth: Pair
     liquidity_map: Mapping[int, Any]
-    positions: tuple[Any, ...]
+    positions: Mapping[tuple[tuple[bytes, int], int, int], Mapping[str, Any]]
     total_fees_earned: Pair
     total_swap_inputs: Pair
     total_swap_outputs: Pair
@@ -78,7 +75,7 @@ class RangePool:
             "accumulative_fees": none,
             "original_sqrt_price": sqrt_price,
         }
-        orders = (((owner, MIN_TICK, MAX_TICK), position),)
+        orders = {(owner, MIN_TICK, MAX_TICK): position}
         tick = tick_at(sqrt_price)
         return cls(fee, sqrt_price, tick, liquidity, none, ends, orders, none, none, none)
 
@@ -87,7 +84,7 @@ class RangePool:
         """The pool of a decoded `range_orders::PoolState`."""
         pool = dict(value)
         pool["liquidity_map"] = dict(pool["liquidity_map"])
-        pool["positions"] = tuple(pool["positions"])
+        pool["positions"] = dict(pool["positions"])
         return cls(**pool)
 
     def to_value(self) -> dict[str, Any]:
@@ -95,7 +92,7 @@ class RangePool:
         value = {name: getattr(self, name) for name in self.__slots__}
         return value | {
             "liquidity_map": sorted(self.liquidity_map.items()),
-            "positions": list(self.positions),
+            "positions": sorted(self.positions.items()),
         }
 
     def has_price(self, sold: str) -> bool:
@@ -104,19 +101,20 @@ class RangePool:
             return self.current_sqrt_price > MIN_SQRT_PRICE
         return self.current_sqrt_price < MAX_SQRT_PRICE
 
-    def swap(self, sold: str, amount: int) -> Swapped:
-        """Sell `amount` of "base" or "quote". OutOfLiquidity if there is no price before or after."""
-        if not self.has_price(sold):
-            raise OutOfLiquidity
-        pool, left, output = self, amount, 0
-        while left and (tick := pool._next_tick(sold)) is not None:
-            step = pool._step(sold, left, sqrt_price_at(tick))
+    def swap(self, sold: str, amount: int, limit: int | None = None) -> Swapped:
+        """Sell `amount` of "base" or "quote", as far as prices go or until they are those of `limit`."""
+        pool, left, output, spent = self, amount, 0, 0
+        while left and (limit is None or worse(sold, limit, pool.current_sqrt_price)):
+            tick = pool._next_tick(sold)
+            if tick is None:
+                break
+            end = sqrt_price_at(tick)
+            target = limit if limit is not None and worse(sold, end, limit) else end
+            step = pool._step(sold, left, target)
             left -= step.spent + step.fee
-            output += step.output
+            output, spent = output + step.output, spent + step.spent
             pool = pool._after(sold, step, tick)
-        if not pool.has_price(sold):
-            raise OutOfLiquidity
-        return Swapped(output, left, pool._counted(sold, amount - left, output))
+        return Swapped(output, left, pool._counted(sold, spent, output))
 
     def _next_tick(self, sold: str) -> int | None:
         """The next end of a range on the way."""
@@ -145,12 +143,14 @@ class RangePool:
         earned = dict(self.total_fees_earned) | {sold: self.total_fees_earned[sold] + step.fee}
         growth = dict(self.global_fee_growth)
         if step.fee:
-            growth[sold] = (growth[sold] + (step.fee << 128) // self.current_liquidity) % _WORD
+            growth[sold] = min(growth[sold] + (step.fee << 128) // self.current_liquidity, _WORD - 1)
         pool = replace(
             self, current_sqrt_price=step.sqrt_price, total_fees_earned=earned, global_fee_growth=growth
         )
         if step.sqrt_price == sqrt_price_at(tick):
             return pool._crossed(sold, tick)
+        if step.sqrt_price == self.current_sqrt_price:
+            return pool
         return replace(pool, current_tick=tick_at(step.sqrt_price))
 
     def _crossed(self, sold: str, tick: int) -> RangePool:
@@ -178,22 +178,26 @@ class RangePool:
             total_swap_outputs=dict(outputs) | {bought: outputs[bought] + output},
         )
 
-    def value(self, lower: int, upper: int, liquidity: int) -> dict[str, int]:
-        """What liquidity between two ticks holds at the present price."""
+    def value(self, lower: int, upper: int, liquidity: int, *, up: bool = False) -> dict[str, int]:
+        """What liquidity between two ticks holds at the present price, rounded down, or up."""
         a, b, now = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
         return {
-            "base": _base(liquidity, max(a, now), max(b, now)),
-            "quote": _quote(liquidity, min(a, now), min(b, now)),
+            "base": _base(liquidity, max(a, now), max(b, now), up=up),
+            "quote": _quote(liquidity, min(a, now), min(b, now), up=up),
         }
 
-    def fees_of(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
-        """What an order between two ticks has earned and not yet taken."""
-        last, earned = position["last_fee_growth_inside"], position["accumulative_fees"]
-        return {
-            side: earned[side]
-            + ((self._growth_inside(lower, upper, side) - last[side]) % _WORD * position["liquidity"] >> 128)
-            for side in ("base", "quote")
-        }
+    def is_active(self, lower: int, upper: int) -> bool:
+        """Whether liquidity between two ticks trades at the present price."""
+        return lower <= self.current_tick < upper
+
+    def earned(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
+        """What an order between two ticks has earned since its fees were collected."""
+        now, last = self.growth_inside(lower, upper), position["last_fee_growth_inside"]
+        return {side: (now[side] - last[side]) % _WORD * position["liquidity"] >> 128 for side in now}
+
+    def growth_inside(self, lower: int, upper: int) -> dict[str, int]:
+        """What a unit of liquidity between two ticks has earned since ever, modulo 2^256."""
+        return {side: self._growth_inside(lower, upper, side) for side in ("base", "quote")}
 
     def _growth_inside(self, lower: int, upper: int, side: str) -> int:
         below = self._growth_beyond(lower, side, passed=self.current_tick >= lower)
@@ -228,20 +232,22 @@ def liquidity_for_quote(sqrt_price: int, quote: int) -> int:
 def _input(sold: str, liquidity: int, price: int, reached: int) -> int:
     """What moving the price to `reached` takes, rounded up."""
     if sold == "base":
-        return -(-(liquidity * (price - reached) << 96) // (price * reached))
-    return -(-liquidity * (reached - price) >> 96)
+        return _base(liquidity, reached, price, up=True)
+    return _quote(liquidity, price, reached, up=True)
 
 
 def _output(sold: str, liquidity: int, price: int, reached: int) -> int:
     """What moving the price to `reached` gives, rounded down."""
     if sold == "base":
-        return _quote(liquidity, reached, price)
-    return _base(liquidity, price, reached)
+        return _quote(liquidity, reached, price, up=False)
+    return _base(liquidity, price, reached, up=False)
 
 
-def _base(liquidity: int, low: int, high: int) -> int:
-    return (liquidity * (high - low) << 96) // (low * high)
+def _base(liquidity: int, low: int, high: int, *, up: bool) -> int:
+    numerator, denominator = liquidity * (high - low) << 96, low * high
+    return -(-numerator // denominator) if up else numerator // denominator
 
 
-def _quote(liquidity: int, low: int, high: int) -> int:
-    return liquidity * (high - low) >> 96
+def _quote(liquidity: int, low: int, high: int, *, up: bool) -> int:
+    product = liquidity * (high - low)
+    return -(-product >> 96) if up else product >> 96

@@ -1,0 +1,39 @@
+"""The pools' arithmetic: ticks, prices, range and limit orders (state-chain/amm of the chain's source)."""
+
+from __future__ import annotations
+
+from .errors import OrderRefused, OutOfLiquidity
+from .limit_orders import LimitOrder, LimitPool, other
+from .pool import Pool, Sold
+from .prices import price_of, sqrt_price_of, sqrt_price_of_amounts
+from .range_orders import MAX_GROSS_LIQUIDITY, RangePool, liquidity_for_quote
+from .range_positions import RangeChange, burned, check_range, minted, position_of, required_ratio
+from .ticks import MAX_SQRT_PRICE, MAX_TICK, MIN_SQRT_PRICE, MIN_TICK, sqrt_price_at, tick_at
+
+__all__ = [
+    "MAX_GROSS_LIQUIDITY",
+    "MAX_SQRT_PRICE",
+    "MAX_TICK",
+    "MIN_SQRT_PRICE",
+    "MIN_TICK",
+    "LimitOrder",
+    "LimitPool",
+    "OrderRefused",
+    "OutOfLiquidity",
+    "Pool",
+    "RangeChange",
+    "RangePool",
+    "Sold",
+    "burned",
+    "check_range",
+    "liquidity_for_quote",
+    "minted",
+    "other",
+    "position_of",
+    "price_of",
+    "required_ratio",
+    "sqrt_price_at",
+    "sqrt_price_of",
+    "sqrt_price_of_amounts",
+    "tick_at",
+]

@@ -1,0 +1,259 @@
+"""What do orders at a fixed price sell, and what has become of each of them?
+
+All orders at one tick that sell the same asset are one fixed pool: a swap takes its part of the whole, and
+how much of an order that was is found when somebody looks. A fixed pool that has been sold out is gone; one
+that comes later at the same tick has another number, by which an old order knows that all of it is sold.
+Swaps come to the best price first; there is no fee. (The chain's `cf_amm::limit_orders`.)
+
+Orders are grouped by what they sell, "base" (asks) or "quote" (bids); a swap by what is sold to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import OrderRefused
+from .prices import beating, price_of, worse
+from .shares import ALL, Share
+from .ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
+
+__all__ = ["Collected", "Filled", "LimitOrder", "LimitPool", "other"]
+
+MOST_AT_A_PRICE = 2**128 - 1
+MOST_POOLS = 2**128 - 1
+Owner = tuple[bytes, int]
+Pools = Mapping[int, dict[str, Any]]
+Positions = Mapping[tuple[int, Owner], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What an order has bought and sold since it was last collected, and how large it was made."""
+
+    bought: int = 0
+    sold: int = 0
+    original: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOrder:
+    """An order as it is now: what it sells, whose, where, how much is left."""
+
+    side: str
+    owner: Owner
+    tick: int
+    amount: int
+    collected: Collected
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What a swap got from limit orders; `left` of its input was not used."""
+
+    output: int
+    left: int
+    pool: LimitPool
+
+
+def other(side: str) -> str:
+    """The other asset of a pool."""
+    return "quote" if side == "base" else "base"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPool:
+    """The limit orders of a pool. Members are those of the chain's `limit_orders::PoolState`."""
+
+    next_pool_instance: int
+    fixed_pools: Mapping[str, Pools]
+    positions: Mapping[str, Positions]
+    total_swap_inputs: Mapping[str, int]
+    total_swap_outputs: Mapping[str, int]
+
+    @classmethod
+    def empty(cls) -> LimitPool:
+        """No orders."""
+        zero = {"base": 0, "quote": 0}
+        return cls(0, {"base": {}, "quote": {}}, {"base": {}, "quote": {}}, zero, zero)
+
+    @classmethod
+    def from_value(cls, value: Mapping[str, Any]) -> LimitPool:
+        """The orders of a decoded `limit_orders::PoolState`."""
+        maps = {name: {side: dict(value[name][side]) for side in value[name]} for name in _MAPS}
+        return cls(**(dict(value) | maps))
+
+    def to_value(self) -> dict[str, Any]:
+        """The orders as a value of `limit_orders::PoolState`."""
+        maps = {
+            name: {side: sorted(entries.items()) for side, entries in getattr(self, name).items()}
+            for name in _MAPS
+        }
+        return {name: getattr(self, name) for name in self.__slots__} | maps
+
+    def best(self, sold: str) -> int | None:
+        """The root of the best price for who sells "base" or "quote", None without orders."""
+        prices = self.fixed_pools[other(sold)]
+        return (max(prices) if sold == "base" else min(prices)) if prices else None
+
+    # Swapping
+
+    def swap(self, sold: str, amount: int, limit: int | None, fee: int) -> Filled:
+        """Sell an amount at prices that, the range orders' fee considered, are no worse than `limit`."""
+        pool, left, output = self, amount, 0
+        while left and (price := pool.best(sold)) is not None:
+            if limit is not None and worse(sold, beating(sold, price, fee), limit):
+                break
+            step = pool._take(sold, price, left)
+            pool, left, output = step.pool, step.left, output + step.output
+        return Filled(output, left, pool._counted("total_swap_outputs", other(sold), output))
+
+    def _take(self, sold: str, sqrt_price: int, amount: int) -> Filled:
+        """What one fixed pool gives, all of it or a part."""
+        fixed = self.fixed_pools[other(sold)][sqrt_price]
+        available, price = fixed["available"], price_of(sqrt_price)
+        needed = _input(sold, available, price, up=True)
+        if amount >= needed:
+            pool = self._with_fixed(other(sold), sqrt_price, None)
+            return Filled(available, amount - needed, pool._counted("total_swap_inputs", sold, needed))
+        before = Share.of(fixed["percent_remaining"])
+        # The share is rounded against the order, and the output then follows the share.
+        after = before.times(available - _output(sold, amount, price), available)
+        output = available - after.of_amount(available, before)[1]
+        changed = fixed | {"percent_remaining": after.value, "available": available - output}
+        pool = self._with_fixed(other(sold), sqrt_price, changed)
+        return Filled(output, 0, pool._counted("total_swap_inputs", sold, amount))
+
+    # Orders
+
+    def orders(self, side: str) -> Iterator[LimitOrder]:
+        """All orders that sell "base" or "quote", those that are filled and not yet collected too."""
+        for (sqrt_price, owner), position in self.positions[side].items():
+            collected, rest = self._collected(side, sqrt_price, position)
+            yield LimitOrder(side, owner, tick_at(sqrt_price), rest["amount"] if rest else 0, collected)
+
+    def order(self, side: str, owner: Owner, tick: int) -> LimitOrder | None:
+        """One of them, None if there is none at the tick."""
+        sqrt_price = sqrt_price_at(tick)
+        position = self.positions[side].get((sqrt_price, owner))
+        if position is None:
+            return None
+        collected, rest = self._collected(side, sqrt_price, position)
+        return LimitOrder(side, owner, tick, rest["amount"] if rest else 0, collected)
+
+    def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[LimitOrder, LimitPool]:
+        """Collect an order and add to it; it is made if there is none. Raises OrderRefused."""
+        if not amount:
+            _, order, pool = self.burned(side, owner, tick, 0)
+            return order, pool
+        sqrt_price = _root(tick)
+        position, collected = self.positions[side].get((sqrt_price, owner)), Collected()
+        if position is not None:
+            collected, position = self._collected(side, sqrt_price, position)
+        fixed, following = self._fixed_or_new(side, sqrt_price)
+        if position is None:
+            position = {"pool_instance": fixed["pool_instance"], "amount": 0}
+            position["last_percent_remaining"] = fixed["percent_remaining"]
+        available, total = fixed["available"] + amount, position["amount"] + amount
+        if available > MOST_AT_A_PRICE:
+            raise OrderRefused("MaximumGrossLiquidity")
+        pool = self._with_fixed(side, sqrt_price, fixed | {"available": available})
+        made = position | {"amount": total, "original_amount": total}
+        pool = replace(pool._with_position(side, (sqrt_price, owner), made), next_pool_instance=following)
+        return LimitOrder(side, owner, tick, total, collected), pool
+
+    def burned(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[int, LimitOrder, LimitPool]:
+        """Collect an order and take up to an amount out of it: what was taken. Raises OrderRefused."""
+        sqrt_price = _root(tick)
+        key = sqrt_price, owner
+        position = self.positions[side].get(key)
+        if position is None:
+            raise OrderRefused("OrderDoesNotExist")
+        collected, rest = self._collected(side, sqrt_price, position)
+        if rest is None:
+            gone = self._with_position(side, key, None)
+            return 0, LimitOrder(side, owner, tick, 0, collected), gone
+        taken = min(rest["amount"], amount)
+        left = rest["amount"] - taken
+        fixed, pool = self.fixed_pools[side][sqrt_price], self
+        if taken:
+            rest = rest | {"amount": left, "original_amount": left}
+            available = fixed["available"] - taken
+            pool = self._with_fixed(side, sqrt_price, fixed | {"available": available} if available else None)
+        pool = pool._with_position(side, key, rest if left else None)
+        return taken, LimitOrder(side, owner, tick, left, collected), pool
+
+    def _collected(
+        self, side: str, sqrt_price: int, position: Mapping[str, Any]
+    ) -> tuple[Collected, dict[str, Any] | None]:
+        """What an order has earned, and the order as it is now, None if all of it is sold."""
+        fixed, rest = self.fixed_pools[side].get(sqrt_price), None
+        used = amount = position["amount"]
+        if fixed is not None and fixed["pool_instance"] == position["pool_instance"]:
+            now = Share.of(fixed["percent_remaining"])
+            down, up = now.of_amount(amount, Share.of(position["last_percent_remaining"]))
+            used = amount - up
+            if down:
+                rest = dict(position) | {"amount": down, "last_percent_remaining": now.value}
+        bought = _input(other(side), used, price_of(sqrt_price), up=False)
+        return Collected(bought, used, position["original_amount"]), rest
+
+    def _fixed_or_new(self, side: str, sqrt_price: int) -> tuple[dict[str, Any], int]:
+        """The fixed pool at a price, and the number of the one that will be made next."""
+        fixed = self.fixed_pools[side].get(sqrt_price)
+        if fixed is not None:
+            return fixed, self.next_pool_instance
+        if self.next_pool_instance >= MOST_POOLS:
+            raise OrderRefused("MaximumPoolInstances")
+        number = self.next_pool_instance
+        made = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
+        return made, number + 1
+
+    # What there is
+
+    def liquidity(self, side: str) -> list[tuple[int, int]]:
+        """(tick, what is for sale there), by tick."""
+        return [(tick_at(price), pool["available"]) for price, pool in sorted(self.fixed_pools[side].items())]
+
+    def depth(self, side: str, lower: int, upper: int) -> int:
+        """What is for sale from one tick to before another."""
+        low, high = sqrt_price_at(lower), sqrt_price_at(upper)
+        return sum(pool["available"] for price, pool in self.fixed_pools[side].items() if low <= price < high)
+
+    def _with_fixed(self, side: str, sqrt_price: int, pool: Any) -> LimitPool:
+        return replace(self, fixed_pools=_changed(self.fixed_pools, side, sqrt_price, pool))
+
+    def _with_position(self, side: str, key: tuple[int, Owner], position: Any) -> LimitPool:
+        return replace(self, positions=_changed(self.positions, side, key, position))
+
+    def _counted(self, name: str, side: str, amount: int) -> LimitPool:
+        sums = getattr(self, name)
+        changed: Any = {name: {**sums, side: sums[side] + amount}}
+        return replace(self, **changed)
+
+
+_MAPS = ("fixed_pools", "positions")
+
+
+def _changed(maps: Mapping[str, Mapping[Any, Any]], side: str, key: Any, value: Any) -> Any:
+    """Maps by side with one entry put, or removed if it is None."""
+    entries = {each: entry for each, entry in maps[side].items() if each != key}
+    return {**maps, side: entries if value is None else entries | {key: value}}
+
+
+def _root(tick: int) -> int:
+    if not MIN_TICK <= tick <= MAX_TICK:
+        raise OrderRefused("InvalidTick")
+    return sqrt_price_at(tick)
+
+
+def _input(sold: str, output: int, price: int, *, up: bool) -> int:
+    """What `output` costs who sells "base" or "quote" at a price."""
+    numerator, denominator = (output << 128, price) if sold == "base" else (output * price, 1 << 128)
+    return -(-numerator // denominator) if up else numerator // denominator
+
+
+def _output(sold: str, amount: int, price: int) -> int:
+    """What an amount buys at a price, rounded down."""
+    return amount * price >> 128 if sold == "base" else (amount << 128) // price

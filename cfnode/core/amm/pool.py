@@ -1,0 +1,126 @@
+"""What does a pool sell, of limit orders and range orders together?
+
+A swap goes back and forth between the two, always to the better price: a limit order counts as what the range
+orders would have to offer to be as good after their fee, and comes first where both are equal. (The chain's
+`cf_amm::PoolState`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import OutOfLiquidity
+from .limit_orders import LimitPool
+from .prices import beating, sqrt_price_of_amounts, with_fee, worse
+from .range_orders import RangePool
+from .roots import root_of
+from .ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, tick_at
+
+__all__ = ["Pool", "Sold"]
+
+ALL_THERE_IS = 2**256 - 1
+WORST = {"base": MIN_SQRT_PRICE, "quote": MAX_SQRT_PRICE}
+
+
+@dataclass(frozen=True, slots=True)
+class Sold:
+    """What a swap gives; `left` of its input was not used, and `impact` is how far from the average price
+    the nearer of the prices before and after it was, in ticks."""
+
+    output: int
+    left: int
+    pool: Pool
+    impact: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Both kinds of orders."""
+
+    limit_orders: LimitPool
+    range_orders: RangePool
+
+    @classmethod
+    def from_value(cls, value: Mapping[str, Any]) -> Pool:
+        """The pool of a decoded `cf_amm::PoolState`."""
+        limits, ranges = value["limit_orders"], value["range_orders"]
+        return cls(LimitPool.from_value(limits), RangePool.from_value(ranges))
+
+    def to_value(self) -> dict[str, Any]:
+        """The pool as a value of `cf_amm::PoolState`."""
+        return {"limit_orders": self.limit_orders.to_value(), "range_orders": self.range_orders.to_value()}
+
+    def price(self, sold: str) -> int | None:
+        """The root of the price at which a swap that sells "base" or "quote" begins, the fee in it."""
+        ranges, limit = self.range_orders, self.limit_orders.best(sold)
+        if not ranges.has_price(sold):
+            return limit
+        price = with_fee(sold, ranges.current_sqrt_price, ranges.fee_hundredth_pips)
+        return price if limit is None or worse(sold, limit, price) else limit
+
+    def sell(self, sold: str, amount: int) -> Sold:
+        """Sell an amount. OutOfLiquidity if there is no price before or after it."""
+        before = self.price(sold)
+        made = self.swap(sold, amount)
+        after = made.pool.price(sold)
+        if before is None or after is None:
+            raise OutOfLiquidity
+        return replace(made, impact=_impact(sold, amount, made.output, tick_at(before), tick_at(after)))
+
+    def swap(self, sold: str, amount: int, limit: int | None = None) -> Sold:
+        """Sell as much of an amount as prices allow, or until they are worse than `limit`."""
+        pool, left, output = self, amount, 0
+        while left:
+            step = pool._step(sold, left, limit)
+            if step is None:
+                break
+            pool, left, output = step.pool, step.left, output + step.output
+        return Sold(output, left, pool)
+
+    def _step(self, sold: str, amount: int, limit: int | None) -> Sold | None:
+        """Sell to the kind of orders that is better now, until the other one is."""
+        limits, ranges = self.limit_orders, self.range_orders
+        fee, best = ranges.fee_hundredth_pips, limits.best(sold)
+        if best is not None and limit is not None and worse(sold, best, limit):
+            best = None
+        current = ranges.current_sqrt_price if ranges.has_price(sold) else None
+        if current is not None and limit is not None and not worse(sold, limit, current):
+            current = None
+        best = None if best is None else beating(sold, best, fee)
+        if current is not None and (best is None or worse(sold, best, current)):
+            swapped = ranges.swap(sold, amount, limit if best is None else best)
+            return Sold(swapped.output, swapped.left, replace(self, range_orders=swapped.pool))
+        if best is not None:
+            filled = limits.swap(sold, amount, limit if current is None else current, fee)
+            return Sold(filled.output, filled.left, replace(self, limit_orders=filled.pool))
+        return None
+
+    def offers(self, sold: str, count: int) -> Iterator[tuple[int, int]]:
+        """What lies between prices in a row, from the present one to the worst: (input, output) of each."""
+        pool = self
+        for price in self._prices(sold, count):
+            made = pool.swap(sold, ALL_THERE_IS, price)
+            pool, spent = made.pool, ALL_THERE_IS - made.left
+            if spent and made.output:
+                yield spent, made.output
+
+    def _prices(self, sold: str, count: int) -> list[int]:
+        """`count` prices from the present to the worst, each by the same factor further."""
+        price, worst = self.price(sold), WORST[sold]
+        if price is None or price == worst:
+            return []
+        ratio = max(price, worst) // min(price, worst)
+        factor, found = root_of(ratio, count), list[int]()
+        for _ in range(count - 1):
+            price = (price << 128) // factor if sold == "base" else price * factor >> 128
+            found.append(price)
+        return [*found, worst]
+
+
+def _impact(sold: str, amount: int, output: int, before: int, after: int) -> int:
+    base, quote = (amount, output) if sold == "base" else (output, amount)
+    average = tick_at(sqrt_price_of_amounts(base, quote)) if base else tick_at(MAX_SQRT_PRICE)
+    average = max(min(before, after), min(average, max(before, after)))
+    return min(abs(average - after), abs(average - before))

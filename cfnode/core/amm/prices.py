@@ -1,0 +1,57 @@
+"""How do prices, their square roots and amounts go together?
+
+A price is units of the quote asset for one unit of the base asset, smallest units both, with 128 fractional
+bits; its square root has 96. Fees are in parts per million.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from .ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
+
+__all__ = ["beating", "price_of", "sqrt_price_of", "sqrt_price_of_amounts", "with_fee", "worse"]
+
+PIPS = 10**6
+
+
+def price_of(sqrt_price: int) -> int:
+    """The price of a square root."""
+    return sqrt_price * sqrt_price >> 64
+
+
+def sqrt_price_of(price: int) -> int:
+    """The square root of a price, within the range that pools know."""
+    return _clamped(isqrt(price << 128) >> 32)
+
+
+def sqrt_price_of_amounts(base: int, quote: int) -> int:
+    """The square root of the price at which `base` is worth `quote`, both in smallest units."""
+    return _clamped(isqrt((quote << 256) // base) >> 32)
+
+
+def worse(sold: str, sqrt_price: int, than: int) -> bool:
+    """Whether a price is worse than another for who sells "base" or "quote"."""
+    return sqrt_price < than if sold == "base" else sqrt_price > than
+
+
+def with_fee(sold: str, sqrt_price: int, fee: int) -> int:
+    """What a range orders' price is for who sells, once the fee is paid."""
+    return _shrunk(sqrt_price, fee) if sold == "base" else _grown(sqrt_price, fee)
+
+
+def beating(sold: str, sqrt_price: int, fee: int) -> int:
+    """The range orders' price that, its fee paid, would be as good as this one of a limit order."""
+    return _grown(sqrt_price, fee) if sold == "base" else _shrunk(sqrt_price, fee)
+
+
+def _grown(sqrt_price: int, fee: int) -> int:
+    return sqrt_price_of(min(price_of(sqrt_price) * PIPS // (PIPS - fee), 2**256 - 1))
+
+
+def _shrunk(sqrt_price: int, fee: int) -> int:
+    return sqrt_price_of(price_of(sqrt_price) * (PIPS - fee) // PIPS)
+
+
+def _clamped(sqrt_price: int) -> int:
+    return max(MIN_SQRT_PRICE, min(sqrt_price, MAX_SQRT_PRICE))

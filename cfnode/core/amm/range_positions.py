@@ -1,0 +1,152 @@
+"""What does making, changing and closing a range order do to a pool?
+
+Liquidity comes to the two ticks where the range ends, and to the present price if that lies between. What an
+order has earned is taken out first, since how it is counted holds only while its liquidity stays. Who brings
+money brings it rounded up, who takes it gets it rounded down. (The chain's `cf_amm::range_orders`,
+`collect_and_mint` and `collect_and_burn`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import OrderRefused
+from .range_orders import MAX_GROSS_LIQUIDITY, RangePool
+from .ticks import MAX_TICK, MIN_TICK, sqrt_price_at
+
+__all__ = ["RangeChange", "Size", "burned", "check_range", "minted", "position_of", "required_ratio"]
+
+Owner = tuple[bytes, int]
+Pair = Mapping[str, int]
+Size = tuple[str, Any]
+"""A value of `RangeOrderSize`: of assets, at most and at least, or of liquidity."""
+
+_NONE = {"base": 0, "quote": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class RangeChange:
+    """What a change of an order moves: liquidity, amounts, and the fees that it had earned; what is left."""
+
+    liquidity: int
+    amounts: Pair
+    fees: Pair
+    total: int
+    pool: RangePool
+
+
+def minted(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) -> RangeChange:
+    """Collect an order and add to it; it is made if there is none. Raises OrderRefused."""
+    check_range(lower, upper)
+    liquidity = _liquidity(pool, lower, upper, size)
+    gross = max(_end(pool, tick)["liquidity_gross"] for tick in (lower, upper))
+    if liquidity > MAX_GROSS_LIQUIDITY - gross:
+        raise OrderRefused("MaximumGrossLiquidity")
+    key = owner, lower, upper
+    if not liquidity and key not in pool.positions:
+        raise OrderRefused("OrderDoesNotExist")
+    return _changed(pool, key, liquidity, pool.value(lower, upper, liquidity, up=True))
+
+
+def burned(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) -> RangeChange:
+    """Collect an order and take up to a size out of it. Raises OrderRefused."""
+    check_range(lower, upper)
+    position = pool.positions.get((owner, lower, upper))
+    if position is None:
+        raise OrderRefused("OrderDoesNotExist")
+    liquidity = min(position["liquidity"], _liquidity(pool, lower, upper, size))
+    return _changed(pool, (owner, lower, upper), -liquidity, pool.value(lower, upper, liquidity))
+
+
+def position_of(pool: RangePool, owner: Owner, lower: int, upper: int) -> Mapping[str, Any]:
+    """An order with what it has earned by now; `fees` is what has not been collected."""
+    position = pool.positions[(owner, lower, upper)]
+    return dict(position) | {"fees": pool.earned(lower, upper, position)}
+
+
+def required_ratio(pool: RangePool, lower: int, upper: int) -> Pair:
+    """How much of both assets the largest order of a range would take. Raises OrderRefused."""
+    check_range(lower, upper)
+    return pool.value(lower, upper, MAX_GROSS_LIQUIDITY)
+
+
+def check_range(lower: int, upper: int) -> None:
+    """Raise OrderRefused if two ticks are no range."""
+    if not MIN_TICK <= lower < upper <= MAX_TICK:
+        raise OrderRefused("InvalidTickRange")
+
+
+def _liquidity(pool: RangePool, lower: int, upper: int, size: Size) -> int:
+    kind, given = size
+    if kind == "Liquidity":
+        return int(given["liquidity"])
+    liquidity = _of_amounts(pool, lower, upper, given["maximum"])
+    possible = pool.value(lower, upper, liquidity)
+    if any(possible[side] < given["minimum"][side] for side in possible):
+        raise OrderRefused("AssetRatioUnachievable")
+    return liquidity
+
+
+def _of_amounts(pool: RangePool, lower: int, upper: int, most: Pair) -> int:
+    """The most liquidity that can be had for amounts."""
+    low, high = sqrt_price_at(lower), sqrt_price_at(upper)
+    now = max(low, min(pool.current_sqrt_price, high))
+    found = [MAX_GROSS_LIQUIDITY]
+    if now < high:
+        found.append(most["base"] * now * high // (high - now) >> 96)
+    if now > low:
+        found.append((most["quote"] << 96) // (now - low))
+    return min(found)
+
+
+def _end(pool: RangePool, tick: int) -> Mapping[str, Any]:
+    """The end of ranges at a tick; a new one counts all fees as earned below it."""
+    known: Mapping[str, Any] | None = pool.liquidity_map.get(tick)
+    if known is not None:
+        return known
+    below = tick <= pool.current_tick
+    outside = pool.global_fee_growth if below else _NONE
+    return {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": outside}
+
+
+def _changed(pool: RangePool, key: tuple[Owner, int, int], change: int, amounts: Pair) -> RangeChange:
+    _, lower, upper = key
+    ends = {tick: _moved(_end(pool, tick), change, sign) for tick, sign in ((lower, 1), (upper, -1))}
+    seen = replace(pool, liquidity_map={**pool.liquidity_map, **ends})
+    position, fees = _collected(seen, key)
+    total = position["liquidity"] + change
+    if change:
+        earned = {"original_sqrt_price": pool.current_sqrt_price, "accumulative_fees": _NONE}
+        position = position | earned | {"liquidity": total}
+    positions = {each: value for each, value in pool.positions.items() if each != key}
+    pool = replace(
+        seen,
+        positions=positions | {key: position} if total else positions,
+        liquidity_map={tick: end for tick, end in seen.liquidity_map.items() if _stays(tick, end)},
+        current_liquidity=pool.current_liquidity + (change if pool.is_active(lower, upper) else 0),
+    )
+    return RangeChange(abs(change), amounts, fees, total, pool)
+
+
+def _moved(end: Mapping[str, Any], change: int, sign: int) -> dict[str, Any]:
+    gross, delta = end["liquidity_gross"] + change, end["liquidity_delta"] + sign * change
+    return dict(end) | {"liquidity_gross": gross, "liquidity_delta": delta}
+
+
+def _stays(tick: int, end: Mapping[str, Any]) -> bool:
+    return bool(end["liquidity_gross"]) or tick in (MIN_TICK, MAX_TICK)
+
+
+def _collected(pool: RangePool, key: tuple[Owner, int, int]) -> tuple[dict[str, Any], Pair]:
+    """An order, made if there is none, after its fees have been counted; and those."""
+    _, lower, upper = key
+    now = pool.growth_inside(lower, upper)
+    position = pool.positions.get(key)
+    if position is None:
+        new = {"liquidity": 0, "last_fee_growth_inside": now, "accumulative_fees": _NONE}
+        return new | {"original_sqrt_price": pool.current_sqrt_price}, _NONE
+    fees, so_far = pool.earned(lower, upper, position), position["accumulative_fees"]
+    all_fees = {side: so_far[side] + fees[side] for side in fees}
+    return dict(position) | {"last_fee_growth_inside": now, "accumulative_fees": all_fees}, fees

@@ -1,0 +1,50 @@
+"""What is the n-th root of an integer, about?
+
+The prices of an order book lie a factor apart, and the factor is a root that the chain only approximates, to
+one part in a million. An order book that is to be the same number for number needs the same approximation.
+(`nth_root_of_integer_as_fixed_point` of the chain's `cf_amm::common`.)
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+__all__ = ["root_of"]
+
+_ONE = 1 << 128
+_MOST = 2**512 - 1
+STEPS = 128
+PRECISION = 20
+
+
+def root_of(number: int, degree: int) -> int:
+    """The root with 128 fractional bits; a degree of 1 gives the number itself, without any."""
+    if not number or degree == 1:
+        return number
+    wanted = number << 128
+    # The root of the next lower power of two is never less than the one that is wanted.
+    low, high = 0, wanted
+    for _ in range(degree.bit_length() - 1):
+        high = isqrt(high << 128)
+    if degree & (degree - 1) == 0:
+        return high
+    for _ in range(STEPS):
+        middle = (low + high) // 2
+        power = _power(middle, degree)
+        if abs(power - wanted) <= power >> PRECISION:
+            break
+        low, high = (low, middle) if power > wanted else (middle, high)
+    return middle
+
+
+def _power(base: int, exponent: int) -> int:
+    """A power with 128 fractional bits, rounded at each step; the greatest number where it does not fit."""
+    result = _ONE
+    for bit in bin(exponent)[2:]:
+        for factor in (result, base if bit == "1" else None):
+            if factor is not None:
+                product = result * factor
+                if product > _MOST:
+                    return _MOST
+                result = product >> 128
+    return result

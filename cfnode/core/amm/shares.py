@@ -1,0 +1,54 @@
+"""How much of an order is left after many swaps, each of which took a part of all orders at its price?
+
+The product of the parts that were left: a number between zero and one, in 256 bits of mantissa and an
+exponent, rounded so that nobody is ever owed more than there is. (`FloatBetweenZeroAndOne` of the chain's
+`cf_amm::limit_orders`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["ALL", "Share"]
+
+BITS = 256
+_MOST = 2**BITS - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """mantissa × 2^-(256 + exponent); the highest bit of the mantissa is always set."""
+
+    mantissa: int
+    exponent: int
+
+    @classmethod
+    def of(cls, value: Mapping[str, int]) -> Share:
+        """Of a value of the chain's type."""
+        return cls(value["normalised_mantissa"], value["negative_exponent"])
+
+    @property
+    def value(self) -> dict[str, int]:
+        """As a value of the chain's type."""
+        return {"normalised_mantissa": self.mantissa, "negative_exponent": self.exponent}
+
+    def times(self, numerator: int, denominator: int) -> Share:
+        """This × numerator ÷ denominator (at most one, above zero), rounded up."""
+        product = self.mantissa * numerator
+        moved = 2 * BITS - product.bit_length()
+        quotient = -(-(product << moved) // denominator)
+        too_long = quotient.bit_length() - BITS
+        mantissa = -(-quotient >> too_long)
+        return Share(mantissa, self.exponent + moved - too_long)
+
+    def of_amount(self, amount: int, whole: Share) -> tuple[int, int]:
+        """amount × this ÷ whole, which is not less than this: rounded down, and up."""
+        product, shift = amount * self.mantissa, self.exponent - whole.exponent
+        down = product // whole.mantissa >> shift
+        exact = product == (down << shift) * whole.mantissa
+        return down, down if exact else down + 1
+
+
+ALL = Share(_MOST, 0)
+"""As near to one as there is."""

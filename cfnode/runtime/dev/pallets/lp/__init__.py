@@ -1,0 +1,1 @@
+"""Liquidity providers: their accounts, deposits and withdrawals."""

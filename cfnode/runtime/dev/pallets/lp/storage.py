@@ -1,0 +1,85 @@
+"""What is known of a liquidity provider, and what is said about it?
+
+LiquidityProvider (31, pallet_cf_lp): storage, events and errors. The calls are in `lp.pallet`; the pools need
+no more than this to know that a provider can be paid back.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.addresses import ForeignAddress, chain_of_address
+from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Pallet, event
+
+__all__ = ["ProviderStorage"]
+
+
+class ProviderStorage(Pallet):
+    """Where providers want their assets back."""
+
+    crate = "pallet_cf_lp"
+
+    LiquidityRefundAddress = DoubleMap(
+        "Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress", optional=True
+    )
+
+    class Event(EventSet):
+        LiquidityDepositAddressReady = event(
+            0,
+            channel_id="u64",
+            asset="Asset",
+            deposit_address="EncodedAddress",
+            account_id="AccountId32",
+            deposit_chain_expiry_block="u64",
+            boost_fee="u16",
+            channel_opening_fee="u128",
+        )
+        WithdrawalEgressScheduled = event(
+            1,
+            egress_id="EgressId",
+            asset="Asset",
+            amount="u128",
+            destination_address="EncodedAddress",
+            fee="u128",
+        )
+        LiquidityRefundAddressRegistered = event(
+            2, account_id="AccountId32", chain="ForeignChain", address="ForeignChainAddress"
+        )
+        AssetTransferred = event(3, from_="AccountId32", to="AccountId32", asset="Asset", amount="u128")
+
+    class Error(ErrorSet):
+        InsufficientBalance = "The user does not have enough funds."
+        BalanceOverflow = "The user has reached the maximum balance."
+        UnauthorisedToModify = "The caller is not authorized to modify the trading position."
+        InvalidEgressAddress = "The Asset cannot be egressed because the destination address is not invalid."
+        InvalidEncodedAddress = (
+            "Then given encoded address cannot be decoded into a valid ForeignChainAddress."
+        )
+        NoLiquidityRefundAddressRegistered = (
+            "A liquidity refund address must be set by the user for the chain before a\n"
+            "deposit address can be requested."
+        )
+        LiquidityDepositDisabled = "Liquidity deposit is disabled due to Safe Mode."
+        WithdrawalsDisabled = "Withdrawals are disabled due to Safe Mode."
+        OpenOrdersRemaining = "The account still has open orders remaining."
+        FundsRemaining = "The account still has funds remaining in the free balances."
+        DestinationAccountNotLiquidityProvider = "The destination account is not a liquidity provider."
+        CannotTransferToOriginAccount = "The account cannot transfer to itself."
+        BoostedFundsRemaining = "The account still has funds remaining in the boost pools"
+        InternalSwapBelowMinimumDepositAmount = (
+            "The input amount of on-chain swaps must be at least the minimum deposit amount."
+        )
+        InternalSwapsDisabled = "Internal swaps disabled due to safe mode."
+
+    def refund_address(self, who: bytes, asset: str) -> ForeignAddress:
+        """Where an account wants an asset back. NoLiquidityRefundAddressRegistered."""
+        address: ForeignAddress | None = self.LiquidityRefundAddress.get(who, ASSETS[asset].chain)
+        if address is None:
+            self.fail(self.Error.NoLiquidityRefundAddressRegistered)
+        return address
+
+    def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
+        """Where an account wants what is on the address's chain back from now on."""
+        self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
+
+    def on_killed_account(self, who: bytes) -> None:
+        self.LiquidityRefundAddress.clear(who)

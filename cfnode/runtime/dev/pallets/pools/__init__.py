@@ -1,0 +1,1 @@
+"""Pools of an asset against USDC, and the orders that fill them."""

@@ -1,0 +1,92 @@
+"""How does a pool lie in the state?
+
+The orders themselves, and beside them, for each provider, which of its orders is where: an order is named by
+its provider and a number of the provider's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.amm import Pool
+
+__all__ = ["SIDES", "STABLE", "StoredPool", "pair_of"]
+
+STABLE = "Usdc"
+SIDES = {"Sell": "base", "Buy": "quote"}
+"""What an order sells, by its side."""
+
+Ranges = dict[bytes, dict[int, tuple[int, int]]]
+Limits = dict[str, dict[bytes, dict[int, int]]]
+
+
+@dataclass(slots=True)
+class StoredPool:
+    """A pool taken out of the state, to be changed and put back."""
+
+    asset: str
+    pool: Pool
+    ranges: Ranges
+    limits: Limits
+
+    @classmethod
+    def from_value(cls, asset: str, value: Mapping[str, Any]) -> StoredPool:
+        """Of a value of `pallet_cf_pools::Pool`."""
+        ranges = {
+            lp: {number: (each["start"], each["end"]) for number, each in orders}
+            for lp, orders in value["range_orders_cache"]
+        }
+        limits = {
+            side: {lp: dict(orders) for lp, orders in cache}
+            for side, cache in value["limit_orders_cache"].items()
+        }
+        return cls(asset, Pool.from_value(value["pool_state"]), ranges, limits)
+
+    def to_value(self) -> dict[str, Any]:
+        """As a value of `pallet_cf_pools::Pool`."""
+        ranges = [
+            (lp, [(number, {"start": low, "end": high}) for number, (low, high) in sorted(orders.items())])
+            for lp, orders in sorted(self.ranges.items())
+        ]
+        limits = {
+            side: [(lp, sorted(orders.items())) for lp, orders in sorted(cache.items())]
+            for side, cache in self.limits.items()
+        }
+        return {
+            "range_orders_cache": ranges,
+            "limit_orders_cache": limits,
+            "pool_state": self.pool.to_value(),
+        }
+
+    def asset_of(self, side: str) -> str:
+        """The asset of the "base" or the "quote" side."""
+        return self.asset if side == "base" else STABLE
+
+    def note(self, cache: dict[bytes, dict[int, Any]], lp: bytes, number: int, place: Any) -> None:
+        """Say where an order of a provider is, nowhere if it is gone."""
+        orders = {each: known for each, known in cache.get(lp, {}).items() if each != number}
+        if place is not None:
+            orders[number] = place
+        if orders:
+            cache[lp] = orders
+        else:
+            cache.pop(lp, None)
+
+    def range_orders(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """(provider, number, start, end) of each range order."""
+        for lp, orders in sorted(self.ranges.items()):
+            for number, (low, high) in sorted(orders.items()):
+                yield lp, number, low, high
+
+    def limit_orders(self, side: str) -> Iterator[tuple[bytes, int, int]]:
+        """(provider, number, tick) of each limit order that sells "base" or "quote"."""
+        for lp, orders in sorted(self.limits[side].items()):
+            for number, tick in sorted(orders.items()):
+                yield lp, number, tick
+
+
+def pair_of(asset: str) -> dict[str, Any]:
+    """The `AssetPair` of an asset's pool."""
+    return {"assets": {"base": asset, "quote": STABLE}}
