@@ -21,10 +21,11 @@ from cfnode.core.p2p import yamux
 from cfnode.core.p2p.errors import LocalError, RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.noise import Channel
-from cfnode.core.p2p.protobuf import Frames
 from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
+from cfnode.network.buffers import Buffers
+from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["Connection", "Substream", "SubstreamEnded"]
+__all__ = ["Connection"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -35,86 +36,6 @@ PING_INTERVAL = 20.0
 PING_TIMEOUT = 20.0
 FAREWELL = 1.0
 """Seconds for the last frames of a connection that we close."""
-
-
-class SubstreamEnded(Exception):
-    """The peer reset the substream, or the connection under it is gone; the text says which."""
-
-
-class Substream:
-    """One stream of a connection. Leave it by `close`; `Connection.substream` does so by itself."""
-
-    def __init__(self, connection: Connection, number: int) -> None:
-        self.connection = connection
-        self.number = number
-        self._received = bytearray()
-        self._ended = False
-        self._why: str | None = None
-        self._readable = trio.lowlevel.ParkingLot()
-        self._writable = trio.lowlevel.ParkingLot()
-
-    async def receive(self) -> bytes:
-        """What has arrived, at least one byte; b"" when the peer sends no more."""
-        await trio.lowlevel.checkpoint()
-        while not self._received:
-            if self._ended:
-                return b""
-            self._check()
-            await self._readable.park()
-        data, self._received = bytes(self._received), bytearray()
-        self.connection._consumed(self.number, len(data))
-        return data
-
-    async def receive_frame(self, frames: Frames) -> bytes | None:
-        """The next message with its length in front; None where the peer ended before it began."""
-        while (message := frames.next()) is None:
-            data = await self.receive()
-            if not data:
-                if frames.partial:
-                    raise RemoteError("the substream ends in the middle of a message")
-                return None
-            frames.feed(data)
-        return message
-
-    async def send_all(self, data: bytes) -> None:
-        """Send it all, as the peer's window and the socket allow."""
-        await trio.lowlevel.checkpoint()
-        view = memoryview(data)
-        while view:
-            self._check()
-            if self.connection._full:
-                await self.connection._room.park()
-            elif (sent := self.connection._send(self.number, view)) == 0:
-                await self._writable.park()
-            else:
-                view = view[sent:]
-
-    def finish(self) -> None:
-        """We send no more."""
-        if self._why is None:
-            self.connection._finish(self.number)
-
-    def close(self) -> None:
-        """Done with it; a substream that has not ended both ways is reset."""
-        self._end("closed by us")
-        self.connection._release(self.number)
-
-    def _check(self) -> None:
-        if self._why is not None:
-            raise SubstreamEnded(self._why)
-
-    def _take(self, data: bytes) -> None:
-        self._received += data
-        self._readable.unpark_all()
-
-    def _finished(self) -> None:
-        self._ended = True
-        self._readable.unpark_all()
-
-    def _end(self, why: str) -> None:
-        self._why = self._why or why
-        self._readable.unpark_all()
-        self._writable.unpark_all()
 
 
 class Connection:
@@ -130,6 +51,7 @@ class Connection:
         address: Multiaddr,
         inbound: bool,
         on_substream: Callable[[Substream], Awaitable[None]],
+        buffers: Buffers | None = None,
     ) -> None:
         self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
         self.why = ""
@@ -140,6 +62,7 @@ class Connection:
         self.ended = trio.Event()
         self.ready = trio.Event()
         self.last_opened = trio.current_time()
+        self.buffers = buffers or Buffers()
         self.stream, self._channel = stream, channel
         self._session = Session(dialer=not inbound)
         self._on_substream = on_substream
@@ -183,7 +106,7 @@ class Connection:
             number = self._session.open(window)
         except LocalError as error:
             raise SubstreamEnded(str(error)) from None
-        substream = self._substreams[number] = Substream(self, number)
+        substream = self._substreams[number] = Substream(self, number, asked=True)
         self.last_opened = trio.current_time()
         self._wake.set()
         try:
@@ -231,6 +154,7 @@ class Connection:
                 self.received += len(data)
                 for plaintext in self._channel.receive_data(bytes(data)):
                     self._dispatch(plaintext)
+                    await trio.lowlevel.checkpoint()  # thousands of tiny frames keep nobody else waiting
         except RemoteError as error:
             self.at_fault = True
             self._session.go_away(PROTOCOL_ERROR)
@@ -261,7 +185,7 @@ class Connection:
                 self._shut(f"the peer says goodbye (code {code})")
 
     def _accept(self, number: int) -> None:
-        substream = self._substreams[number] = Substream(self, number)
+        substream = self._substreams[number] = Substream(self, number, asked=False)
         self._nursery.start_soon(self._serve, substream)
 
     async def _serve(self, substream: Substream) -> None:

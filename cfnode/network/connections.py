@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
 
 import trio
@@ -19,10 +19,12 @@ from cfnode.core.p2p.identify import Identify
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id, public_of
 from cfnode.network import transport
-from cfnode.network.connection import Connection, Substream
+from cfnode.network.buffers import Buffers
+from cfnode.network.connection import Connection
 from cfnode.network.dnsaddr import behind
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
+from cfnode.network.substream import Substream
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import upgrade
 
@@ -58,6 +60,7 @@ class Connections:
         identity: Keypair,
         settings: Settings,
         standing: Standing,
+        reserved: Container[str],
         *,
         on_connected: Callable[[Connection], Awaitable[None]],
         on_substream: Callable[[Substream], Awaitable[None]],
@@ -66,11 +69,12 @@ class Connections:
         self.peers: dict[str, Peer] = {}
         self._own = peer_id(identity.public)
         self._identity, self._settings, self._standing = identity, settings, standing
-        self._reserved = {address.peer for address in settings.reserved_nodes}
+        self._reserved = reserved
         self._on_connected, self._on_substream, self._on_gone = on_connected, on_substream, on_gone
         self._per_address: Counter[str] = Counter()
         self._pending = 0
         self._past_received = self._past_sent = 0
+        self.buffers = Buffers(self._relieve)
 
     @property
     def received(self) -> int:
@@ -171,6 +175,7 @@ class Connections:
             address=address,
             inbound=inbound,
             on_substream=self._on_substream,
+            buffers=self.buffers,
         )
         self._take_in(connection)
         await self._serve(connection, secured.first, started)
@@ -207,6 +212,13 @@ class Connections:
                 self._standing.report(connection.peer_id, BROKEN_RULES, trio.current_time())
             log.debug("connection with %s ended: %s", connection.peer_id, connection.why)
             self._let_go(connection)
+
+    def _relieve(self, connection: object) -> None:
+        """The peers make us hold too much: let go of the one that holds most."""
+        assert isinstance(connection, Connection)
+        if not connection.why:
+            log.info("%s makes us hold most of too much unread data", connection.peer_id)
+            connection.close("too much unread data")
 
     def _let_go(self, connection: Connection) -> None:
         peer = self.peers.get(connection.peer_id)

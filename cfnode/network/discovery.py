@@ -31,11 +31,21 @@ class Discovery:
 
     def __init__(self, own: str, given: Iterable[Multiaddr], *, private: bool) -> None:
         self._table = RoutingTable(own)
-        self._private = private
+        self._own, self._private = own, private
         self._given: dict[str, list[Multiaddr]] = {}
         for address in given:
-            if address.peer is not None and address.peer != own:
-                self._given.setdefault(address.peer, []).append(address.without_peer)
+            self.give(address)
+
+    def give(self, address: Multiaddr) -> None:
+        """The user names a node."""
+        if address.peer is not None and address.peer != self._own:
+            known = self._given.setdefault(address.peer, [])
+            if address.without_peer not in known:
+                known.append(address.without_peer)
+
+    def take_back(self, peer: str) -> None:
+        """The user names it no longer; what others say of it stays."""
+        self._given.pop(peer, None)
 
     def learn(self, peer: str, addresses: Iterable[Multiaddr]) -> None:
         """A node that speaks our protocols says where it listens."""

@@ -16,13 +16,16 @@ import trio
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.network.connection import Connection, Substream, SubstreamEnded
+from cfnode.network.connection import Connection
 from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, TooSlow
+from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["Served", "accept_protocol", "ask", "propose"]
+__all__ = ["PING", "Served", "accept_protocol", "answer_pings", "ask", "propose"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
+PING = "/ipfs/ping/1.0.0"
+PING_SIZE = 32
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""
 
@@ -113,13 +116,29 @@ class Served:
         answer = await self._handler(peer, request)
         if answer is None or len(answer) > self._limits.response:
             return
-        with trio.fail_after(self._limits.timeout):
-            await substream.send_all(framed(answer))
-        substream.finish()
-        await self._let_read(substream)
+        with substream.connection.buffers.answer(len(answer)) as has_room:
+            if has_room:
+                with trio.fail_after(self._limits.timeout):
+                    await substream.send_all(framed(answer))
+                substream.finish()
+                await self._let_read(substream)
 
     async def _let_read(self, substream: Substream) -> None:
         """Wait for the peer's end, so that leaving does not reset what is still under way."""
         with trio.move_on_after(self._limits.timeout):
             while await substream.receive():
                 pass
+
+
+async def answer_pings(substream: Substream, first: bytes) -> None:
+    """Echo 32 bytes at a time, as long as the peer likes."""
+    waiting = bytearray(first)
+    while True:
+        while len(waiting) >= PING_SIZE:
+            await substream.send_all(bytes(waiting[:PING_SIZE]))
+            del waiting[:PING_SIZE]
+        data = await substream.receive()
+        if not data:
+            substream.finish()
+            return
+        waiting += data

@@ -54,6 +54,13 @@ class PeerInfo:
     """Full names that its identify message lists; empty until it came."""
     opened: frozenset[str] = frozenset()
     reputation: int = 0
+    handshake: bytes = b""
+    """What it said when block announces were opened, unverified; empty as long as they are not."""
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether it takes part, and is not only connected."""
+        return MASTER in self.opened
 
 
 @dataclass(frozen=True, slots=True)

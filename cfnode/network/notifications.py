@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import trio
 
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.network.connection import Connection, Substream, SubstreamEnded
+from cfnode.network.connection import Connection
 from cfnode.network.exchange import propose
 from cfnode.network.model import Accept, Closed, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.substream import Substream, SubstreamEnded
 
 __all__ = ["Notifications"]
 
@@ -29,7 +30,10 @@ log = logging.getLogger("cfnode.sub-libp2p")
 
 OPENING = 10.0
 """Seconds for a handshake, and for the peer to open its own direction."""
-EVENTS = 64
+MESSAGE = 60.0
+"""Seconds in which a notification that has begun has to be whole."""
+EVENTS = 4
+"""Messages between the peers and the consumer; each peer's next one waits in its own substream."""
 
 
 class _Link:
@@ -83,9 +87,13 @@ class Notifications:
         """Whether the protocol is open with the peer or about to be."""
         return peer in self._links
 
-    def count(self, *, inbound: bool) -> int:
-        """Peers that opened it (or with whom we did)."""
-        return sum(link.inbound == inbound for link in self._links.values())
+    def count(self, *, inbound: bool, beside: Container[str] = ()) -> int:
+        """Peers that opened it (or with whom we did), without those that take no slot."""
+        return sum(link.inbound == inbound and peer not in beside for peer, link in self._links.items())
+
+    def handshake(self, peer: str) -> bytes:
+        """What the peer said when it was opened; empty where it is not open."""
+        return self._links[peer].handshake if peer in self.peers else b""
 
     def send(self, peer_id: str, data: bytes) -> bool:
         link = self._links.get(peer_id)
@@ -149,7 +157,7 @@ class Notifications:
         await link.opened.wait()
         frames = Frames(self._limits.message)
         frames.feed(first)
-        while (data := await substream.receive_frame(frames)) is not None:
+        while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
             await self._tell(Received(link.connection.peer_id, data))
 
     async def _speak(self, link: _Link) -> None:

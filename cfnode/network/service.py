@@ -20,11 +20,12 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
 from cfnode.network import transport
-from cfnode.network.connection import Connection, Substream
+from cfnode.network.connection import Connection
 from cfnode.network.connections import Connections, Peer
+from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.discovery import Discovery
-from cfnode.network.exchange import Served, accept_protocol, ask
+from cfnode.network.exchange import PING, Served, accept_protocol, answer_pings, ask
 from cfnode.network.model import (
     MASTER,
     Accept,
@@ -37,21 +38,16 @@ from cfnode.network.model import (
 from cfnode.network.notifications import Notifications
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
-from cfnode.network.transport import DialError, Listening
+from cfnode.network.substream import Substream
+from cfnode.network.transport import Listening
 
 __all__ = ["Service", "Settings"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-PING = "/ipfs/ping/1.0.0"
-PING_SIZE = 32
 LINGER = 2.0
 IDLE = 30.0
 """Seconds without a new substream after which a connection that is no peer ends."""
-UPKEEP = 5.0
-MAX_DIALS = 8
-MAX_UNREACHABLE = 64
-LOOK_FIRST, LOOK_LAST = 5.0, 120.0
 USUAL_REQUESTS, USUAL_NOTIFICATIONS = RequestLimits(), NotificationLimits()
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
@@ -63,26 +59,30 @@ class Service:
         self.peer_id = peer_id(identity.public)
         self.listening: list[Multiaddr] = []
         """Where we do listen, with real ports; set when `run` has started."""
-        self.unreachable: dict[str, str] = {}
-        """Nodes we could not reach at the last try, and why: for who wonders why there are no peers."""
         self._identity, self._settings = identity, settings
-        self._reserved = {address.peer for address in settings.reserved_nodes} - {None}
-        self._dialing: set[str] = set()
+        self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
         self._standing = Standing()
         self._connections = Connections(
             identity,
             settings,
             self._standing,
+            self._reserved,
             on_connected=self._on_connected,
             on_substream=self._on_substream,
-            on_gone=lambda: self._dial_now.set(),
+            on_gone=lambda: self._dialing.now(),
         )
         given = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
         self._discovery = Discovery(self.peer_id, given, private=settings.private_addresses)
+        self._dialing = Dialing(
+            settings,
+            self._discovery,
+            self._standing,
+            reserved=self._reserved,
+            connected=self._connections.peers,
+        )
         self._limits: dict[str, RequestLimits] = {}
         self._served: dict[str, Served] = {}
         self._notifications: dict[str, Notifications] = {}
-        self._dial_now = trio.Event()
         self.serve_requests("kad", self._discovery.answer, KAD_LIMITS)
 
     # What the rest of the node sees (model.Network)
@@ -92,6 +92,47 @@ class Service:
         return {identity: self._info(identity, peer) for identity, peer in self._connections.peers.items()}
 
     @property
+    def joined(self) -> int:
+        """How many nodes take part with us; others may be connected as well."""
+        return sum(peer.is_peer for peer in self.peers.values())
+
+    @property
+    def unreachable(self) -> Mapping[str, str]:
+        """Nodes we could not reach at the last try, and why: for who wonders why there are no peers."""
+        return self._dialing.unreachable
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """The peers that are always kept."""
+        return frozenset(self._reserved)
+
+    @property
+    def addresses(self) -> list[Multiaddr]:
+        """Where other nodes reach this one: what the user says, then where it listens."""
+        return [*self._settings.public, *transport.everywhere(self.listening)]
+
+    def reserve(self, address: Multiaddr) -> None:
+        """Keep this node as a peer from now on, in no slot. Raises ValueError where no peer id is given."""
+        if address.peer is None:
+            raise ValueError(f"{address}: a reserved node needs its peer id, as in {address}/p2p/12D3KooW…")
+        self._reserved.add(address.peer)
+        self._discovery.give(address)
+        if address.peer in self._connections.peers:
+            self._fill_slot(self._connections.peers[address.peer].connection)
+        self._dialing.now()
+
+    def unreserve(self, peer_id: str) -> None:
+        """Keep it no longer; a node with reserved peers only lets go of it."""
+        if peer_id in self._reserved:
+            self._reserved.discard(peer_id)
+            self._discovery.take_back(peer_id)
+            for address in () if self._settings.reserved_only else self._settings.boot_nodes:
+                if address.peer == peer_id:
+                    self._discovery.give(address)
+            if self._settings.reserved_only:
+                self.disconnect(peer_id, "no reserved node any more")
+
+    @property
     def bytes_received(self) -> int:
         """Since the start, over all connections."""
         return self._connections.received
@@ -99,6 +140,16 @@ class Service:
     @property
     def bytes_sent(self) -> int:
         return self._connections.sent
+
+    @property
+    def bytes_held(self) -> int:
+        """What peers make us hold at the moment."""
+        return self._connections.buffers.total
+
+    @property
+    def bans(self) -> int:
+        """How often a peer was banned."""
+        return self._standing.bans
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
@@ -158,8 +209,10 @@ class Service:
             self._nursery = nursery
             for added in self._notifications.values():
                 nursery.start_soon(added.tell_ends)
-            nursery.start_soon(self._dial_for_ever)
-            nursery.start_soon(self._look_for_ever)
+            nursery.start_soon(self._dialing.run, self.connect, self._free_out_slots, self._end_idle)
+            nursery.start_soon(
+                self._dialing.look_around, lambda: list(self._connections.peers), self._ask_kad
+            )
             for each in listening:
                 nursery.start_soon(self._accept, each)
             task_status.started()
@@ -184,7 +237,7 @@ class Service:
         substream.connection.last_opened = trio.current_time()
         name, first = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
         if name == PING:
-            await _answer_pings(substream, first)
+            await answer_pings(substream, first)
         elif name == IDENTIFY:
             await self._tell_about_us(substream)
         elif name in links:
@@ -211,7 +264,7 @@ class Service:
 
     async def _on_connected(self, connection: Connection) -> None:
         """Who is it? Then, in a free slot, open block announces."""
-        self.unreachable.pop(connection.peer_id, None)
+        self._dialing.reached(connection.peer_id)
         self._fill_slot(connection)
         try:
             answer = await ask(connection, IDENTIFY, None, IDENTIFY_LIMITS, IDENTIFY_LIMITS.timeout)
@@ -238,7 +291,7 @@ class Service:
 
     def _free_out_slots(self) -> int:
         master = self._notifications.get(MASTER)
-        taken = master.count(inbound=False) if master else len(self._connections.peers)
+        taken = master.count(inbound=False, beside=self._reserved) if master else len(self._connections.peers)
         return self._settings.out_peers - taken
 
     def _refusal(self, protocol: str, peer: str) -> str | None:
@@ -247,7 +300,8 @@ class Service:
             return None if master is None or master.holds(peer) else f"{MASTER} is not open"
         if master is None or peer in self._reserved or master.holds(peer):
             return None
-        return "all slots are taken" if master.count(inbound=True) >= self._settings.in_peers else None
+        taken = master.count(inbound=True, beside=self._reserved)
+        return "all slots are taken" if taken >= self._settings.in_peers else None
 
     def _on_peer(self, connection: Connection) -> None:
         self._standing.succeeded(connection.peer_id)
@@ -260,53 +314,7 @@ class Service:
             if protocol != MASTER:
                 added.close(connection.peer_id)
 
-    # Dialing and discovery
-
-    async def _dial_for_ever(self) -> None:
-        while True:
-            self._dial_now = trio.Event()
-            self._end_idle()
-            for identity in self._wanted():
-                self._dialing.add(identity)
-                self._nursery.start_soon(self._dial_peer, identity)
-            with trio.move_on_after(UPKEEP):
-                await self._dial_now.wait()
-
-    def _wanted(self) -> list[str]:
-        now = trio.current_time()
-        wanted: list[str] = []
-        free = self._free_out_slots() - len(self._dialing)
-        for identity in self._discovery.candidates():
-            reserved = identity in self._reserved
-            if (free <= len(wanted) and not reserved) or len(self._dialing) + len(wanted) >= MAX_DIALS:
-                continue
-            if identity in self._connections.peers or identity in self._dialing:
-                continue
-            if (reserved or not self._settings.reserved_only) and self._standing.may_dial(identity, now):
-                wanted.append(identity)
-        return wanted
-
-    async def _dial_peer(self, identity: str) -> None:
-        reasons = []
-        try:
-            for address in self._discovery.addresses(identity):
-                try:
-                    await self._connections.dial(address.with_peer(identity), self._nursery)
-                    return
-                except DialError as error:
-                    reasons.append(str(error))
-            self._unreached(identity, "; ".join(reasons))
-        finally:
-            self._dialing.discard(identity)
-
-    def _unreached(self, identity: str, reason: str) -> None:
-        wait = self._standing.failed(identity, trio.current_time())
-        self._discovery.forget(identity)
-        log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
-        self.unreachable.pop(identity, None)
-        self.unreachable[identity] = reason
-        if len(self.unreachable) > MAX_UNREACHABLE:
-            del self.unreachable[next(iter(self.unreachable))]
+    # Upkeep
 
     def _end_idle(self) -> None:
         now, master = trio.current_time(), self._notifications.get(MASTER)
@@ -315,20 +323,11 @@ class Service:
             if not used and now - peer.connection.last_opened > IDLE:
                 peer.connection.close("nothing to talk about")
 
-    async def _look_for_ever(self) -> None:
-        pause = LOOK_FIRST
-        while not self._settings.reserved_only:
-            await trio.sleep(pause)
-            found = await self._discovery.look_around(list(self._connections.peers), self._ask_kad)
-            pause = LOOK_FIRST if found else min(LOOK_LAST, pause * 2)
-            if found:
-                self._dial_now.set()
-
     async def _ask_kad(self, peer: str, query: bytes) -> bytes:
         return await self.request(peer, "kad", query)
 
     def _info(self, identity: str, peer: Peer) -> PeerInfo:
-        about = peer.about
+        about, master = peer.about, self._notifications.get(MASTER)
         return PeerInfo(
             peer_id=identity,
             address=str(peer.connection.address),
@@ -337,18 +336,5 @@ class Service:
             protocols=frozenset(about.protocols if about else ()),
             opened=frozenset(name for name, added in self._notifications.items() if identity in added.peers),
             reputation=self._standing.score(identity, trio.current_time()),
+            handshake=master.handshake(identity) if master else b"",
         )
-
-
-async def _answer_pings(substream: Substream, first: bytes) -> None:
-    """Echo 32 bytes at a time, as long as the peer likes."""
-    waiting = bytearray(first)
-    while True:
-        while len(waiting) >= PING_SIZE:
-            await substream.send_all(bytes(waiting[:PING_SIZE]))
-            del waiting[:PING_SIZE]
-        data = await substream.receive()
-        if not data:
-            substream.finish()
-            return
-        waiting += data

@@ -36,13 +36,16 @@ class _Record:
 class Standing:
     """What is remembered of peers, connected or not."""
 
+    bans: int = 0
+    """How often a peer has been banned."""
     _records: dict[str, _Record] = field(default_factory=dict)
 
     def report(self, peer: str, change: int, now: float) -> bool:
         """Add to the score; True where the peer is banned by it now."""
         record = self._record(peer, now)
-        record.score = min(CEILING, max(FLOOR, record.value(now) + change))
-        record.at = now
+        before = record.value(now)
+        record.score, record.at = min(CEILING, max(FLOOR, before + change)), now
+        self.bans += record.score <= BANNED < before
         return record.score <= BANNED
 
     def score(self, peer: str, now: float) -> int:

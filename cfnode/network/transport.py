@@ -11,7 +11,7 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import trio
@@ -19,7 +19,16 @@ import trio
 from cfnode.core.p2p.multiaddr import Endpoint, Multiaddr
 from cfnode.network import websocket
 
-__all__ = ["DialError", "Listening", "dial", "listen", "reachable", "remote_address", "with_layers"]
+__all__ = [
+    "DialError",
+    "Listening",
+    "dial",
+    "everywhere",
+    "listen",
+    "reachable",
+    "remote_address",
+    "with_layers",
+]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -143,6 +152,33 @@ def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[M
     except OSError:  # the connection has gone meanwhile
         return []
     return [_instead(address, met) for address in listening]
+
+
+def everywhere(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
+    """Where we listen, with the addresses of this machine instead of "everywhere"."""
+    found: list[Multiaddr] = []
+    for address in listening:
+        kind, host = address.parts[0]
+        hosts = _OWN[host]() if host in _OWN else [host]
+        found += [Multiaddr(((kind, own), *address.parts[1:])) for own in hosts]
+    return found
+
+
+def _own(family: socket.AddressFamily, loopback: str, elsewhere: str) -> list[str]:
+    """Loopback, and the address that packets to elsewhere would bear: asking sends none."""
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((elsewhere, 9))
+        except OSError:
+            return [loopback]
+        return list(dict.fromkeys([loopback, str(asking.getsockname()[0])]))
+
+
+_OWN: dict[str, Callable[[], list[str]]] = {
+    "0.0.0.0": lambda: _own(socket.AF_INET, "127.0.0.1", "192.0.2.1"),
+    "::": lambda: _own(socket.AF_INET6, "::1", "2001:db8::1"),
+}
+"""The addresses kept for documentation (RFC 5737, RFC 3849) stand for "elsewhere"."""
 
 
 def _instead(listening: Multiaddr, met: Multiaddr) -> Multiaddr:

@@ -17,6 +17,7 @@ from cfnode.node.events import BestChanged, BlockRef, Imported
 log = logging.getLogger("cfnode.informant")
 
 INTERVAL_S = 5.0
+KIB = 1024
 
 
 def short(block_hash: bytes) -> str:
@@ -29,10 +30,20 @@ def _named(block: BlockRef) -> str:
     return f"#{block.number} ({short(block.hash)})"
 
 
-def idle_line(peers: int, best: BlockRef, finalized: BlockRef) -> str:
-    """How the node is doing when it is in step with the chain."""
+def idle_line(peers: int, best: BlockRef, finalized: BlockRef, received: float = 0, sent: float = 0) -> str:
+    """How the node is doing when it is in step with the chain; the last two in bytes a second."""
     plural = "peer" if peers == 1 else "peers"
-    return f"💤 Idle ({peers} {plural}), best: {_named(best)}, finalized {_named(finalized)}, ⬇ 0 ⬆ 0"
+    traffic = f"⬇ {_speed(received)} ⬆ {_speed(sent)}"
+    return f"💤 Idle ({peers} {plural}), best: {_named(best)}, finalized {_named(finalized)}, {traffic}"
+
+
+def _speed(rate: float) -> str:
+    """`0`, `512 B/s`, `229.9kiB/s`, `3.2MiB/s`, as Substrate writes them."""
+    if rate < 1:
+        return "0"
+    if rate < KIB:
+        return f"{rate:.0f} B/s"
+    return f"{rate / KIB:.1f}kiB/s" if rate < KIB * KIB else f"{rate / KIB / KIB:.1f}MiB/s"
 
 
 def imported_line(event: Imported) -> str:
@@ -44,14 +55,19 @@ def imported_line(event: Imported) -> str:
 
 class Informant:
     """Writes the lines; `peers` gives the present number of peers, `syncing` the sync's words for where it is
-    (None: the node is in step)."""
+    (None: the node is in step), `traffic` the bytes received and sent since the start."""
 
     def __init__(
-        self, chain: Chain, peers: Callable[[], int], syncing: Callable[[], str | None] = lambda: None
+        self,
+        chain: Chain,
+        peers: Callable[[], int],
+        syncing: Callable[[], str | None] = lambda: None,
+        traffic: Callable[[], tuple[int, int]] = lambda: (0, 0),
     ) -> None:
         self._chain = chain
         self._peers = peers
         self._syncing = syncing
+        self._traffic = traffic
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -60,9 +76,13 @@ class Informant:
             nursery.start_soon(self._tell_blocks)
 
     async def _tell_state(self) -> None:
+        before = self._traffic()
         while True:
             await trio.sleep(INTERVAL_S)
-            line = idle_line(self._peers(), self._chain.best, self._chain.finalized)
+            now = self._traffic()
+            rates = ((there - here) / INTERVAL_S for here, there in zip(before, now, strict=True))
+            line = idle_line(self._peers(), self._chain.best, self._chain.finalized, *rates)
+            before = now
             log.info(line.replace("💤 Idle", self._syncing() or "💤 Idle", 1))
 
     async def _tell_blocks(self) -> None:

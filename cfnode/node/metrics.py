@@ -7,10 +7,12 @@ Substrate's names with the label `chain`, so that dashboards for the official no
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from cfnode.node.chain import Chain
 from cfnode.node.pool import TransactionPool
@@ -23,6 +25,7 @@ _COUNTERS = (
     "substrate_rpc_sessions_opened",
     "substrate_rpc_sessions_closed",
 )
+TRAFFIC = "substrate_sub_libp2p_network_bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +38,56 @@ class Identity:
     authoring: bool
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkFigures:
+    """What the network counts, asked for at each look: peers, bytes since the start, bytes held, bans.
+
+    `highest`: the highest block that peers tell of.
+    """
+
+    peers: Callable[[], int]
+    received: Callable[[], int]
+    sent: Callable[[], int]
+    held: Callable[[], int]
+    bans: Callable[[], int]
+    highest: Callable[[], int]
+
+
+class _Traffic(Collector):
+    """Counters that the network keeps itself."""
+
+    def __init__(self, chain: str, network: NetworkFigures) -> None:
+        self._chain, self._network = chain, network
+
+    def collect(self) -> Iterable[Metric]:
+        """Read them now."""
+        traffic = CounterMetricFamily(TRAFFIC, "Total bandwidth usage", labels=("chain", "direction"))
+        traffic.add_metric((self._chain, "in"), self._network.received())
+        traffic.add_metric((self._chain, "out"), self._network.sent())
+        bans = CounterMetricFamily("cfnode_peer_bans", "Peers banned for what they did", labels=("chain",))
+        bans.add_metric((self._chain,), self._network.bans())
+        held = GaugeMetricFamily("cfnode_network_held_bytes", "Held for and from peers", labels=("chain",))
+        held.add_metric((self._chain,), self._network.held())
+        return traffic, bans, held
+
+
 class NodeMetrics:
     """The figures of one node in a registry of its own."""
 
     def __init__(
-        self, identity: Identity, chain: Chain, pool: TransactionPool, peers: Callable[[], int]
+        self, identity: Identity, chain: Chain, pool: TransactionPool, network: NetworkFigures
     ) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._chain_name = identity.chain
         self._by_method: dict[tuple[str, str], tuple[Counter, Counter, Counter, Histogram]] = {}
         self._identify(identity)
-        self._follow_chain(chain)
+        self._follow_chain(chain, network)
         ready = self._gauge("substrate_ready_transactions_number", "Transactions in the ready queue")
         ready.set_function(lambda: pool.status.ready)
         count = self._gauge("substrate_sub_libp2p_peers_count", "Number of connected peers")
-        count.set_function(peers)
+        count.set_function(network.peers)
+        self.registry.register(_Traffic(identity.chain, network))
         self._rpc()
 
     def render(self) -> bytes:
@@ -106,11 +143,13 @@ class NodeMetrics:
         started = self._gauge("substrate_process_start_time_seconds", "When the node started, Unix time")
         started.set(int(time.time()))
 
-    def _follow_chain(self, chain: Chain) -> None:
+    def _follow_chain(self, chain: Chain, network: NetworkFigures) -> None:
         height = Gauge("substrate_block_height", "Block height", ("status", "chain"), registry=self.registry)
         height.labels("best", self._chain_name).set_function(lambda: chain.best.number)
         height.labels("finalized", self._chain_name).set_function(lambda: chain.finalized.number)
-        height.labels("sync_target", self._chain_name).set_function(lambda: chain.best.number)
+        height.labels("sync_target", self._chain_name).set_function(
+            lambda: max(chain.best.number, network.highest())
+        )
         leaves = self._gauge("substrate_number_leaves", "Known leaves, in other words forks")
         leaves.set_function(lambda: chain.leaves)
         proven = self._gauge("cfnode_answers_on_proof", "Answers that rested on proofs of peers")

@@ -13,13 +13,14 @@ from cfnode.network.service import Service
 from cfnode.network.settings import Settings
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config, NetworkConfig
+from cfnode.node.metrics import NetworkFigures
 from cfnode.node.pool import TransactionPool
 from cfnode.node.sync.memory import FILE_NAME, SetsFile
 from cfnode.node.sync.service import ChainSync, genesis_trust
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
 
-__all__ = ["chain_sync", "open_network"]
+__all__ = ["chain_sync", "network_figures", "open_network"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -58,6 +59,18 @@ def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
         except MultiaddrError as error:
             log.warning("An address is left out: %s", error)
     return tuple(found)
+
+
+def network_figures(network: Service, sync: ChainSync) -> NetworkFigures:
+    """What the metrics ask of network and sync."""
+    return NetworkFigures(
+        peers=lambda: network.joined,
+        received=lambda: network.bytes_received,
+        sent=lambda: network.bytes_sent,
+        held=lambda: network.bytes_held,
+        bans=lambda: network.bans,
+        highest=lambda: sync.book.median,
+    )
 
 
 def chain_sync(

@@ -65,8 +65,8 @@ class Node:
 
     @property
     def peers(self) -> int:
-        """How many peers are connected."""
-        return len(self.network.peers)
+        """How many nodes take part with us; others may be connected as well."""
+        return self.network.joined
 
     @property
     def is_syncing(self) -> bool:

@@ -34,7 +34,7 @@ from cfnode.node.graph import Limit
 from cfnode.node.informant import Informant
 from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics_port import serve_metrics
-from cfnode.node.networking import chain_sync, open_network
+from cfnode.node.networking import chain_sync, network_figures, open_network
 from cfnode.node.node import Node
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import SignedClient
@@ -98,7 +98,7 @@ def _key_paths(config: Config, paths: ChainPaths) -> ChainPaths:
 async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.pool.run)
-        nursery.start_soon(Informant(node.chain, lambda: node.peers, node.sync.progress.line).run)
+        nursery.start_soon(_informant(node).run)
         prometheus = node.config.prometheus
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
@@ -124,6 +124,7 @@ async def _assemble(
     limit = Limit(config.pool_limit, config.pool_bytes)
     pool = TransactionPool(chain, ready_limit=limit, authoring=config.dev is not None)
     network = open_network(config, spec, identity, chain.genesis_hash)
+    sync = chain_sync(config, spec, paths, network, chain, store, pool)
     described = Identity(config.name, __version__, spec.id, config.dev is not None)
     return Node(
         config=config,
@@ -135,10 +136,20 @@ async def _assemble(
         pool=pool,
         clock=clock,
         keystore=keystore,
-        metrics=NodeMetrics(described, chain, pool, lambda: len(network.peers)),
+        metrics=NodeMetrics(described, chain, pool, network_figures(network, sync)),
         identity=identity,
         network=network,
-        sync=chain_sync(config, spec, paths, network, chain, store, pool),
+        sync=sync,
+    )
+
+
+def _informant(node: Node) -> Informant:
+    network = node.network
+    return Informant(
+        node.chain,
+        lambda: node.peers,
+        node.sync.progress.line,
+        lambda: (network.bytes_received, network.bytes_sent),
     )
 
 

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode import __version__
 from cfnode.core.jsonrpc import RpcError
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.peer_id import PeerIdError, public_of
+from cfnode.core.wire import WireError
+from cfnode.core.wire.announces import Handshake
+from cfnode.network.model import PeerInfo
 from cfnode.rpc.blocks import AT, ask_runtime, check_extrinsic
 from cfnode.rpc.convert import ACCOUNT, BYTES, TEXT, to_hex
 from cfnode.rpc.dispatch import Health, ServedNode
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 NAME: Final = "Chainflip Node"
 """What the official node calls itself; clients show it, and some compare it."""
 VERSION: Final = f"{__version__}-cfnode"
-NO_NETWORK: Final = RpcError(2000, "This node has no peer-to-peer network")
+BAD_PEER: Final = 2002
 BAD_FILTER: Final = 2000
 
 _filters = LogFilters()
@@ -61,7 +66,7 @@ def local_peer_id(node: Node) -> str:
 
 def local_listen_addresses(node: Node) -> list[str]:
     """Where peers reach it."""
-    return []
+    return [str(address.with_peer(node.local_peer_id)) for address in node.network.addresses]
 
 
 def node_roles(node: Node) -> list[str]:
@@ -72,33 +77,79 @@ def node_roles(node: Node) -> list[str]:
 def sync_state(node: Node) -> dict[str, int]:
     """The block it started from, the best one, and the highest that is known of."""
     best = node.chain.best.number
-    return {"startingBlock": 0, "currentBlock": best, "highestBlock": best}
+    return {
+        "startingBlock": node.sync.began_at,
+        "currentBlock": best,
+        "highestBlock": max(best, node.sync.book.median),
+    }
 
 
-def peers(node: Node) -> list[Any]:
-    """Connected peers."""
-    return []
+def peers(node: Node) -> list[dict[str, Any]]:
+    """The nodes that take part with us, with their best blocks as they say."""
+    found = (_peer(node, peer) for peer in node.network.peers.values() if peer.is_peer)
+    return [peer for peer in found if peer is not None]
+
+
+def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
+    """None for one whose handshake is none: it is about to be dropped."""
+    try:
+        said = Handshake.decode(peer.handshake)
+    except WireError:
+        return None
+    known = node.sync.book.get(peer.peer_id)
+    number, block_hash = (known.number, known.hash) if known else (said.best_number, said.best_hash)
+    return {
+        "peerId": peer.peer_id,
+        "roles": (said.roles.name or "").replace("|", " | "),
+        "bestHash": to_hex(block_hash),
+        "bestNumber": number,
+    }
 
 
 def network_state(node: Node) -> dict[str, Any]:
     """The network's inner state; its shape is not stable."""
+    network = node.network
     return {
         "peerId": node.local_peer_id,
-        "listenedAddresses": [],
-        "externalAddresses": [],
-        "connectedPeers": {},
-        "notConnectedPeers": {},
+        "listenedAddresses": [str(address) for address in network.listening],
+        "externalAddresses": [str(address) for address in network.addresses],
+        "connectedPeers": {peer.peer_id: _connected(peer) for peer in network.peers.values()},
+        "notConnectedPeers": {peer: {"reason": reason} for peer, reason in network.unreachable.items()},
+        "totalBytesInbound": network.bytes_received,
+        "totalBytesOutbound": network.bytes_sent,
+    }
+
+
+def _connected(peer: PeerInfo) -> dict[str, Any]:
+    endpoint = {"listening" if peer.inbound else "dialing": peer.address}
+    return {
+        "endpoint": endpoint,
+        "versionString": peer.agent,
+        "open": sorted(peer.opened),
+        "reputation": peer.reputation,
     }
 
 
 def reserved_peers(node: Node) -> list[str]:
     """Peers that are always kept."""
-    return []
+    return sorted(node.network.reserved)
 
 
-def change_reserved_peer(node: Node, peer: str) -> None:
-    """Refused: this node has no peers."""
-    raise NO_NETWORK
+def add_reserved_peer(node: Node, peer: str) -> None:
+    """Keep a node as a peer from now on: `/ip4/…/tcp/…/p2p/…`."""
+    try:
+        node.network.reserve(Multiaddr.parse(peer))
+    except ValueError as error:
+        raise RpcError(BAD_PEER, str(error)) from None
+
+
+def remove_reserved_peer(node: Node, peer_id: str) -> None:
+    """Keep it no longer."""
+    try:
+        public_of(peer_id)
+    except PeerIdError as error:
+        raise RpcError(BAD_PEER, str(error)) from None
+    node.network.unreserve(peer_id)
 
 
 def add_log_filter(node: Node, directives: str) -> None:
@@ -141,13 +192,13 @@ METHODS: Final = (
     Method("system_reservedPeers", reserved_peers),
     Method(
         "system_addReservedPeer",
-        change_reserved_peer,
+        add_reserved_peer,
         params=(Param("peer", TEXT),),
         access=Access.UNSAFE,
     ),
     Method(
         "system_removeReservedPeer",
-        change_reserved_peer,
+        remove_reserved_peer,
         params=(Param("peer_id", TEXT),),
         access=Access.UNSAFE,
     ),

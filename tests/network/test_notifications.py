@@ -134,5 +134,5 @@ async def test_nodes_find_each_other_through_a_boot_node() -> None:
             await until(lambda: len(boot.announces.peers) == 2)
             await until(lambda: all(peer.agent for peer in boot.service.peers.values()))
             assert await nodes[0].service._discovery.look_around([boot.id], nodes[0].service._ask_kad) >= 1
-            nodes[0].service._dial_now.set()
+            nodes[0].service._dialing.now()
             await until(lambda: nodes[1].id in nodes[0].announces.peers)

@@ -20,6 +20,8 @@ def test_the_idle_line_reads_as_in_the_guides() -> None:
         "💤 Idle (8 peers), best: #10260208 (0xc279…f190), finalized #10260206 (0xabcd…0123), ⬇ 0 ⬆ 0"
     )
     assert idle_line(1, best, final).startswith("💤 Idle (1 peer), ")
+    assert idle_line(1, best, final, 235_418, 0.2).endswith("⬇ 229.9kiB/s ⬆ 0")
+    assert idle_line(1, best, final, 3.2 * 1024 * 1024, 512).endswith("⬇ 3.2MiB/s ⬆ 512 B/s")
 
 
 async def test_blocks_and_reorganisations_are_told_and_every_five_seconds_the_state(

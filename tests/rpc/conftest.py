@@ -14,7 +14,7 @@ import trio
 from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
-from cfnode.node.config import Config, DevConfig, PruningConfig, RpcConfig
+from cfnode.node.config import Config, DevConfig, NetworkConfig, PruningConfig, RpcConfig
 from cfnode.node.node import Node
 from cfnode.node.service import run
 from cfnode.rpc.server import serve
@@ -77,6 +77,7 @@ def config_for(base_path: Path, rpc: RpcConfig, pruning: int, **dev: Any) -> Con
         pruning=PruningConfig(pruning, pruning),
         prometheus=None,
         rpc=replace(rpc, port=0),
+        network=NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",)),
         dev=DevConfig(**({"seal": "manual"} | dev)),
     )
 

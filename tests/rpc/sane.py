@@ -135,8 +135,6 @@ REFUSED: Final[dict[str, int]] = {
     "cf_request_swap_parameter_encoding": -32021,
     "dev_sendToVault": -32024,
     "grandpa_roundState": 1,
-    "system_addReservedPeer": 2000,
-    "system_removeReservedPeer": 2000,
     "transaction_v1_stop": -32602,
 }
 """The code with which a method may refuse that call, as it is documented to: the account is a broker already

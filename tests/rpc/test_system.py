@@ -16,7 +16,7 @@ from cfnode.rpc.methods import EVERYWHERE
 from cfnode.rpc.server import serve
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http
-from tests.rpc.conftest import ALICE, MakeServed, Served
+from tests.rpc.conftest import ALICE, MakeServed, Served, config_for
 
 
 async def test_a_node_says_what_it_is(served_node: Served) -> None:
@@ -48,14 +48,51 @@ async def test_a_lone_development_node_is_in_step_and_ready(served_node: Served)
     }
 
 
-async def test_it_has_no_peers_and_no_network_to_change(served_node: Served) -> None:
+async def test_a_lone_node_has_no_peers(served_node: Served) -> None:
     assert await served_node.call("system_peers") == []
     assert await served_node.call("system_reservedPeers") == []
-    assert await served_node.call("system_localListenAddresses") == []
     state = await served_node.call("system_unstable_networkState")
+    assert state["peerId"] == served_node.node.local_peer_id
     assert state["connectedPeers"] == {}
-    assert (await served_node.error("system_addReservedPeer", "/ip4/1.2.3.4"))["code"] == 2000
-    assert (await served_node.error("system_removeReservedPeer", "12D3"))["code"] == 2000
+
+
+async def test_a_reserved_peer_is_called_at_once_and_can_be_taken_back(
+    served_node: Served, nursery: trio.Nursery, tmp_path: Path
+) -> None:
+    config = config_for(tmp_path / "other", RpcConfig(), 128)
+    other = await nursery.start(partial(run, config))
+    here, there = served_node.node.local_peer_id, other.local_peer_id
+    address = str(other.network.addresses[0].with_peer(there))
+    assert await served_node.call("system_addReservedPeer", address) is None
+    assert await served_node.call("system_reservedPeers") == [there]
+    with trio.fail_after(10):
+        while not (other.peers and await served_node.call("system_peers")):  # noqa: ASYNC110
+            await trio.sleep(0.01)
+    assert set(other.network.peers) == {here}
+    assert await served_node.call("system_peers") == [
+        {
+            "peerId": there,
+            "roles": "AUTHORITY",
+            "bestHash": "0x" + other.chain.genesis_hash.hex(),
+            "bestNumber": 0,
+        }
+    ]
+    assert (await served_node.call("system_health"))["peers"] == 1
+    state = await served_node.call("system_unstable_networkState")
+    assert state["connectedPeers"][there]["endpoint"]["dialing"].startswith("/ip4/127.0.0.1/tcp/")
+    assert await served_node.call("system_removeReservedPeer", there) is None
+    assert await served_node.call("system_reservedPeers") == []
+
+
+async def test_what_is_no_peer_is_refused_with_the_reason(served_node: Served) -> None:
+    for method, text, reason in (
+        ("system_addReservedPeer", "/ip4/1.2.3.4/tcp/1", "needs its peer id"),
+        ("system_addReservedPeer", "1.2.3.4", "begins with /"),
+        ("system_removeReservedPeer", "12D3", "52 base58 characters"),
+    ):
+        error = await served_node.error(method, text)
+        assert error["code"] == 2002
+        assert reason in error["message"]
 
 
 async def test_rpc_methods_lists_every_name_sorted(served_node: Served) -> None:

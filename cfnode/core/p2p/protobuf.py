@@ -145,6 +145,11 @@ class Frames:
         return bool(self._buffer) or self._length is not None
 
     @property
+    def held(self) -> int:
+        """Bytes that wait for more."""
+        return len(self._buffer)
+
+    @property
     def rest(self) -> bytes:
         """What follows the last message taken: the next protocol's first bytes."""
         return bytes(self._buffer)

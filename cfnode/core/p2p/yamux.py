@@ -10,7 +10,8 @@ What bounds the memory a peer can take:
 - inbound streams are counted until our side has released them, also those the peer has reset long ago;
 - windows beyond the first 256 KiB come from one budget a connection, so the sum has a fixed limit
   (`MAX_BUFFERED`);
-- frames that a peer makes us send (pongs, resets) and does not read are counted, too.
+- frames that a peer makes us send (pongs, resets) and does not read are counted, too;
+- and so are frames that carry nothing.
 
 A body is handed on as it arrives, so a frame never has to be whole in memory.
 """
@@ -48,6 +49,8 @@ MAX_BUFFERED = (MAX_INBOUND + MAX_OUTBOUND) * INITIAL_WINDOW + EXTRA_WINDOWS
 """What a connection can have received that nobody has read: the sum of all windows."""
 MAX_WAITING = 10_000
 """Frames the peer has made us send and does not read."""
+MAX_EMPTY = 10_000
+"""Frames in a row that carry nothing. Each costs us work and the peer twelve bytes."""
 MAX_SEND_WINDOW = (1 << 32) - 1
 
 HEADER = struct.Struct("!BBHII")
@@ -147,6 +150,7 @@ class Session:
     _body: _Body | None = None
     _out: list[bytes] = field(default_factory=list)
     _waiting: int = 0
+    _empty: int = 0
     _gone: bool = False
 
     def __post_init__(self) -> None:
@@ -177,11 +181,17 @@ class Session:
         version, kind, flags, number, length = HEADER.unpack_from(view)
         if version != 0 or kind > GO_AWAY or flags > 0xF:
             raise RemoteError(f"yamux: no frame has version {version}, type {kind} and flags {flags}")
+        self._count_empty(flags, length)
         if kind in (PING, GO_AWAY):
             self._on_session_frame(kind, flags, length, events)
         else:
             self._on_stream_frame(kind, flags, number, length, events)
         return HEADER.size
+
+    def _count_empty(self, flags: int, length: int) -> None:
+        self._empty = 0 if flags or length else self._empty + 1
+        if self._empty > MAX_EMPTY:
+            raise RemoteError(f"yamux: {MAX_EMPTY} frames in a row that carry nothing")
 
     def _take_body(self, body: _Body, view: memoryview, events: list[Event]) -> int:
         piece = view[: body.left]

@@ -73,6 +73,8 @@ class ChainSync:
     ) -> None:  # fmt: skip
         self.progress = Progress(Phase.DONE) if author else Progress()
         self.book = PeerBook()
+        self.began_at = chain.best.number
+        """The best block when the node started."""
         self._network = network
         self._chain = chain
         self._store = store

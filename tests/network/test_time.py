@@ -1,0 +1,261 @@
+"""Silence, drips and farewells on a connection, by a clock that jumps; and sums over all connections."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.core.p2p.yamux import HEADER, MAX_EMPTY, GoneAway, Session
+from cfnode.core.peer_id import peer_id
+from cfnode.network import buffers
+from cfnode.network.buffers import Buffers
+from cfnode.network.connection import Connection
+from cfnode.network.exchange import Served, accept_protocol, ask, propose
+from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.substream import Substream
+from cfnode.network.upgrade import Secured, upgrade
+from tests.network.conftest import key
+
+ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
+Handler = Callable[[Substream], Awaitable[None]]
+
+
+async def secured_pair() -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
+    """Two ends in memory that have proven who they are: the dialer, the listener."""
+    left, right = trio.testing.memory_stream_pair()
+    ends: dict[bool, Secured] = {}
+
+    async def prove(stream: trio.abc.Stream, number: int, dialer: bool) -> None:
+        ends[dialer] = await upgrade(stream, key(number), dialer=dialer)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(prove, left, 1, True)
+        nursery.start_soon(prove, right, 2, False)
+    return (left, ends[True]), (right, ends[False])
+
+
+def connection(
+    stream: trio.abc.Stream,
+    secured: Secured,
+    on_substream: Handler,
+    *,
+    inbound: bool,
+    sums: Buffers | None = None,
+) -> Connection:
+    return Connection(
+        stream,
+        secured.channel,
+        remote=secured.remote,
+        peer_id=peer_id(secured.remote),
+        address=ADDRESS,
+        inbound=inbound,
+        on_substream=on_substream,
+        buffers=sums,
+    )
+
+
+async def ignore(substream: Substream) -> None:
+    await trio.sleep_forever()
+
+
+@asynccontextmanager
+async def ours_and_raw(
+    on_substream: Handler = ignore, sums: Buffers | None = None
+) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
+    """Our end as the one who was called, and a caller that makes its own frames."""
+    (stream, raw), (theirs, secured) = await secured_pair()
+    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ours.run, secured.first)
+        await ours.ready.wait()
+        yield ours, stream, raw
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def both(handler: Handler, sums: Buffers | None = None) -> AsyncIterator[tuple[Connection, Connection]]:
+    """The caller's end and the end of the one who was called, with what it does with substreams."""
+    (left, there), (right, here) = await secured_pair()
+    caller = connection(left, there, ignore, inbound=False, sums=None)
+    called = connection(right, here, handler, inbound=True, sums=sums)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(caller.run, there.first)
+        nursery.start_soon(called.run, here.first)
+        await caller.ready.wait()
+        await called.ready.wait()
+        yield caller, called
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_peer_that_gives_no_sign_of_life_is_let_go(autojump_clock: trio.testing.MockClock) -> None:
+    async with ours_and_raw() as (ours, _, _):
+        began = trio.current_time()
+        await ours.ended.wait()
+        assert ours.why == "no sign of life for 20 s"
+        assert not ours.at_fault
+        assert trio.current_time() - began == pytest.approx(40, abs=2)
+
+
+async def test_a_peer_that_answers_pings_stays(autojump_clock: trio.testing.MockClock) -> None:
+    async with both(ignore) as (caller, called):
+        await trio.sleep(3600)
+        assert not caller.why
+        assert not called.why
+
+
+async def test_a_goodbye_goes_out_and_is_heard(autojump_clock: trio.testing.MockClock) -> None:
+    async with ours_and_raw() as (ours, stream, raw):
+        ours.close("enough")
+        session, events = Session(dialer=True), []
+        while data := bytes(await stream.receive_some(65536)):
+            for plaintext in raw.channel.receive_data(data):
+                events += session.receive_data(plaintext)
+        assert events == [GoneAway(0)]
+        assert ours.why == "enough"
+    async with both(ignore) as (caller, called):
+        called.close("we shut down")
+        await caller.ended.wait()
+        assert caller.why == "the peer says goodbye (code 0)"
+        with pytest.raises(RequestFailed, match="goodbye"):
+            await ask(caller, "/echo", b"", RequestLimits(), 1)
+
+
+async def echo(peer: str, data: bytes) -> bytes | None:
+    return data * 1000
+
+
+def serving(served: Served) -> Handler:
+    async def serve(substream: Substream) -> None:
+        _, first = await accept_protocol(substream, {"/echo"})
+        await served.serve(substream, first)
+
+    return serve
+
+
+async def test_a_request_that_drips_is_given_up_in_ten_seconds(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    sums = Buffers()
+    async with both(serving(Served(echo, RequestLimits())), sums) as (caller, called):
+        async with caller.substream() as substream:
+            await propose(substream, "/echo", framed(bytes(1000))[:10])
+            began = trio.current_time()
+            with pytest.raises(Exception, match="reset"):
+                while True:
+                    await trio.sleep(1)
+                    await substream.send_all(b"\0")
+            assert trio.current_time() - began <= 12
+        await trio.testing.wait_all_tasks_blocked()
+        assert sums.total == 0
+        assert await ask(caller, "/echo", b"x", RequestLimits(), 5) == b"x" * 1000
+        assert not called.why
+
+
+async def test_a_message_that_has_begun_has_to_end_and_silence_before_it_may_last(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    outcomes: list[object] = []
+
+    async def listen(substream: Substream) -> None:
+        frames = Frames(1000)
+        outcomes.append(await substream.receive_frame(frames, 60))
+        try:
+            await substream.receive_frame(frames, 60)
+        except trio.TooSlowError:
+            outcomes.append(trio.current_time())
+
+    async with both(listen) as (caller, _), caller.substream() as substream:
+        await trio.sleep(600)
+        await substream.send_all(framed(b"hello"))
+        await trio.sleep(600)
+        began = trio.current_time()
+        for byte in framed(bytes(500))[:100]:
+            with trio.move_on_after(2):
+                await substream.send_all(bytes([byte]))
+            await trio.sleep(1)
+            if len(outcomes) == 2:
+                break
+        assert outcomes == [b"hello", pytest.approx(began + 60, abs=2)]
+
+
+async def test_frames_that_carry_nothing_end_the_connection(autojump_clock: trio.testing.MockClock) -> None:
+    async with ours_and_raw() as (ours, stream, raw):
+        for _ in range(MAX_EMPTY // 5000 + 1):
+            await stream.send_all(raw.channel.seal(HEADER.pack(0, 1, 0, 1, 0) * 5000))
+        await ours.ended.wait()
+        assert ours.at_fault
+        assert ours.why == f"yamux: {MAX_EMPTY} frames in a row that carry nothing"
+
+
+# Sums over all connections
+
+
+async def test_of_many_peers_that_fill_our_buffers_the_greediest_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(buffers, "MAX_UNASKED", 600_000)
+    let_go: list[object] = []
+
+    def relieve(holder: object) -> None:
+        assert isinstance(holder, Connection)
+        if not holder.why:
+            let_go.append(holder)
+            holder.close("too much unread data")
+
+    sums = Buffers(relieve)
+    async with (
+        both(ignore, sums) as (modest, kept),
+        both(ignore, sums) as (greedy, dropped),
+        modest.substream() as one,
+        greedy.substream() as two,
+        greedy.substream() as three,
+    ):
+        await one.send_all(bytes(200_000))
+        await trio.testing.wait_all_tasks_blocked()
+        assert sums.unasked == sums.total == 200_000
+        await two.send_all(bytes(250_000))
+        await three.send_all(bytes(250_000))
+        await dropped.ended.wait()
+        assert let_go == [dropped]
+        assert not kept.why
+        assert sums.unasked == 200_000
+
+
+async def asks_and_never_reads(
+    caller: Connection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    async with caller.substream() as substream:
+        await propose(substream, "/echo", framed(b"x"))
+        task_status.started()
+        await trio.sleep_forever()
+
+
+async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
+    sums = Buffers()
+
+    async def large(peer: str, data: bytes) -> bytes | None:
+        return bytes(500_000)
+
+    async with (
+        both(serving(Served(large, RequestLimits())), sums) as (caller, _),
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(2):
+            await nursery.start(asks_and_never_reads, caller)
+        await trio.testing.wait_all_tasks_blocked()
+        assert sums.answers == 1_000_000
+        with pytest.raises(RequestFailed):
+            await ask(caller, "/echo", b"x", RequestLimits(), 5)
+        await trio.sleep(30)  # the time in which an answer has to be read is over
+        assert sums.answers == 0
+        assert len(await ask(caller, "/echo", b"x", RequestLimits(), 5)) == 500_000
+        nursery.cancel_scope.cancel()
