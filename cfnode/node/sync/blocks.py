@@ -60,13 +60,16 @@ async def fetch_above(network: Network, peer: str, number: int, most: int) -> li
     return found
 
 
-async def fetch_header(network: Network, peer: str, block: bytes) -> Header | None:
-    """The header of that hash; None where the peer does not have it. Raises RequestFailed, WireError."""
+async def fetch_header(network: Network, peer: str, block: bytes | int) -> Header | None:
+    """The header of that hash, or at that number of the peer's best chain; None where it does not have it.
+
+    Raises RequestFailed, WireError.
+    """
     request = BlockRequest(block, Attributes.HEADER, 1)
     answer = BlockResponse.decode(await network.request(peer, SUFFIX, request.encode()), 1)
     header = answer.blocks[0].header if answer.blocks else None
-    if header is not None and header.hash != block:
-        raise WireError(f"block answer: #{header.number} is another block than 0x{block.hex()}")
+    if header is not None and block not in (header.hash, header.number):
+        raise WireError(f"block answer: #{header.number} 0x{header.hash.hex()} was not asked for")
     return header
 
 

@@ -2,11 +2,12 @@
 
 Remembered authorities save a restart hundreds of signatures, but whoever once misled the node, or took over
 authorities that have retired since, would mislead it for good. So while a remembered block is in use, each
-peer is asked to go on from it. One that refuses is asked for its proofs from the beginning; where they show
-another block or other authorities in that place, the peer *refutes* the memory. Two such peers are enough:
-their proofs are checked like any others, so to refute a true memory one would have to forge them.
+peer is asked which block it has in that place. One that does not name the remembered one is asked for its
+proofs from the beginning; where they pass that place with another block, set or authorities, the peer
+*refutes* the memory. Two such peers are enough: their proofs are checked like any others, so to refute a true
+memory one would have to forge them.
 
-A peer that merely lacks history refuses both, and says nothing.
+A peer that merely lacks history has neither, and says nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import logging
 import trio
 
 from cfnode.core.grandpa import scheduled_change
+from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX
 from cfnode.network.model import Network, RequestFailed
+from cfnode.node.sync.blocks import fetch_header
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.memory import Trust
 from cfnode.node.sync.warp import follow_answer
@@ -57,6 +60,7 @@ class Doubt:
         self._answered = trio.Event()
         self._against: set[str] = set()
         self._refuted = trio.Event()
+        self._proving = trio.CapacityLimiter(ENOUGH)
 
     async def confirmed(self) -> None:
         """Returns when enough peers have refuted the memory, and not before: cancel it."""
@@ -93,17 +97,16 @@ class Doubt:
         self._answered = trio.Event()
 
     async def _hear(self, peer: str) -> None:
+        number = self._memory.number
         try:
-            await self._network.request(peer, SUFFIX, self._memory.header.hash)
-            return  # it knows the block; what it proves from there is looked at elsewhere
-        except RequestFailed as error:
-            log.debug("%s does not go on from block #%d: %s", peer, self._memory.number, error)
-        try:
-            if await self._refutes(peer):
-                log.warning("Peer %s proves that block #%d is not of this chain", peer, self._memory.number)
-                self._against.add(peer)
-        except RequestFailed as error:
-            log.debug("%s proves nothing from #%d either: %s", peer, self._beginning.number, error)
+            if await fetch_header(self._network, peer, number) == self._memory.header:
+                return
+            async with self._proving:
+                if await self._refutes(peer):
+                    log.warning("Peer %s proves that block #%d is not of this chain", peer, number)
+                    self._against.add(peer)
+        except (RequestFailed, WireError) as error:
+            log.debug("%s says nothing of block #%d: %s", peer, number, error)
         if len(self._against) >= ENOUGH:
             self._refuted.set()
 
