@@ -21,6 +21,7 @@ from cfnode.core.keys import SCHEMES, Keypair, Scheme, account_id, verify
 from cfnode.core.merlin import Transcript, _keccak_f
 from cfnode.core.peer_id import PeerIdError, peer_id, public_of
 from cfnode.core.suri import DEV_PHRASE, SuriError
+from tests.core import zip215
 
 CHAINFLIP_PHRASE = (
     "essay awesome afraid movie wish save genius eyebrow tonight milk agree pretty alcohol three whale"
@@ -185,16 +186,31 @@ def test_zip215_accepts_small_orders_that_libsodium_refuses(public: str) -> None
 def test_zip215_refuses_a_scalar_that_is_not_reduced() -> None:
     key = SigningKey(bytes(32))
     signature = key.sign(b"message").signature
-    unreduced = (int.from_bytes(signature[32:], "little") + ed25519.ORDER).to_bytes(32, "little")
+    unreduced = (int.from_bytes(signature[32:], "little") + zip215.ORDER).to_bytes(32, "little")
     assert ed25519.verify(bytes(key.verify_key), b"message", signature)
     assert not ed25519.verify(bytes(key.verify_key), b"message", signature[:32] + unreduced)
 
 
-def test_the_slow_road_agrees_with_libsodium_on_ordinary_signatures() -> None:
+@given(st.binary(max_size=60), st.integers(0, 127), st.integers(0, 255))
+@settings(max_examples=60, deadline=None)
+def test_every_signature_is_judged_by_the_equation_of_zip215(message: bytes, at: int, mask: int) -> None:
+    """True ones, and those of which one byte of key, commitment, scalar or message is another."""
     key = SigningKey(b"\x07" * 32)
-    signature = key.sign(b"message").signature
-    assert ed25519._verify_zip215(bytes(key.verify_key), b"message", signature)
-    assert not ed25519._verify_zip215(bytes(key.verify_key), b"massage", signature)
+    whole = bytearray(bytes(key.verify_key) + key.sign(message).signature + message)
+    whole[at % len(whole)] ^= mask
+    public, signature, said = bytes(whole[:32]), bytes(whole[32:96]), bytes(whole[96:])
+    assert ed25519.verify(public, said, signature) is zip215.verify(public, said, signature)
+
+
+@pytest.mark.parametrize("public", SMALL_ORDER[:3])
+def test_the_oracle_accepts_small_orders_too(public: str) -> None:
+    for commitment in SMALL_ORDER:
+        assert zip215.verify(bytes.fromhex(public), b"Zcash", bytes.fromhex(commitment) + bytes(32))
+
+
+@pytest.mark.parametrize(("public", "signature"), [(31, 64), (32, 63), (0, 0), (33, 65)])
+def test_what_has_another_length_is_no_key_or_signature(public: int, signature: int) -> None:
+    assert not ed25519.verify(bytes(public), b"message", bytes(signature))
 
 
 def test_a_peer_id_holds_its_key() -> None:

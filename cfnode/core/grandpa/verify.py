@@ -4,8 +4,7 @@ The one gate through which finality enters. The votes may be for the block itsel
 one authority may have voted twice. In order:
 
 1. At most two votes an authority: more are a waste of signature checks.
-2. Every signature holds (ZIP-215, as on the chain). So a single bad one costs a peer its whole justification,
-   and us one slow check; a good one that only libsodium dislikes costs nothing.
+2. Every signature holds (ZIP-215, as on the chain). So a single bad one costs a peer its whole justification.
 3. The *base* is the lowest block voted for. Every vote is for it or for a block above it, shown by walking
    parent by parent. In a justification, the headers walked over are exactly those it lists.
 4. A vote counts for its block and all below it. An authority with two different votes counts for every block:
