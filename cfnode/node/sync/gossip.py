@@ -5,8 +5,8 @@ packet goes out when the protocol opens, when something becomes final, and every
 votes without the headers between them; those are ours to add, and the result is a justification, checked by
 the chain like any other. A commit for a block that is not here yet waits for it, the newest of each peer.
 
-A block that changes the authorities has to be final before anything after it can be, so its justification is
-also asked for, until it comes. Who makes blocks final passes the commit on. Substrate, GRANDPA gossip.
+Who makes blocks final passes the commit on. What has passed a node by is asked for (`set_changes.py`).
+Substrate, GRANDPA gossip.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import logging
 import trio
 
 from cfnode.core.grandpa import (
-    ENGINE,
-    Commit,
     CommitMessage,
     Justification,
     NeighbourPacket,
@@ -27,13 +25,13 @@ from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
-from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received, RequestFailed
+from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
 from cfnode.node.events import BestChanged, BlockRef, Finalized
 from cfnode.node.sync import repute
-from cfnode.node.sync.blocks import fetch_justification
 from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.set_changes import SetChanges
 from cfnode.runtime.door import DoorError
 
 __all__ = ["FinalityGossip", "justification_of"]
@@ -41,9 +39,6 @@ __all__ = ["FinalityGossip", "justification_of"]
 log = logging.getLogger("cfnode.grandpa")
 
 NEIGHBOUR_S = 120.0
-ASK_S = 6.0
-"""Seconds between two questions for the justification of a set change."""
-
 MAX_ANCESTRY = 1_024
 """Headers between the votes of a commit."""
 
@@ -75,6 +70,7 @@ class FinalityGossip:
         self._book = book
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01")
         self._neighbours: dict[str, NeighbourPacket] = {}
+        self._changes = SetChanges(network, chain, book, self._neighbours, self._finalize)
         self._waiting: dict[str, CommitMessage] = {}
         self._newest: CommitMessage | None = None
         self._set_id = 0
@@ -86,12 +82,13 @@ class FinalityGossip:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._listen)
                 nursery.start_soon(self._remind)
-                nursery.start_soon(self._ask_for_changes)
+                nursery.start_soon(self._changes.run)
                 async for event in events:
                     if isinstance(event, Finalized):
                         self._finalized(event)
                     elif isinstance(event, BestChanged):
                         await self._retry()
+                    self._changes.wake()
 
     # --- what we say
 
@@ -155,6 +152,7 @@ class FinalityGossip:
             return
         if isinstance(message, NeighbourPacket):
             self._neighbours[peer] = message
+            self._changes.wake()
             self._offer(peer, message)
         elif isinstance(message, CommitMessage):
             await self._commit(peer, message)
@@ -167,11 +165,12 @@ class FinalityGossip:
             self._waiting[peer] = message
             return
         self._waiting.pop(peer, None)
-        await self._finalize(peer, message.commit, justification.encode())
+        target = BlockRef(message.commit.target_hash, message.commit.target_number)
+        await self._finalize(peer, target, justification.encode())
 
-    async def _finalize(self, peer: str, commit: Commit, justification: bytes) -> None:
+    async def _finalize(self, peer: str, block: BlockRef, justification: bytes) -> None:
         try:
-            await self._chain.finalize(commit.target_hash, justification)
+            await self._chain.finalize(block.hash, justification)
         except BadJustification as error:
             log.warning("Peer %s sent votes that do not hold: %s", peer, error)
             self._network.report(peer, repute.BAD_GOSSIP, str(error))
@@ -182,27 +181,3 @@ class FinalityGossip:
         """A block has come: commits may have waited for it."""
         for peer, message in list(self._waiting.items()):
             await self._commit(peer, message)
-
-    # --- set changes
-
-    async def _ask_for_changes(self) -> None:
-        """A change that is not final holds up all that follows: ask peer after peer for its votes."""
-        turn = 0
-        while True:
-            change = self._chain.next_set_change(self._chain.best.hash)
-            peers = self._book.by_height(change.number) if change is not None else []
-            if change is not None and peers:
-                await self._ask_for_change(peers[turn % len(peers)], change)
-                turn += 1
-            if change is None or change.number > self._chain.finalized.number:
-                await trio.sleep(ASK_S)
-
-    async def _ask_for_change(self, peer: str, change: BlockRef) -> None:
-        try:
-            found = await fetch_justification(self._network, peer, change.hash)
-        except (RequestFailed, WireError) as error:
-            log.debug("No justification of #%d from %s: %s", change.number, peer, error)
-            return
-        for engine, encoded in found:
-            if engine == ENGINE:
-                await self._finalize(peer, Commit(change.hash, change.number, ()), encoded)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from cfnode.core.aura import seal_item
 from cfnode.core.grandpa import CommitMessage
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
-from cfnode.core.wire.blocks import BlockData, BlockResponse
+from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.grandpa_gossip import encode_commit
 from cfnode.node.sync import repute
 from cfnode.node.sync.progress import Phase
+from cfnode.node.sync.set_changes import ASK_S
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
 from tests.node.mini import put, tx, voter_set, voters_of
@@ -55,6 +57,34 @@ async def test_it_executes_every_new_block_and_hears_of_finality_through_set_cha
         assert light.rig.store.header(light.chain.best.hash) == authority.rig.store.header(
             authority.chain.best.hash
         )
+
+
+async def test_who_has_missed_many_set_changes_is_through_with_them_as_fast_as_answers_come(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    rig, votes = authority.rig, authority.network.protocols["grandpa/1"]
+    async with running(authority, light):
+        await followed(light, authority)
+        votes.open.discard("light")
+        authority.network.tamper = without_justifications
+        for step in range(12):
+            await rig.block(tx("carol", step, voters_of(KEYS[step % 2 :])))
+            await reached(light, lambda: light.chain.best == authority.chain.best)
+            await rig.finality.finalize(authority.chain.best.hash)
+        assert light.chain.finalized.number == 4
+        votes.open.add("light")
+        authority.network.tamper = None
+        before = trio.current_time()
+        await rig.finality.finalize(await rig.block())
+        await in_step(light, authority)
+        assert (await light.chain.voters()).set_id == 14
+        assert trio.current_time() - before < 2 * ASK_S
+
+
+def without_justifications(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """A peer that gives blocks, and nothing about their finality."""
+    asked = BlockRequest.decode(request).attributes if protocol == "sync/2" else None
+    return None if asked == Attributes.JUSTIFICATION else answer
 
 
 async def test_a_fork_that_wins_is_followed_and_becomes_final(
