@@ -95,7 +95,9 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message, or one entry of a batch, that is no request: answered with `error` under `id`."""
+    """A message, or one entry of a batch, that is no request or is not taken: answered with `error` under
+    `id`, or if that is empty not at all.
+    """
 
     id: bytes
     error: RpcError

@@ -116,7 +116,7 @@ class Dispatcher:
         if type(message) is Batch:
             return await self._answer_batch(message, client)
         assert isinstance(message, Refused)
-        return jsonrpc.failure(message.id, message.error)
+        return jsonrpc.failure(message.id, message.error) if message.id else b""
 
     async def _answer_batch(self, batch: Batch, client: Client) -> bytes:
         limit = self._config.max_batch

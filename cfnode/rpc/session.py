@@ -25,7 +25,7 @@ from typing import Any
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, Refused, RpcError
+from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import explain
@@ -37,6 +37,10 @@ log = logging.getLogger("cfnode.rpc")
 CONCURRENT_CALLS = 16
 WAITING_BYTES = 32 * 1024 * 1024
 """Bytes of unread messages at which answers wait and subscribers are cut off."""
+
+KEPT_MESSAGES = 2
+"""How many messages of the greatest size may wait for their answers, or have begun what is not over."""
+BUSY = RpcError(ErrorCode.SERVER_BUSY, "Server is busy, try again later")
 
 
 class Outbox:
@@ -104,14 +108,6 @@ class Outbox:
             await self._filled.wait()
 
 
-async def _fenced(job: Job) -> None:
-    """As with calls: what a job did not foresee ends that job, with a line in the log."""
-    try:
-        await job()
-    except Exception as error:
-        explain(error, "what a call began")
-
-
 @dataclass(slots=True)
 class Opened:
     """A subscription that has its id; `scope` is cancelled by its unsubscribe."""
@@ -141,6 +137,7 @@ class Session:
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
         self._subscriptions: dict[str, Opened] = {}
         self._held = Held(dispatcher.pins)
+        self._kept = 0
         self._nursery: trio.Nursery
         client.unsubscribe = self._unsubscribe
 
@@ -149,23 +146,27 @@ class Session:
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._outbox.run)
             while (data := await receive()) is not None:
-                await self._take(jsonrpc.parse(data))
+                await self._take(jsonrpc.parse(data), len(data))
             self._nursery.cancel_scope.cancel()
 
-    async def _take(self, message: Call | Batch | Refused) -> None:
+    async def _take(self, message: Call | Batch | Refused, size: int) -> None:
+        if self._kept and self._kept + size > KEPT_MESSAGES * self._config.max_request_size:
+            message = Refused(message.reply_id if type(message) is Call else jsonrpc.NULL, BUSY)
         if self._dispatcher.is_quick(message):
-            await self._answer(message)
+            await self._answer(message, size)
         else:
+            self._kept += size
             await self._slots.acquire()
-            self._nursery.start_soon(self._answer_beside, message)
+            self._nursery.start_soon(self._answer_beside, message, size)
 
-    async def _answer_beside(self, message: Call | Batch | Refused) -> None:
+    async def _answer_beside(self, message: Call | Batch | Refused, size: int) -> None:
         try:
-            await self._answer(message)
+            await self._answer(message, size)
         finally:
+            self._kept -= size
             self._slots.release()
 
-    async def _answer(self, message: Call | Batch | Refused) -> None:
+    async def _answer(self, message: Call | Batch | Refused, size: int) -> None:
         """What a call began speaks only after its answer: nothing is said of an id that is not known yet."""
         later: list[Job] = []
         subscribe = partial(self._subscribe, later)
@@ -173,7 +174,17 @@ class Session:
         if reply := await self._dispatcher.answer(message, client):
             await self._outbox.put(reply)
         for job in later:
-            self._nursery.start_soon(_fenced, job)
+            self._kept += size
+            self._nursery.start_soon(self._run, job, size)
+
+    async def _run(self, job: Job, size: int) -> None:
+        """As with calls: what a job did not foresee ends that job, with a line in the log."""
+        try:
+            await job()
+        except Exception as error:
+            explain(error, "what a call began")
+        finally:
+            self._kept -= size
 
     async def _subscribe(self, later: list[Job], row: Subscription, arguments: list[Any]) -> str:
         self._check_room(row)

@@ -10,8 +10,10 @@ import trio
 
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.header import Header
+from cfnode.node.events import BestChanged, BlockRef
 from cfnode.rpc import pins
 from cfnode.rpc.v1 import follow, operations, queries
+from cfnode.rpc.v1.operations import Event
 from tests.rpc.clients import WebSocket
 from tests.rpc.conftest import Served
 
@@ -263,7 +265,7 @@ async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
 
 async def test_a_question_that_is_none_is_a_wrong_parameter(served_node: Served, head: Head) -> None:
     block = await served_node.call("chain_getBlockHash", 1)
-    for items in (
+    questions: tuple[Any, ...] = (
         None,
         {},
         [{}],
@@ -272,7 +274,8 @@ async def test_a_question_that_is_none_is_a_wrong_parameter(served_node: Served,
         [{"key": "0xabc", "type": "value"}],
         [{"key": "0x", "type": "value", "paginationStartKey": "0x"}],
         [{"key": "0x", "type": "value"}] * 1025,
-    ):
+    )
+    for items in questions:
         assert await head.code("storage", block, items) == -32602
 
 
@@ -346,6 +349,12 @@ async def test_finality_that_is_far_behind_ends_the_follow(
     assert await head.event() == {"event": "stop"}
 
 
+async def test_a_jump_of_the_chain_ends_the_follow(served_node: Served, head: Head) -> None:
+    there = BlockRef(b"\x77" * 32, 1000)
+    served_node.node.chain._events.publish(BestChanged(there, (), (there.hash,)))
+    assert await head.event() == {"event": "stop"}
+
+
 async def test_a_reader_that_is_too_slow_is_told_to_begin_anew(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,7 +362,7 @@ async def test_a_reader_that_is_too_slow_is_told_to_begin_anew(
     release = trio.Event()
     original = follow.Follow.tell
 
-    async def slow(self: follow.Follow, event: follow.Event) -> None:
+    async def slow(self: follow.Follow, event: Event) -> None:
         await original(self, event)
         await release.wait()
 

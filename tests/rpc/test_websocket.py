@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.convert import U32
+from cfnode.rpc.convert import TEXT, U32
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
 from tests.rpc.clients import StandIn, WebSocket, served
@@ -233,3 +233,45 @@ async def test_the_server_says_goodbye_when_it_stops() -> None:
         async with served(ROWS) as port:
             nursery.start_soon(client, port)
             await opened.wait()
+
+
+async def wait_for(node: StandIn, text: str) -> int:
+    """Answers when it is let."""
+    await GATE.wait()
+    return len(text)
+
+
+GATE = trio.Event()
+WAIT = Method("test_waitFor", wait_for, params=(Param("text", TEXT),))
+
+
+async def test_what_a_connection_keeps_waiting_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.rpc.test_websocket.GATE", gate := trio.Event())
+
+    def call(identity: int) -> bytes:
+        return json.dumps(
+            {"jsonrpc": "2.0", "id": identity, "method": "test_waitFor", "params": ["x" * 800]}
+        ).encode()
+
+    async with served([*METHODS, WAIT], max_request_size=1000) as port, WebSocket(port) as ws:
+        for identity in (1, 2, 3):
+            await ws.send(call(identity))
+        refused = await ws.message()
+        assert refused["error"] == {"code": -32009, "message": "Server is busy, try again later"}
+        assert "result" in await ws.call("system_health")
+        gate.set()
+        others = [await ws.message() for _ in range(2)]
+        assert {answer["id"] for answer in (refused, *others)} == {1, 2, 3}
+        await ws.send(call(4))
+        assert (await ws.message())["result"] == 800
+
+
+async def test_what_a_subscription_was_asked_with_counts_while_it_lasts() -> None:
+    async with served([COUNT], max_request_size=1000) as port, WebSocket(port) as ws:
+        padded = [3, "x" * 800]
+        opened = [await ws.call("test_subscribeCount", *padded) for _ in range(3)]
+        assert opened[2]["error"]["code"] == -32009
+        await ws.call("test_unsubscribeCount", opened[0]["result"])
+        with trio.fail_after(20):
+            while "error" in await ws.call("test_subscribeCount", *padded):
+                await trio.lowlevel.checkpoint()

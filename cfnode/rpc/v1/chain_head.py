@@ -61,9 +61,9 @@ def _begin(held: Held | None, identity: str, block: bytes, work: Work, wanted: i
     if held is None or followed is None:
         return LIMIT_REACHED
     followed.check(block)
-    if not (weight := min(wanted, followed.room)):
+    if not (weight := min(wanted, followed.operations.room)):
         return LIMIT_REACHED
-    operation = Operation(followed, work, weight)
+    operation = followed.operations.begin(work, weight)
     held.later.append(operation.run)
     return {"result": "started", "operationId": operation.identity}
 
@@ -89,7 +89,7 @@ def storage(
 ) -> dict[str, Any]:
     """Begin to read the state: operationStorageItems, operationStorageDone."""
     followed = _followed(held, identity)
-    taken = queries[: max(followed.room, 0)] if followed is not None else []
+    taken = queries[: followed.operations.room] if followed is not None else []
     work = operations.storage(node, block, taken, child or b"")
     begun = _begin(held, identity, block, work, max(len(queries), 1))
     return begun if begun is LIMIT_REACHED else {**begun, "discardedItems": len(queries) - len(taken)}
@@ -114,21 +114,23 @@ def unpin(node: Node, held: Held | None, identity: str, blocks: list[bytes]) -> 
 
 def go_on(node: Node, held: Held | None, identity: str, operation: str) -> None:
     """Tell an operation that waits for it to go on."""
-    followed = _followed(held, identity)
-    found = followed.operations.get(operation) if followed is not None else None
-    if found is None:
-        return
-    if not found.is_waiting:
-        raise INVALID_CONTINUE
-    found.go_on()
+    found = _operation(held, identity, operation)
+    if found is not None:
+        if not found.is_waiting:
+            raise INVALID_CONTINUE
+        found.go_on()
 
 
 def stop_operation(node: Node, held: Held | None, identity: str, operation: str) -> None:
     """End an operation; one that is over or was never begun is passed over."""
-    followed = _followed(held, identity)
-    found = followed.operations.get(operation) if followed is not None else None
+    found = _operation(held, identity, operation)
     if found is not None:
         found.stop()
+
+
+def _operation(held: Held | None, identity: str, operation: str) -> Operation | None:
+    followed = _followed(held, identity)
+    return None if followed is None else followed.operations.under_way.get(operation)
 
 
 def _read_blocks(value: Any) -> list[bytes]:

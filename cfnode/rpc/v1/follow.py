@@ -23,11 +23,11 @@ from cfnode.node.events import BestChanged, BlockRef, ChainEvent, Finalized, Imp
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.pins import Pins, TooManyPinned
+from cfnode.rpc.v1.operations import Event, Operations
 from cfnode.runtime.door import DoorError
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
-    from cfnode.rpc.v1.operations import Operation
 
 MAX_FINALIZED: Final = 16
 """Final blocks in the first event."""
@@ -35,14 +35,9 @@ MAX_LAG: Final = 128
 """Blocks between the last final one and any leaf; beyond that following is refused."""
 CAPACITY: Final = 128
 """Changes of the chain that may wait for a slow reader."""
-MAX_OPERATIONS: Final = 16
-MAX_ANSWERS: Final = 4
-"""Operations that have something to tell, or are finding it: what a slow reader can make us keep."""
 
 INVALID_BLOCK: Final = RpcError(-32801, "Invalid block hash")
 DUPLICATE_HASHES: Final = RpcError(-32804, "Received duplicate hashes for `chainHead_unpin`")
-
-Event = dict[str, Any]
 
 
 class Gap(Exception):
@@ -54,16 +49,14 @@ class Follow:
 
     def __init__(self, node: Node, pins: Pins, *, with_runtime: bool) -> None:
         self.with_runtime = with_runtime
-        self.operations: dict[str, Operation] = {}
+        self.operations = Operations(self.tell)
         self._node = node
         self._pins = pins
         self._told: dict[bytes, RuntimeVersion | None] = {}
         """The last final block and those above it that the client knows of, with their runtimes."""
         self._final = b""
         self._events, self.to_client = trio.open_memory_channel[Event](0)
-        self._begun = 0
         self.is_over = False
-        self.turns = trio.Semaphore(MAX_ANSWERS)
         self._scope = trio.CancelScope()
 
     # For the methods
@@ -80,16 +73,6 @@ class Follow:
         for block in blocks:
             self.check(block)
         self._pins.unpin(self, blocks)
-
-    @property
-    def room(self) -> int:
-        """How many operations may begin."""
-        return MAX_OPERATIONS - sum(operation.weight for operation in self.operations.values())
-
-    def new_id(self) -> str:
-        """The id of the next operation."""
-        self._begun += 1
-        return str(self._begun - 1)
 
     async def tell(self, event: Event) -> None:
         """Hand an event over, once the client takes it."""
@@ -122,8 +105,7 @@ class Follow:
 
     def _end(self) -> None:
         self.is_over = True
-        for operation in list(self.operations.values()):
-            operation.stop()
+        self.operations.stop()
         self._pins.release(self)
 
     async def _follow(self) -> None:

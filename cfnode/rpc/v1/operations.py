@@ -1,6 +1,6 @@
 """What is done for a client that follows the head of the chain? Bodies, runtime calls and storage reads.
 
-An operation has an id, runs beside the connection, and says what it found in events of its follow. A client
+An operation has an id, runs beside the connection, and says what it found in events of its follow. A follow
 may have 16 at a time; each question about storage counts as one.
 """
 
@@ -20,27 +20,56 @@ from cfnode.runtime.door import DoorError, ExecutorDied
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
-    from cfnode.rpc.v1.follow import Follow
 
+MAX_OPERATIONS: Final = 16
+MAX_ANSWERS: Final = 4
+"""Operations that have something to tell, or are finding it: what a slow reader can make us keep."""
 BREATH: Final = 1024 * 1024
 """Bytes of JSON that a walk over many keys tells before it waits for chainHead_v1_continue."""
 
+Event = dict[str, Any]
 Work = Callable[["Operation"], Awaitable[None]]
+
+
+class Operations:
+    """Those of one follow. `tell` hands an event over, once the client takes it."""
+
+    def __init__(self, tell: Callable[[Event], Awaitable[None]]) -> None:
+        self.tell = tell
+        self.turns = trio.Semaphore(MAX_ANSWERS)
+        """Whoever finds something to tell takes a turn until it is told."""
+        self.under_way: dict[str, Operation] = {}
+        self._begun = 0
+
+    @property
+    def room(self) -> int:
+        """How many more may begin."""
+        return MAX_OPERATIONS - sum(operation.weight for operation in self.under_way.values())
+
+    def begin(self, work: Work, weight: int) -> Operation:
+        """A new one, which its `run` sets to work."""
+        identity = str(self._begun)
+        self._begun += 1
+        operation = self.under_way[identity] = Operation(self, identity, work, weight)
+        return operation
+
+    def stop(self) -> None:
+        """End all."""
+        for operation in list(self.under_way.values()):
+            operation.stop()
 
 
 class Operation:
     """One that has begun, as long as it is under way."""
 
-    def __init__(self, follow: Follow, work: Work, weight: int) -> None:
-        self.identity = follow.new_id()
+    def __init__(self, all_of_them: Operations, identity: str, work: Work, weight: int) -> None:
+        self.identity = identity
         self.weight = weight
-        self._follow = follow
+        self.turns = all_of_them.turns
+        self._others = all_of_them
         self._work = work
         self._scope = trio.CancelScope()
         self._go_on: trio.Event | None = None
-        self.turns = follow.turns
-        """Whoever finds something to tell takes a turn until it is told."""
-        follow.operations[self.identity] = self
 
     @property
     def is_waiting(self) -> bool:
@@ -77,7 +106,7 @@ class Operation:
 
     async def tell(self, event: str, **members: Any) -> None:
         """One event of it."""
-        await self._follow.tell({"event": event, "operationId": self.identity, **members})
+        await self._others.tell({"event": event, "operationId": self.identity, **members})
 
     async def wait(self) -> None:
         """Ask the client to say when it has read what it was told."""
@@ -87,7 +116,7 @@ class Operation:
         self._go_on = None
 
     def _forget(self) -> None:
-        self._follow.operations.pop(self.identity, None)
+        self._others.under_way.pop(self.identity, None)
 
 
 def body(node: Node, block: bytes) -> Work:

@@ -15,7 +15,14 @@ import trio
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.events import BestChanged
-from cfnode.node.pool_errors import AlreadyImported, BadFormat, PoolError
+from cfnode.node.pool_errors import (
+    AlreadyImported,
+    ImmediatelyDropped,
+    InvalidTransaction,
+    PoolError,
+    TemporarilyBanned,
+    TooLowPriority,
+)
 from cfnode.node.watchers import StatusKind, TxStatus
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
 from cfnode.rpc.errors import explain
@@ -39,6 +46,14 @@ _ENDINGS: Final = {
     StatusKind.DROPPED: ("dropped", "Extrinsic dropped from the pool due to exceeding limits"),
     StatusKind.INVALID: ("invalid", "Extrinsic marked as invalid"),
 }
+_MAY_PASS: Final = (
+    AlreadyImported,
+    ImmediatelyDropped,
+    InvalidTransaction,
+    TemporarilyBanned,
+    TooLowPriority,
+)
+"""Refusals after which a broadcast transaction is tried again; the others say that it will never do."""
 _SETTLED: Final = (StatusKind.FINALIZED, StatusKind.FINALITY_TIMEOUT, StatusKind.USURPED)
 
 
@@ -116,10 +131,8 @@ async def _is_settled(node: Node, extrinsic: bytes) -> bool:
     """Put it into the pool and stay until it has left; whether it need not be put there again."""
     try:
         watched = await node.pool.submit_and_watch(extrinsic)
-    except AlreadyImported:
-        return False
     except PoolError as error:
-        return isinstance(error, BadFormat)
+        return not isinstance(error, _MAY_PASS)
     with watched.statuses as statuses:
         async for status in statuses:
             if status.is_last:
