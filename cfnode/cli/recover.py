@@ -7,7 +7,7 @@ without a key the transaction is not sent.
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,12 @@ import click
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.recover_find import find
-from cfnode.cli.sdk_errors import print_json, told_by_sdk
+from cfnode.cli.recover_steps import Recovery
+from cfnode.cli.sdk_errors import told_by_sdk
 
 if TYPE_CHECKING:
-    from cfnode.sdk import SwapSDK
-    from cfnode.sdk.recovery import FailedCall, UnsignedTransaction, Wallet
+    from cfnode.sdk.recovery import Wallet
 
-_RECEIPT_PAUSE = 1.0
 _CHAINS = ("ethereum", "arbitrum", "tron")
 
 
@@ -54,7 +53,16 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The sender's key: keystore JSON (asks for its password) or a file with the key in hex.",
 )
-@click.option("--unsigned", is_flag=True, help="Print the transaction for another wallet; needs --from.")
+@click.option(
+    "--password-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file whose first line is the keystore's password, in place of the question.",
+)
+@click.option(
+    "--unsigned",
+    is_flag=True,
+    help="Print the transaction for another wallet: with --eth-rpc and --from complete, else the bare call.",
+)
 @click.option("--from", "sender", metavar="ADDRESS", help="Who will send it, with --unsigned or --dry-run.")
 @click.option("--dry-run", is_flag=True, help="Do everything but sign and send.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
@@ -74,185 +82,101 @@ def recover(
     network: str,
     backend: str | None,
     node: str,
-    eth_rpc: str | None,
-    key: Path | None,
-    unsigned: bool,
-    sender: str | None,
-    dry_run: bool,
-    yes: bool,
     as_json: bool,
     timeout: float,
+    **sending: Any,
 ) -> None:
     """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum; tron: the payload only)."""
-    if (broadcast_id is None) == (owner is None):
-        raise Failure("give BROADCAST_ID, or --for OWNER to find it", ExitCode.USAGE)
-    if as_json and key and not (yes or dry_run or unsigned):
-        raise Failure("--json does not ask: add --yes, --dry-run or --unsigned", ExitCode.USAGE)
-    if (unsigned or dry_run) and not (key or sender):
-        raise Failure("--unsigned and --dry-run need --from ADDRESS (or --key)", ExitCode.USAGE)
-    address = _address(sender) if sender else None
     from cfnode.sdk import SwapSDK
 
+    wish = Sending(**sending)
     with told_by_sdk(as_json), SwapSDK(network=network, rpc_url=node, backend_url=backend) as sdk:
-        wallet = _wallet(key)
-        work = _Recovery(sdk, eth_rpc, as_json, timeout)
+        _check(chain, broadcast_id, owner, archive, wish, as_json)
+        wallet = _wallet(wish)
+        work = Recovery(sdk, wish.eth_rpc, as_json, timeout)
         number = find(sdk, chain, owner or "", archive) if broadcast_id is None else broadcast_id
         work.explain(chain, number)
-        address = wallet.address if wallet else address
-        if eth_rpc is None or address is None or chain == "tron":
-            work.finish(_hint(chain, eth_rpc))
-            return
+        _take(work, wish, wallet)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What is to be done with the payload, as the flags say it."""
+
+    eth_rpc: str | None
+    key: Path | None
+    password_file: Path | None
+    sender: str | None
+    unsigned: bool
+    dry_run: bool
+    yes: bool
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person will be asked before anything is sent."""
+        return self.key is not None and not (self.yes or self.dry_run or self.unsigned)
+
+
+def _check(
+    chain: str, broadcast_id: int | None, owner: str | None, archive: str | None, wish: Sending, as_json: bool
+) -> None:
+    """A command that could not do what it says does nothing: Failure(USAGE)."""
+    rules = (
+        ((broadcast_id is None) == (owner is None), "give BROADCAST_ID, or --for OWNER to find it"),
+        (archive and owner is None, "--archive is where --for looks: add --for OWNER"),
+        (chain == "tron" and (wish.eth_rpc or wish.key), "on tron the payload is shown, for a Tron wallet"),
+        (wish.key and not wish.eth_rpc, "--key is for sending: it needs --eth-rpc URL"),
+        (wish.key and wish.sender, "--from says who sends without --key"),
+        (wish.dry_run and not wish.eth_rpc, "--dry-run needs --eth-rpc URL"),
+        (
+            (wish.dry_run or (wish.unsigned and wish.eth_rpc)) and not (wish.key or wish.sender),
+            "with --eth-rpc, --unsigned and --dry-run need --from ADDRESS (or --key)",
+        ),
+        (as_json and wish.asks, "--json does not ask: add --yes, --dry-run or --unsigned"),
+    )
+    for is_broken, words in rules:
+        if is_broken:
+            raise Failure(words, ExitCode.USAGE)
+
+
+def _take(work: Recovery, wish: Sending, wallet: Wallet | None) -> None:
+    """Go as far with the payload as the flags say."""
+    address = wallet.address if wallet else _address(wish.sender)
+    if work.failed.payload.chain == "Tron" or (wish.unsigned and wish.eth_rpc is None):
+        work.offer()
+    elif wish.eth_rpc is None:
+        work.finish("To check it on the chain and send it: --eth-rpc URL and --key FILE.")
+    elif address is None:
+        work.finish("To send it: --key FILE; for another wallet: --unsigned --from ADDRESS.")
+    else:
         transaction = work.prepare(address)
-        if unsigned or dry_run or wallet is None:
-            work.finish("Nothing was sent.", show_unsigned=unsigned)
-        elif yes or click.confirm("Send it?", err=True):
-            work.send(wallet, transaction)
-        else:
+        if wish.unsigned:
+            work.finish("Nothing was sent.", "transaction")
+        elif wallet is None or wish.dry_run or not (wish.yes or click.confirm("Send it?", err=True)):
             work.finish("Nothing was sent.")
-
-
-class _Recovery:
-    """The steps, and what `--json` will say of them."""
-
-    def __init__(self, sdk: SwapSDK, eth_rpc: str | None, as_json: bool, timeout: float) -> None:
-        self.sdk = sdk
-        self.eth_rpc = eth_rpc
-        self.as_json = as_json
-        self.timeout = timeout
-        self.report: dict[str, Any] = {}
-        self.failed: FailedCall
-
-    def say(self, text: str) -> None:
-        """A line for people."""
-        if not self.as_json:
-            click.echo(text)
-
-    def explain(self, chain: str, broadcast_id: int) -> None:
-        """Fetch, check and describe the payload."""
-        from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, described, explained, for_tron
-
-        self.failed = self.sdk.call(FetchFailedCall(chain, broadcast_id))
-        self.report["payload"] = described(self.failed)
-        for line in explained(self.failed):
-            self.say(line)
-        if self.eth_rpc is not None and chain != "tron":
-            self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
-            self.say("The contracts on the chain accept the signature, and it has not been used.")
         else:
-            self._check_key()
-        if chain == "tron":
-            self.report["tron"] = for_tron(self.failed.payload)
-
-    def _check_key(self) -> None:
-        from cfnode.sdk.recovery import KeyRotated
-
-        if not self.failed.is_signed_by_current_key:
-            raise KeyRotated(
-                "key rotated: the payload is not signed by the State Chain's present key; it is being signed "
-                "anew, so ask again in a minute"
-            )
-        self.say("The signature is the aggregate key's.")
-
-    def prepare(self, sender: bytes) -> UnsignedTransaction:
-        """Build the transaction and show what it costs."""
-        from cfnode.sdk.recovery import PrepareTransaction
-        from cfnode.sdk.recovery.words import units, unsigned
-
-        assert self.eth_rpc is not None
-        transaction = self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, sender))
-        self.report["transaction"] = unsigned(transaction)
-        self.report["highestCostWei"] = str(transaction.highest_cost)
-        self.say(
-            f"Sent by 0x{sender.hex()}, it takes up to {transaction.gas} gas and costs at most "
-            f"{units(transaction.highest_cost, 18)} ETH."
-        )
-        return transaction
-
-    def send(self, wallet: Wallet, transaction: UnsignedTransaction) -> None:
-        """Sign, send once, wait for the receipt and say what became of it."""
-        from cfnode.sdk.errors import TransportError
-        from cfnode.sdk.recovery import SendTransaction
-
-        assert self.eth_rpc is not None
-        raw, identity = wallet.sign(transaction)
-        self.report["hash"] = identity
-        try:
-            self.sdk.call(SendTransaction(raw, self.eth_rpc))
-        except TransportError as error:
-            raise Failure(
-                f"{error.message}; it may have been sent, as {identity}", ExitCode.NETWORK
-            ) from None
-        self.say(f"Sent as {identity}.")
-        self._receive(self._receipt(identity), wallet)
-
-    def _receipt(self, identity: str) -> dict[str, Any]:
-        from cfnode.cli.progress import waiting
-        from cfnode.sdk.recovery import FetchReceipt
-
-        assert self.eth_rpc is not None
-        deadline = time.monotonic() + self.timeout
-        with (
-            told_by_sdk(self.as_json, f"interrupted; sent as {identity}, which may still come into a block"),
-            waiting("waiting for a block", quiet=self.as_json),
-        ):
-            while (receipt := self.sdk.call(FetchReceipt(identity, self.eth_rpc))) is None:
-                if time.monotonic() > deadline:
-                    raise Failure(f"not in a block after {self.timeout:g} s: {identity}", ExitCode.NETWORK)
-                time.sleep(_RECEIPT_PAUSE)
-        return receipt
-
-    def _receive(self, receipt: dict[str, Any], wallet: Wallet) -> None:
-        from cfnode.sdk.recovery import PrepareTransaction, WouldRevert
-        from cfnode.sdk.recovery.words import address_text, amount_text
-
-        self.report["block"] = int(str(receipt["blockNumber"]), 16)
-        self.report["gasUsed"] = int(str(receipt["gasUsed"]), 16)
-        payload = self.failed.payload
-        if int(str(receipt["status"]), 16) == 1:
-            to = address_text(payload.chain, payload.transfer.recipient)
-            paid = f"Done: {amount_text(payload)} paid to {to} in block {self.report['block']}"
-            self.finish(f"{paid}, for {self.report['gasUsed']} gas.")
-            return
-        assert self.eth_rpc is not None
-        self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, wallet.address))  # says why
-        raise WouldRevert(
-            "the transaction failed in its block, though it would go through now; the payload is still good, "
-            "try again",
-            "",
-        )
-
-    def finish(self, text: str, *, show_unsigned: bool = False) -> None:
-        """The last words: the report as JSON, or a line."""
-        if self.as_json:
-            print_json(self.report)
-            return
-        for name in ("tron", "transaction") if show_unsigned or "tron" in self.report else ():
-            if name in self.report:
-                print_json(self.report[name])
-        self.say(text)
+            work.send(wallet, transaction)
 
 
-def _wallet(key: Path | None) -> Wallet | None:
-    if key is None:
+def _wallet(wish: Sending) -> Wallet | None:
+    if wish.key is None:
         return None
     from cfnode.sdk.recovery import Wallet
 
-    return Wallet.from_file(key, lambda: click.prompt("Password", hide_input=True, err=True))
+    def password() -> str:
+        if wish.password_file is not None:
+            return wish.password_file.read_text().splitlines()[0]
+        return str(click.prompt("Password", hide_input=True, err=True))
+
+    return Wallet.from_file(wish.key, password)
 
 
-def _address(text: str) -> bytes:
-    digits = text.removeprefix("0x")
-    try:
-        if len(digits) == 40:
-            return bytes.fromhex(digits)
-    except ValueError:
-        pass
-    raise Failure(f"--from takes an address of 0x and 40 hex digits, not {text!r}", ExitCode.USAGE)
+def _address(text: str | None) -> bytes | None:
+    """The 20 bytes of an account; a wrong checksum is a mistake in typing."""
+    if text is None:
+        return None
+    from cfnode.sdk.addresses import evm_account
 
-
-def _hint(chain: str, eth_rpc: str | None) -> str:
-    if chain == "tron":
-        return "Any Tron wallet that can trigger a contract takes the call above."
-    if eth_rpc is None:
-        return "To check it on the chain and send it: --eth-rpc URL and --key FILE."
-    return "To send it: --key FILE; for another wallet: --unsigned --from ADDRESS."
+    if (account := evm_account(text)) is None:
+        raise Failure(f"--from takes an address of 0x and 40 hex digits, not {text!r}", ExitCode.USAGE)
+    return account

@@ -34,6 +34,11 @@ def told_by_sdk(as_json: bool, interrupted: str = "interrupted") -> Iterator[Non
         yield
     except SdkError as error:
         raise _failure(as_json, error.code, error.message, exit_code(error)) from None
+    except Failure as failure:
+        if isinstance(failure, _Shown):
+            raise
+        code = ExitCode(failure.exit_code)
+        raise _failure(as_json, code.name, failure.message, code) from None
     except KeyboardInterrupt:
         raise _failure(as_json, "INTERRUPTED", interrupted, ExitCode.INTERRUPTED) from None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cfnode.sdk.networks import Network
 
-__all__ = ["checksum_address", "is_account", "is_address"]
+__all__ = ["checksum_address", "evm_account", "is_account", "is_address"]
 
 _EVM = re.compile(r"(?:0x)?([0-9a-fA-F]{40})\Z")
 _ICAP = re.compile(r"XE(\d{2})([0-9A-Za-z]{30,31})\Z")
@@ -46,13 +46,17 @@ def checksum_address(account: bytes) -> str:
     return "0x" + "".join(c.upper() if int(h, 16) > 7 else c for c, h in zip(digits, digest, strict=False))
 
 
+def evm_account(text: str) -> bytes | None:
+    """The 20 bytes of an EVM account in hex; None for another text, or a mixed case with a wrong checksum."""
+    if not (found := _EVM.match(text)):
+        return None
+    digits, account = found[1], bytes.fromhex(found[1])
+    is_good = digits in (digits.lower(), digits.upper()) or checksum_address(account)[2:] == digits
+    return account if is_good else None
+
+
 def _evm(text: str, network: Network) -> bool:
-    if found := _EVM.match(text):
-        digits = found[1]
-        if digits in (digits.lower(), digits.upper()):
-            return True
-        return checksum_address(bytes.fromhex(digits))[2:] == digits
-    return _icap(text)
+    return evm_account(text) is not None or _icap(text)
 
 
 def _icap(text: str) -> bool:

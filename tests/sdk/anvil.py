@@ -78,7 +78,11 @@ class Evm:
     def send(self, data: str, to: str | None = None, value: int = 0) -> dict[str, Any]:
         """The receipt of a transaction of the deployer."""
         fields = {"from": DEPLOYER, "data": data, "value": hex(value), "gas": hex(3_000_000)}
-        identity = self.call("eth_sendTransaction", fields | ({"to": to} if to else {}))
+        return self.submit(fields | ({"to": to} if to else {}))
+
+    def submit(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The receipt of a transaction of one of the chain's own accounts."""
+        identity = self.call("eth_sendTransaction", fields)
         deadline = time.monotonic() + START_LIMIT
         while (receipt := self.call("eth_getTransactionReceipt", identity)) is None:
             assert time.monotonic() < deadline, "no receipt"

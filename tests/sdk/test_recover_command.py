@@ -168,8 +168,7 @@ def test_a_transaction_for_another_wallet(evm: Evm) -> None:
         ended(result, ExitCode.OK)
         fields = json.loads(result.stdout)["transaction"]
     assert evm.balance(RECEIVER) == 0
-    fields["from"] = USER
-    evm.call("eth_sendTransaction", fields)
+    evm.submit(fields | {"from": USER})
     assert evm.balance(RECEIVER) == ETHER
 
 
@@ -225,8 +224,93 @@ def test_a_node_that_is_down() -> None:
     ended(result, ExitCode.NETWORK, "Network error")
 
 
-@pytest.mark.parametrize("arguments", [["--unsigned"], ["--json", "--key", __file__], ["--from", "0x12"]])
-def test_flags_that_do_not_fit(arguments: list[str]) -> None:
+NO_EVM_NODE = "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--eth-rpc", NO_EVM_NODE, "--unsigned"], "need --from"),
+        (["--eth-rpc", NO_EVM_NODE, "--dry-run"], "need --from"),
+        (["--dry-run", "--from", USER], "--dry-run needs --eth-rpc"),
+        (["--key", __file__, "--yes"], "needs --eth-rpc"),
+        (
+            ["--key", __file__, "--eth-rpc", NO_EVM_NODE, "--from", USER],
+            "--from says who sends without --key",
+        ),
+        (["--json", "--key", __file__, "--eth-rpc", NO_EVM_NODE], "--json does not ask"),
+        (["--archive", NO_EVM_NODE], "add --for"),
+        (["--from", "0x12"], "40 hex digits"),
+        (["--from", USER.replace("C8", "c8")], "40 hex digits"),
+        (["--key", __file__, "--eth-rpc", NO_EVM_NODE], "neither a keystore JSON nor a key in hex"),
+    ],
+)
+def test_flags_that_do_not_fit(arguments: list[str], words: str) -> None:
     with state_chain(offer(RECEIVER, 1)) as server:
-        result = recover(server, "--eth-rpc", server.url, *arguments)
-    ended(result, ExitCode.USAGE)
+        ended(recover(server, *arguments), ExitCode.USAGE, words)
+
+
+def test_a_call_for_a_wallet_that_does_the_rest(evm: Evm) -> None:
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        result = recover(server, "--unsigned")
+        ended(result, ExitCode.OK, "it adds gas, fees and nonce")
+    call = json.loads(result.stdout[result.stdout.index("{") : result.stdout.rindex("}") + 1])
+    assert set(call) == {"chainId", "to", "value", "data"}
+    evm.submit({key: call[key] for key in ("to", "data")} | {"from": USER})
+    assert evm.balance(RECEIVER) == ETHER
+
+
+def test_a_key_in_a_keystore_is_opened_by_its_password(evm: Evm, tmp_path: Path) -> None:
+    store, wrong, right = tmp_path / "store.json", tmp_path / "wrong", tmp_path / "right"
+    account = require_eth_account().Account
+    store.write_text(json.dumps(account.encrypt(USER_KEY, "a secret", kdf="pbkdf2", iterations=10)))
+    wrong.write_text("another secret\n")
+    right.write_text("a secret\n")
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(store), "--yes", "--json")
+        refused = recover(server, *send, "--password-file", str(wrong))
+        ended(refused, ExitCode.USAGE, "the password is wrong")
+        asked = recover(server, *send[:-2], "--dry-run", typed="a secret\n")
+        ended(asked, ExitCode.OK, "Nothing was sent")
+        done = recover(server, *send, "--password-file", str(right))
+        ended(done, ExitCode.OK)
+    assert evm.balance(RECEIVER) == ETHER
+    for result in (refused, asked, done):
+        assert "secret" not in result.output
+        assert USER_KEY[2:] not in result.output
+
+
+def test_an_evm_node_that_is_lost_after_sending(evm: Evm, key: Path) -> None:
+    """Everything goes through until the receipt; then nobody answers any more, and the hash is told."""
+
+    def between(request: Request) -> bytes | None:
+        (call, *_) = request.calls
+        if call["method"] == "eth_getTransactionReceipt":
+            return None
+        answers = evm.client.post(evm.url, json=request.calls).json()
+        return page(200, json.dumps(answers).encode())
+
+    with state_chain(offer(RECEIVER, ETHER)) as server, serving(between) as lost:
+        send = ("--eth-rpc", lost.url, "--key", str(key), "--yes", "--json", "--timeout=1")
+        result = recover(server, *send)
+    ended(result, ExitCode.NETWORK)
+    error = json.loads(result.stdout)["error"]
+    assert error["code"] == "NETWORK"
+    assert "it was sent as 0x" in error["message"]
+    assert evm.balance(RECEIVER) == ETHER
+
+
+def test_ctrl_c_while_the_receipt_is_awaited(evm: Evm, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(text: str, quiet: bool) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cfnode.cli.progress.waiting", pressed)
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    ended(result, ExitCode.INTERRUPTED, "interrupted; sent as 0x")
+
+
+def test_a_command_that_fails_tells_a_program_why() -> None:
+    with state_chain(offer(RECEIVER, 1)) as server:
+        result = recover(server, "--json", "--dry-run")
+    assert json.loads(result.stdout)["error"]["code"] == "USAGE"

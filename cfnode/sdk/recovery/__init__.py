@@ -36,7 +36,7 @@ from cfnode.sdk.recovery.find import FindCallsOf, FindFailedCalls
 from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.wallet import Wallet
-from cfnode.sdk.recovery.words import described, explained, for_tron, unsigned
+from cfnode.sdk.recovery.words import bare_call, described, explained, for_tron, unsigned
 
 __all__ = [
     "AlreadySent",
@@ -62,6 +62,7 @@ __all__ = [
     "Wallet",
     "WouldRevert",
     "WrongChain",
+    "bare_call",
     "described",
     "explained",
     "for_tron",

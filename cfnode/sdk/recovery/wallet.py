@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from cfnode.sdk.recovery.errors import MissingExtra
 from cfnode.sdk.recovery.evm import UnsignedTransaction
 
 __all__ = ["Wallet"]
+
+_MAX_FILE = 64 * 1024
 
 
 class Wallet:
@@ -39,20 +42,30 @@ class Wallet:
             raise ValidationError("key", "the private key is not one: it takes 32 bytes of hex") from None
 
     @classmethod
-    def from_file(cls, path: Path, password: Any) -> Wallet:
-        """From a file: a keystore JSON (version 3; `password()` is asked for it) or the key as hex."""
-        text = path.read_text().strip()
-        if not text.startswith("{"):
-            try:
-                return cls.from_secret(bytes.fromhex(text.removeprefix("0x")))
-            except ValueError:
-                raise ValidationError("key", f"{path} is neither a keystore JSON nor a key in hex") from None
+    def from_file(cls, path: Path, password: Callable[[], str]) -> Wallet:
+        """From a file: a keystore JSON (version 3; `password` is asked for its own) or the key as hex."""
+        if path.stat().st_size > _MAX_FILE:
+            raise ValidationError("key", f"{path} is too large for a key")
+        text = path.read_bytes().decode("utf-8", "replace").strip()
+        if text.startswith("{"):
+            return cls._from_keystore(path, text, password)
         try:
-            return cls.from_secret(bytes(_eth_account().decrypt(json.loads(text), password())))
-        except (ValueError, KeyError, TypeError) as error:
+            return cls.from_secret(bytes.fromhex(text.removeprefix("0x")))
+        except ValueError:
+            raise ValidationError("key", f"{path} is neither a keystore JSON nor a key in hex") from None
+
+    @classmethod
+    def _from_keystore(cls, path: Path, text: str, password: Callable[[], str]) -> Wallet:
+        account = _eth_account()
+        try:
+            document = json.loads(text)
+            if not isinstance(document.get("crypto", document.get("Crypto")), dict):
+                raise TypeError
+            return cls.from_secret(bytes(account.decrypt(document, password())))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             wrong = "MAC" in str(error)
-            text = "the password is wrong" if wrong else "it is not a keystore JSON of version 3"
-            raise ValidationError("key", f"{path} cannot be opened: {text}") from None
+            reason = "the password is wrong" if wrong else "it is not a keystore JSON of version 3"
+            raise ValidationError("key", f"{path} cannot be opened: {reason}") from None
 
     def sign(self, transaction: UnsignedTransaction) -> tuple[bytes, str]:
         """(the raw transaction, its hash as 0x hex)."""

@@ -14,7 +14,16 @@ from cfnode.sdk.recovery.evm import UnsignedTransaction
 from cfnode.sdk.recovery.node import FailedCall
 from cfnode.sdk.recovery.payload import Payload
 
-__all__ = ["address_text", "amount_text", "described", "explained", "for_tron", "units"]
+__all__ = [
+    "address_text",
+    "amount_text",
+    "bare_call",
+    "described",
+    "explained",
+    "for_tron",
+    "units",
+    "unsigned",
+]
 
 
 def units(amount: int, decimals: int) -> str:
@@ -112,6 +121,16 @@ def for_tron(payload: Payload) -> dict[str, Any]:
         "parameter": payload.data[4:].hex(),
         "call_value": 0,
         "visible": True,
+    }
+
+
+def bare_call(payload: Payload) -> dict[str, Any]:
+    """As `eth_sendTransaction` takes it, for a wallet that finds gas, fees and nonce itself."""
+    return {
+        "chainId": hex(payload.chain_id),
+        "to": checksum_address(payload.vault),
+        "value": "0x0",
+        "data": "0x" + payload.data.hex(),
     }
 
 
