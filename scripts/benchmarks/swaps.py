@@ -1,0 +1,258 @@
+"""How long does a development node take for what brokers and their users do?
+
+One request for a deposit address and two hundred at once, every read of the cf_* methods, and five hundred
+listeners that wait for the swaps of the next block.
+
+Load beside the benchmark takes time from all of it, so each figure is the best of some rounds, and the first
+row says how busy the machine was: with two cores and a load of 2, expect about twice the time.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import selectors
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
+from cfnode.rpc.cf.rows import CF, MONITORING
+from cfnode.rpc.table import Method
+from cfnode.store.keystore import Keystore
+from scripts.benchmarks.rpc import connect_websocket
+from tests.process import NodeProcess, running_node
+from tests.rpc.samples import PARAMS
+
+Row = tuple[str, str, str, bool | None]
+
+ROUNDS = 3
+ALONE = 15
+AT_ONCE = 200
+LISTENERS = 500
+READS = 9
+BLOCKS = 8
+
+ETH = {"chain": "Ethereum", "asset": "ETH"}
+USDC = {"chain": "Ethereum", "asset": "USDC"}
+EVM_ADDRESS = b"\x11" * 20
+REQUEST = {
+    "source_asset": ETH,
+    "destination_asset": USDC,
+    "destination_address": f"0x{EVM_ADDRESS.hex()}",
+    "broker_commission": 10,
+    "refund_parameters": {
+        "retry_duration": 10,
+        "min_price": "0x0",
+        "refund_address": f"0x{EVM_ADDRESS.hex()}",
+    },
+}
+BROKER = Keypair.from_suri("//Broker", "sr25519")
+
+
+def run() -> list[Row]:
+    """The rows of this benchmark."""
+    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
+        folder = Path(name)
+        rows = [*_channels(folder), *_reads(folder), *_listeners(folder)]
+        return [("load beside the swap figures", load, "", None), *rows]
+
+
+class Client:
+    """One HTTP connection."""
+
+    def __init__(self, node: NodeProcess) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", _port(node))
+        self._connection.connect()
+
+    def call(self, method: str, params: Any = ()) -> Any:
+        """The whole answer."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self._connection.request("POST", "/", json.dumps(message), {"content-type": "application/json"})
+        return json.loads(self._connection.getresponse().read())
+
+    def timed(self, method: str, params: Any = ()) -> tuple[float, Any]:
+        """Seconds, and the answer."""
+        began = time.perf_counter()
+        answer = self.call(method, params)
+        return time.perf_counter() - began, answer
+
+
+@contextmanager
+def _node(folder: Path, name: str, *flags: str) -> Iterator[NodeProcess]:
+    """A development node with a broker key."""
+    base = folder / name
+    Keystore(base / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
+    with running_node(base, "--dev", "--rpc-max-connections=600", *flags) as node:
+        yield node
+
+
+def _port(node: NodeProcess) -> int:
+    return int(node.url.rpartition(":")[2])
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.1f} ms"
+
+
+# Deposit addresses
+
+
+def _channels(folder: Path) -> list[Row]:
+    with _node(folder, "channels", "--dev-seal=instant") as node:
+        client = Client(node)
+        while "error" in client.call("broker_register_account"):
+            time.sleep(0.2)  # the first block pays the account in
+        alone = min(median(_request(client) for _ in range(ALONE)) for _ in range(ROUNDS))
+        together, faults = _at_once(node, client)
+    return [
+        (
+            "one deposit address, its block made, imported and final, median",
+            _ms(alone),
+            "≤ 30 ms without the block",
+            alone <= 0.030,
+        ),
+        (
+            f"{AT_ONCE} deposit addresses at once over HTTP, all answered",
+            f"{together:.2f} s{faults}",
+            f"≤ {AT_ONCE * 15 / 1000:.0f} s",
+            together <= AT_ONCE * 0.015 and not faults,
+        ),
+    ]
+
+
+def _request(client: Client) -> float:
+    seconds, answer = client.timed("broker_request_swap_deposit_address", REQUEST)
+    assert "result" in answer, answer
+    return seconds
+
+
+def _at_once(node: NodeProcess, client: Client) -> tuple[float, str]:
+    """Seconds until the last answer, and what was wrong with them."""
+    account = ss58.encode(BROKER.account, 2112)
+    before = client.call("system_accountNextIndex", [account])["result"]
+    answers: list[Any] = []
+    method = "broker_request_swap_deposit_address"
+    threads = [
+        threading.Thread(target=lambda each: answers.append(each.call(method, REQUEST)), args=(Client(node),))
+        for _ in range(AT_ONCE)
+    ]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - began
+    channels = {answer["result"]["channel_id"] for answer in answers if "result" in answer}
+    nonces = client.call("system_accountNextIndex", [account])["result"] - before
+    if len(channels) == nonces == AT_ONCE:
+        return seconds, ""
+    return seconds, f" ({len(channels)} channels, {nonces} nonces)"
+
+
+# Reads
+
+
+def _reads(folder: Path) -> list[Row]:
+    with _node(folder, "reads", "--dev-seal=manual") as node:
+        client = Client(node)
+        for _ in range(3):
+            client.call("dev_newBlock")
+        took = {
+            row.name: min(_read(client, row.name) for _ in range(READS))
+            for row in (*CF, *MONITORING)
+            if isinstance(row, Method)
+        }
+        environment = min(_environment(client) for _ in range(BLOCKS))
+    slowest = sorted(took, key=lambda name: -took[name])[:3]
+    shown = ", ".join(f"{name} {_ms(took[name])}" for name in slowest)
+    return [
+        ("cf_environment of a new block", _ms(environment), "≤ 30 ms", environment <= 0.030),
+        (
+            f"{len(took)} cf_ reads over HTTP, median",
+            _ms(median(took.values())),
+            "≤ 5 ms",
+            median(took.values()) <= 0.005,
+        ),
+        ("the slowest of them", shown, "≤ 5 ms", took[slowest[0]] <= 0.005),
+    ]
+
+
+def _read(client: Client, name: str) -> float:
+    return client.timed(name, PARAMS.get(name, []))[0]
+
+
+def _environment(client: Client) -> float:
+    client.call("dev_newBlock")
+    seconds, answer = client.timed("cf_environment")
+    assert "result" in answer, answer
+    return seconds
+
+
+# Listeners
+
+
+def _listeners(folder: Path) -> list[Row]:
+    with _node(folder, "listeners", "--dev-seal=manual") as node, ExitStack() as stack:
+        Client(node).call("dev_newBlock")
+        selector = stack.enter_context(selectors.DefaultSelector())
+        for _ in range(LISTENERS):
+            listener = stack.enter_context(connect_websocket(_port(node)))
+            listener.sendall(_masked(_message("cf_subscribe_scheduled_swaps", [ETH, USDC])))
+            selector.register(listener, selectors.EVENT_READ, listener)
+        _hear(selector, 2 * LISTENERS)  # the answer, and the swaps of the present block
+        author = stack.enter_context(connect_websocket(_port(node)))
+        author.sendall(_masked(_message("chain_subscribeNewHeads", [])))
+        selector.register(author, selectors.EVENT_READ, author)
+        _hear(selector, 2)
+        late = min(_lateness(selector, author) for _ in range(BLOCKS))
+    return [
+        (
+            f"{LISTENERS} subscribers of scheduled swaps are told of a block, p99",
+            _ms(late),
+            "≤ 150 ms",
+            late <= 0.150,
+        )
+    ]
+
+
+def _message(method: str, params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+def _masked(text: bytes) -> bytes:
+    """One text frame under the mask 0, filled up with spaces to the length at which frames have one form."""
+    text = text.ljust(126)
+    return bytes([0x81, 0x80 | 126]) + len(text).to_bytes(2, "big") + bytes(4) + text
+
+
+def _hear(selector: selectors.BaseSelector, messages: int) -> None:
+    """Read so many messages."""
+    while messages > 0:
+        for key, _ in selector.select(10):
+            messages -= key.data.recv(65536).count(b'{"jsonrpc"')
+
+
+def _lateness(selector: selectors.BaseSelector, author: socket.socket) -> float:
+    """Seconds from the block's header, told to the one who asked for it, until all but a hundredth of the
+    listeners have heard."""
+    author.sendall(_masked(_message("dev_newBlock", [])))
+    header, answered, times = 0.0, False, list[float]()
+    while len(times) < LISTENERS or not header or not answered:
+        for key, _ in selector.select(10):
+            data, now = key.data.recv(65536), time.perf_counter()
+            if key.data is not author:
+                times.append(now)
+                continue
+            header = now if b"chain_newHead" in data else header
+            answered = answered or b'"id":1' in data
+    return sorted(times)[LISTENERS * 99 // 100] - header
