@@ -1,4 +1,4 @@
-"""js-libp2p, written by others, and our network meet over TCP and WebSocket, each calling the other."""
+"""js-libp2p and py-libp2p, written by others, meet our network; each calls the other."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Peer:
 
 
 @asynccontextmanager
-async def peer_process(script: Path, *arguments: str) -> AsyncIterator[Peer]:
+async def peer_process(script: Path, *arguments: str, program: str = "node") -> AsyncIterator[Peer]:
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             run = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
-            process = await nursery.start(run, ["node", str(script), *arguments])
+            process = await nursery.start(run, [program, str(script), *arguments])
             yield Peer(process)
             nursery.cancel_scope.cancel()
 
@@ -100,4 +100,41 @@ async def test_we_call_js_libp2p(script: Path, websocket: bool) -> None:
         assert SYNC in node.peers[identity].protocols
         assert await node.request(identity, "sync/2", b"hello") == b"olleh"
         large = bytes(range(256)) * 20_000
+        assert await node.request(identity, "sync/2", large) == large[::-1]
+
+
+@pytest.fixture
+def python() -> str:
+    """The interpreter that has py-libp2p."""
+    path = PEERS / "libp2p" / "bin" / "python"
+    if not path.exists():
+        pytest.skip("py-libp2p is not here: scripts/peers installs it (needs gcc and the headers of GMP)")
+    return str(path)
+
+
+async def test_py_libp2p_calls_us(python: str) -> None:
+    node = service(1)
+    node.serve_requests("sync/2", backwards, LIMITS)
+    script = SCRIPT.with_name("libp2p_peer.py")
+    async with running(node), peer_process(script, SYNC, str(address_of(node)), program=python) as peer:
+        await peer.report()
+        report = await peer.report()
+        assert (report["peer"], report["pinged"]) == (node.peer_id, 2)
+        assert (report["agent"], report["version"]) == ("node 1", "/substrate/1.0")
+        assert {SYNC, "/ipfs/ping/1.0.0", f"/{GENESIS.hex()}/kad"} <= set(report["protocols"])
+        assert str(address_of(node).without_peer) in report["listen"]
+        assert (report["answer"], report["begins"]) == (200_000, "baba")
+
+
+async def test_we_call_py_libp2p(python: str) -> None:
+    node = service(1)
+    node.serve_requests("sync/2", None, LIMITS)
+    script = SCRIPT.with_name("libp2p_peer.py")
+    async with running(node), peer_process(script, SYNC, program=python) as peer:
+        identity = await node.connect(Multiaddr.parse((await peer.report())["addresses"][0]))
+        await until(lambda: node.peers[identity].agent)
+        assert "py-libp2p" in node.peers[identity].agent
+        assert SYNC in node.peers[identity].protocols
+        assert await node.request(identity, "sync/2", b"hello") == b"olleh"
+        large = bytes(range(256)) * 800
         assert await node.request(identity, "sync/2", large) == large[::-1]
