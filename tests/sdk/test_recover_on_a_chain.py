@@ -142,6 +142,9 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
         assert result.exit_code == ExitCode.BEING_SIGNED, result.output
         node.call("dev_newBlock")
     assert (result.exit_code, "has expired" in result.output) == (ExitCode.EXPIRED, True)
+    assert "never failed" not in result.output
+    batch = recover(node, "ethereum", str(int(number) - 1))
+    assert (batch.exit_code, "is a batch of transfers" in batch.output) == (ExitCode.NO_SUCH_CALL, True)
     lost = recover(node, "ethereum", "--for", RECEIVER)
     assert (lost.exit_code, "has expired" in lost.output) == (ExitCode.NO_SUCH_CALL, True)
 
@@ -186,7 +189,7 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
     fail_a_transfer(node, "Ethereum")
     cases = {
-        "9": "there is no swap 9: the State Chain has had 1",
+        "9": "there is no swap 9: the State Chain has counted to 1",
         "1-Bitcoin-7": "opened no channel 7",
         ALICE_STASH: "nothing of",
     }

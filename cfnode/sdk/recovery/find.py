@@ -20,9 +20,10 @@ from cfnode.sdk.errors import BackendError, TransportError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, shown
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.node import chain_named, hex_bytes, hex_number, list_question, storage_key
+from cfnode.sdk.recovery.node import chain_named, list_question
 from cfnode.sdk.recovery.payees import Payees, payees_of_account, payees_of_channel, payees_of_swap
 from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
 __all__ = ["FindCallsOf", "FindFailedCalls"]
 

@@ -11,25 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.hashing import twox_64, twox_128
+from cfnode.core.hashing import twox_64
 from cfnode.core.scale import ScaleError, decode_compact
 from cfnode.sdk.calls import Call
-from cfnode.sdk.errors import BadAnswer
-from cfnode.sdk.exchange import Steps, rpc, rpc_batch, shown
+from cfnode.sdk.errors import SdkError
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch
 from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.blocks import Counter, block_that_counted, events_at
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
-__all__ = [
-    "CHAINS",
-    "FailedCall",
-    "FetchFailedCall",
-    "chain_named",
-    "hex_bytes",
-    "hex_number",
-    "list_question",
-    "storage_key",
-]
+__all__ = ["CHAINS", "FailedCall", "FetchFailedCall", "chain_named", "list_question"]
 
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
@@ -84,7 +77,7 @@ class FetchFailedCall(Call[FailedCall]):
         )
         listed = [_original_epoch(hex_bytes(each, url), self.broadcast_id) for each in lists]
         if not isinstance(offered, Mapping):
-            raise _nothing(chain, self.broadcast_id, counter, listed)
+            raise (yield from _nothing(session, chain, self.broadcast_id, counter, listed))
         known_id = hex_number(chain_id, url, 8) or None
         payload = read_payload(chain, self.broadcast_id, offered, known_id)
         ends = started + duration if duration else None
@@ -122,29 +115,6 @@ def list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
     return "state_getStorage", [prefix + (twox_64(key) + key).hex(), at]
 
 
-def storage_key(pallet: str, item: str) -> str:
-    """The key of a storage item, 0x hex."""
-    return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
-
-
-def hex_number(text: Any, source: str, width: int = 4) -> int:
-    """A storage value that is a number of `width` bytes, little-endian; 0 where there is none."""
-    data = hex_bytes(text, source)
-    if len(data) not in (0, width):
-        told = f"state_getStorage gave {len(data)} bytes for a number of {width} ({shown(source)})"
-        raise BadAnswer(told, url=shown(source), sent=True, retryable=False)
-    return int.from_bytes(data, "little")
-
-
-def hex_bytes(text: Any, source: str) -> bytes:
-    """A storage value that `source` (a node's address) gave as 0x hex; empty where there is none."""
-    try:
-        return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
-    except (AttributeError, ValueError):
-        text = f"state_getStorage gave no hex ({shown(source)})"
-        raise BadAnswer(text, url=shown(source), sent=True, retryable=False) from None
-
-
 def _original_epoch(entries: bytes, broadcast_id: int) -> int | None:
     """The epoch in which a broadcast failed, from a `Vec<{broadcast_id: u32, original_epoch: u32}>`."""
     try:
@@ -158,7 +128,10 @@ def _original_epoch(entries: bytes, broadcast_id: int) -> int | None:
     return None
 
 
-def _nothing(chain: str, broadcast_id: int, counter: int, listed: list[int | None]) -> Exception:
+def _nothing(
+    session: Session, chain: str, broadcast_id: int, counter: int, listed: list[int | None]
+) -> Steps[Exception]:
+    """Why there is no payload."""
     if any(each is not None for each in listed):
         return BeingSigned(
             f"{chain} broadcast {broadcast_id} has failed, and its payload is being signed"
@@ -168,10 +141,29 @@ def _nothing(chain: str, broadcast_id: int, counter: int, listed: list[int | Non
         return NoSuchCall(
             f"no such failed call: {chain} has had {counter} broadcasts, none is number {broadcast_id}"
         )
-    return Expired(
-        f"{chain} broadcast {broadcast_id} has no payload: it has expired, as payloads do two epochs after "
-        "the failure, or it never failed"
-    )
+    name = f"{chain} broadcast {broadcast_id}"
+    origin = yield from _origin(session, chain, broadcast_id)
+    if origin == "BatchBroadcastRequested":
+        return NoSuchCall(
+            f"no such failed call: {name} is a batch of transfers; one that fails gets a number of its own, "
+            "which its receiver, its channel or its swap leads to"
+        )
+    gone = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
+    return Expired(gone if origin == "TransferFallbackRequested" else f"{gone}, or it never failed")
+
+
+def _origin(session: Session, chain: str, broadcast_id: int) -> Steps[str]:
+    """The event that made a broadcast; "" where the node no longer knows or has none."""
+    url, counter = session.rpc_url, Counter(storage_key(f"{chain}Broadcaster", "BroadcastIdCounter"), 4)
+    try:
+        block = yield from block_that_counted(session, url, counter, broadcast_id)
+        events = yield from events_at(session, url, block)
+    except SdkError:
+        return ""
+    for pallet, name, fields in events:
+        if pallet == f"{chain}IngressEgress" and fields.get("broadcast_id") == broadcast_id:
+            return name
+    return ""
 
 
 def _key(vault: Any) -> bytes:

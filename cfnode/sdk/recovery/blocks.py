@@ -1,0 +1,154 @@
+"""What happened in the blocks of a node, as far as it keeps their states?
+
+Events lie in the state of a block. A node keeps the states of its last blocks (an official one 256, a light
+one 128), an archive node all of them. A block without a state counts as one in which nothing had happened
+yet, so that a search by halving ends at the oldest one that is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from cfnode.core.scale import ScaleError
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.sdk.errors import RpcCallError
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes, shown
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
+from cfnode.sdk.recovery.storage import bad_answer, hex_bytes, hex_number, storage_key
+
+__all__ = [
+    "Counter",
+    "Event",
+    "best_block",
+    "block_that_counted",
+    "events_at",
+    "events_of",
+    "needs_archive",
+]
+
+_EVENTS = storage_key("System", "Events")
+_DISCARDED = re.compile("discarded|not found|Unknown block", re.IGNORECASE)
+
+Event = tuple[str, str, Mapping[str, Any]]
+"""(pallet, name, fields)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A storage item of the State Chain that counts up: its key, and the bytes of its number."""
+
+    key: str
+    width: int
+
+
+def best_block(session: Session, url: str) -> Steps[int]:
+    """The number of the node's best block."""
+    header = yield from rpc(session, url, "chain_getHeader", [])
+    try:
+        return int(header["number"], 16)
+    except (TypeError, KeyError, ValueError):
+        raise bad_answer(url, "chain_getHeader gave no block number") from None
+
+
+def block_that_counted(session: Session, url: str, counter: Counter, number: int) -> Steps[int]:
+    """The first block with a state in which the counter had reached a number; NoSuchCall if it never has."""
+    too_early, block = 0, (yield from best_block(session, url))
+    reached = yield from _counted(session, url, counter, block)
+    if reached < number:
+        raise NoSuchCall(f"the State Chain has counted to {reached}")
+    while block - too_early > 1:
+        middle = (too_early + block) // 2
+        if (yield from _counted(session, url, counter, middle)) < number:
+            too_early = middle
+        else:
+            block = middle
+    return block
+
+
+def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[int]:
+    at = yield from rpc(session, url, "chain_getBlockHash", [block])
+    if at is None:
+        return 0
+    (entry,) = yield from rpc_outcomes(session, url, [("state_getStorage", [counter.key, at])])
+    if isinstance(entry, RpcCallError):
+        _only_discarded(entry)
+        return 0
+    return hex_number(entry, url, counter.width)
+
+
+def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
+    """The events of a block; NeedsArchive where its state is gone."""
+    (groups,) = yield from events_of(session, url, [block])
+    if groups is None:
+        raise needs_archive(url, f"block {block}")
+    return list(chain.from_iterable(groups))
+
+
+def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[list[list[Event]] | None]]:
+    """The events of each block, those of one extrinsic together; ends with None where the state is gone."""
+    hashes = yield from rpc_batch(session, url, [("chain_getBlockHash", [number]) for number in blocks])
+    calls = [("state_getStorage", [_EVENTS, at]) for at in hashes if isinstance(at, str)]
+    calls += [("state_getRuntimeVersion", [call[1][1]]) for call in calls]
+    answers = (yield from rpc_outcomes(session, url, calls)) if calls else []
+    half = len(answers) // 2
+    found: list[list[list[Event]] | None] = []
+    for entry, version, (_, (_, at)) in zip(answers[:half], answers[half:], calls, strict=False):
+        if isinstance(entry, RpcCallError) or isinstance(version, RpcCallError):
+            _only_discarded(entry if isinstance(entry, RpcCallError) else version)
+            return [*found, None]
+        metadata = yield from _metadata(session, url, version, at)
+        found.append(_grouped(_decoded(metadata, hex_bytes(entry, url), url)))
+    return found if len(found) == len(blocks) else [*found, None]
+
+
+def _metadata(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
+    """The types of a block's events; asked for once for each runtime."""
+    spec = version.get("specVersion") if isinstance(version, Mapping) else None
+    if not isinstance(spec, int):
+        raise bad_answer(url, "state_getRuntimeVersion gave no specVersion")
+    if (known := session.metadata.get((url, spec))) is not None:
+        return known
+    document = yield from rpc(session, url, "state_getMetadata", [at])
+    try:
+        found = decode_metadata(hex_bytes(document, url))
+    except ScaleError as error:
+        raise bad_answer(url, f"state_getMetadata cannot be read: {error}") from None
+    session.metadata[url, spec] = found
+    return found
+
+
+def _decoded(metadata: Metadata, data: bytes, url: str) -> list[dict[str, Any]]:
+    try:
+        return list(metadata.event_codec.decode(data)) if data else []
+    except ScaleError as error:
+        raise bad_answer(url, f"the events of a block cannot be read: {error}") from None
+
+
+def _grouped(records: Iterable[Mapping[str, Any]]) -> list[list[Event]]:
+    """The events of each extrinsic, and each other event by itself."""
+    groups: dict[Any, list[Event]] = {}
+    for number, record in enumerate(records):
+        pallet, event = record["event"]
+        if isinstance(event, tuple) and isinstance(event[1], Mapping):
+            phase = record["phase"]
+            key = phase if isinstance(phase, tuple) else number
+            groups.setdefault(key, []).append((pallet, event[0], event[1]))
+    return list(groups.values())
+
+
+def _only_discarded(error: RpcCallError) -> None:
+    """Any other error than that the state is gone is raised."""
+    if not _DISCARDED.search(error.rpc_message):
+        raise error
+
+
+def needs_archive(url: str, what: str) -> NeedsArchive:
+    """What to say of something that happened before the oldest state of a node."""
+    return NeedsArchive(
+        f"{what} is older than the states that {shown(url)} keeps: name an archive node of the State Chain"
+    )

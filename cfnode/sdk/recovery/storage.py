@@ -1,0 +1,37 @@
+"""Storage values of a State Chain node, as `state_getStorage` gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.hashing import twox_128
+from cfnode.sdk.errors import BadAnswer
+from cfnode.sdk.exchange import shown
+
+__all__ = ["bad_answer", "hex_bytes", "hex_number", "storage_key"]
+
+
+def storage_key(pallet: str, item: str) -> str:
+    """The key of a storage item, 0x hex."""
+    return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
+
+
+def hex_number(text: Any, source: str, width: int = 4) -> int:
+    """A storage value that is a number of `width` bytes, little-endian; 0 where there is none."""
+    data = hex_bytes(text, source)
+    if len(data) not in (0, width):
+        raise bad_answer(source, f"state_getStorage gave {len(data)} bytes for a number of {width}")
+    return int.from_bytes(data, "little")
+
+
+def hex_bytes(text: Any, source: str) -> bytes:
+    """A storage value that `source` (a node's address) gave as 0x hex; empty where there is none."""
+    try:
+        return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
+    except (AttributeError, ValueError):
+        raise bad_answer(source, "state_getStorage gave no hex") from None
+
+
+def bad_answer(source: str, text: str) -> BadAnswer:
+    """An answer of `source` that cannot be what was asked for."""
+    return BadAnswer(f"{text} ({shown(source)})", url=shown(source), sent=True, retryable=False)
