@@ -14,47 +14,30 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from cfnode.core.aura import AuraError, slot_of
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, BlockRef, Finalized
+from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported
 from cfnode.node.runtime_api import ApiRefused
 from cfnode.rpc.blocks import Kind, Remembered, blocks_of
 from cfnode.rpc.broker_params import OTHER_ERROR
 from cfnode.rpc.cf import older
 from cfnode.rpc.cf.method import query, value
+from cfnode.rpc.cf.order_fills import fills_of
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
+from cfnode.rpc.cf.updates import block_update
 from cfnode.rpc.cf.views import screening
-from cfnode.rpc.cf.witnessed import NO_FILLS
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.errors import UNSUPPORTED
 from cfnode.rpc.table import Param, Subscription
 from cfnode.store import StateDiscarded, UnknownBlock
 
 if TYPE_CHECKING:
-    from cfnode.core.header import Header
     from cfnode.node.node import Node
 
-SLOT_SECONDS: Final = 6
 NO_PRICE: Final = b"null"
 
 Read = Callable[..., Awaitable[dict[str, Any]]]
 """`await read(node, block, *params)`: the members of a message beside the block's."""
 
 _messages: Remembered[Any] = Remembered(256)
-
-
-def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
-    """The members that say which block a message is of; the time is that of its slot, in seconds."""
-    try:
-        slot = slot_of(header)
-    except AuraError:  # genesis has none
-        slot = 0
-    return {
-        "block_hash": to_hex(block_hash),
-        "block_number": header.number,
-        "timestamp": slot * SLOT_SECONDS,
-    }
 
 
 async def _message(node: Node, block: BlockRef, name: str, read: Read, params: tuple[Any, ...]) -> Any:
@@ -187,12 +170,17 @@ _SCREENING: Final = "What became of the deposits that brokers marked, in each fi
 _INGRESS: Final = "The deposits that were witnessed, in each best block."
 PAIR: Final = (BASE, QUOTE)
 
-BEHAVIOUR: Final = Param("notification_behaviour", one_of("Finalized", "Best", "New"), optional=True)
+_KINDS: Final[dict[str, type[BestChanged] | type[Finalized] | type[Imported]]] = {
+    "Finalized": Finalized,
+    "Best": BestChanged,
+    "New": Imported,
+}
+BEHAVIOUR: Final = Param("notification_behaviour", one_of(*_KINDS), optional=True)
 
 
 async def order_fills(node: Node, behaviour: str | None) -> AsyncGenerator[Any, None]:
-    """Which orders each block has filled: refused, since no runtime API says it."""
-    raise RpcError(UNSUPPORTED, NO_FILLS)
+    """Which orders each block has filled, and how far."""
+    return await _begun(_stream(node, _KINDS[behaviour or "Finalized"], "order_fills", fills_of, ()))
 
 
 CF_STREAMS: Final = (

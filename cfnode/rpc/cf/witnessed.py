@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import address_to_text, chain_of_address
 from cfnode.core.assets import CHAINS
-from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import ScaleError
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import write_asset
@@ -19,17 +18,11 @@ from cfnode.rpc.cf.method import custom, presenter_at, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.cf.present import Presenter, Show
 from cfnode.rpc.convert import BOOL, account, to_hex
-from cfnode.rpc.errors import UNSUPPORTED
 from cfnode.rpc.storage import in_state
 from cfnode.rpc.table import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
-
-NO_FILLS: Final = (
-    "CfApiError::UnsupportedRuntimeApiVersion: which orders a block has filled is not in any runtime API; "
-    "this node does not derive it from the pools"
-)
 
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
@@ -207,14 +200,6 @@ def _named(vaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, member
 
 
-# Orders
-
-
-async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
-    """Which orders a block has filled: refused, since no runtime API says it."""
-    raise RpcError(UNSUPPORTED, NO_FILLS)
-
-
 _SOME_CHAIN: Final = Param("chain", CHAIN.reader, optional=True)
 
 METHODS: Final = (
@@ -226,5 +211,4 @@ METHODS: Final = (
         _SOME_CHAIN,
         Param("compact_reply", BOOL, optional=True),
     ),
-    custom("cf_lp_get_order_fills", order_fills),
 )

@@ -1,0 +1,71 @@
+"""Which orders has a block filled, and how far?
+
+Nothing says so but the pools themselves: what an order has to collect after the block, less what it had
+before. An order that was collected in the block begins anew, so there all that it has now is of this block; a
+range order is counted only if it was not touched. (Chainflip's node, `order_fills`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from .limit_orders import Collected
+from .pool import Pool
+from .range_positions import position_of
+
+__all__ = ["LimitFill", "RangeFill", "limit_fills", "range_fills"]
+
+PIPS = 10**6
+Owner = tuple[bytes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitFill:
+    """What an order that sells "base" or "quote" has sold and bought, and what it still sells."""
+
+    side: str
+    owner: Owner
+    tick: int
+    sold: int
+    bought: int
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFill:
+    """What an order between two ticks has bought, about, and earned in fees."""
+
+    owner: Owner
+    lower: int
+    upper: int
+    bought: dict[str, int]
+    fees: dict[str, int]
+    liquidity: int
+
+
+def limit_fills(before: Pool, after: Pool, side: str, collected: Collection[Owner]) -> Iterator[LimitFill]:
+    """The orders that sell "base" or "quote" and have been filled; `collected` are those that changed."""
+    for order in after.limit_orders.orders(side):
+        then = None
+        if order.owner not in collected:
+            then = before.limit_orders.order(side, order.owner, order.tick)
+        old = Collected() if then is None else then.collected
+        sold, bought = order.collected.sold - old.sold, order.collected.bought - old.bought
+        if sold > 0 or bought > 0:
+            yield LimitFill(side, order.owner, order.tick, max(sold, 0), max(bought, 0), order.amount)
+
+
+def range_fills(before: Pool, after: Pool, collected: Collection[Owner]) -> Iterator[RangeFill]:
+    """The range orders that have earned fees."""
+    ranges = after.range_orders
+    for owner, lower, upper in ranges.positions:
+        if owner in collected or (owner, lower, upper) not in before.range_orders.positions:
+            continue
+        now = position_of(ranges, owner, lower, upper)
+        then = position_of(before.range_orders, owner, lower, upper)
+        fees = {side: (now["fees"][side] - then["fees"][side]) % 2**256 for side in now["fees"]}
+        if any(fees.values()):
+            rate = ranges.fee_hundredth_pips
+            bought = {side: fee * PIPS // rate if rate else 0 for side, fee in fees.items()}
+            yield RangeFill(owner, lower, upper, bought, fees, now["liquidity"])

@@ -1,0 +1,143 @@
+"""Which orders has a block filled?
+
+No runtime API tells. The pools of the block are compared with those of its parent (`core.amm.fills`); what
+was collected meanwhile the runtime says (`cf_lp_events`). Pools can be large, so this is done in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.amm import Pool
+from cfnode.core.amm.fills import LimitFill, RangeFill, limit_fills, range_fills
+from cfnode.core.assets import ASSETS
+from cfnode.core.state import State
+from cfnode.node.runtime_api import ApiMissing
+from cfnode.rpc.broker_params import write_asset
+from cfnode.rpc.cf.method import custom, value
+from cfnode.rpc.cf.updates import block_update
+from cfnode.rpc.convert import account
+from cfnode.rpc.storage import in_state
+
+if TYPE_CHECKING:
+    from cfnode.core.scale.metadata import StorageItem
+    from cfnode.node.node import Node
+
+__all__ = ["METHODS", "fills_of"]
+
+SIDES: Final = {"base": "sell", "quote": "buy"}
+Owner = tuple[bytes, int]
+
+
+async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
+    """Which orders a block (default: the last final one) has filled, and how far."""
+    block = node.chain.finalized.hash if at is None else at
+    fills = await fills_of(node, block)
+    header = node.chain.header(block)
+    assert header is not None  # its pools have been read
+    return {**block_update(header, block), **fills}
+
+
+async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
+    """The orders that a block has filled: the member `fills`."""
+    pairs = await value(node, block, "cf_pools")
+    events = await value(node, block, "cf_lp_events")
+    header = node.chain.header(block)
+    if header is None or not header.number:  # genesis fills nothing
+        return {"fills": []}
+    now, then = [await _read(node, each, pairs) for each in (block, header.parent_hash)]
+    return {"fills": await trio.to_thread.run_sync(lambda: list(_fills(now, then, _changed(events))))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Pools as they lie in the state of one block, by base and quote asset."""
+
+    item: StorageItem
+    values: Mapping[tuple[str, str], bytes | None]
+
+    def pool(self, pair: tuple[str, str]) -> Pool | None:
+        """One of them; None if there was none yet. Raises ApiMissing for pools of another shape."""
+        raw = self.values[pair]
+        if raw is None:
+            return None
+        try:
+            return Pool.from_value(self.item.decode(raw)["pool_state"])
+        except (KeyError, TypeError) as error:
+            raise ApiMissing("the pools of this runtime are not those whose fills are known") from error
+
+
+async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) -> _Stored:
+    item = (await node.chain.runtime_at(block)).metadata.storage("LiquidityPools", "Pools")
+    keys = {(pair["base"], pair["quote"]): item.key({"assets": dict(pair)}) for pair in pairs}
+
+    def read(state: State) -> dict[tuple[str, str], bytes | None]:
+        return {pair: state.get(key) for pair, key in keys.items()}
+
+    return _Stored(item, await in_state(node, block, read, list(keys.values())))
+
+
+Changed = tuple[set[tuple[str, str, Owner]], set[tuple[str, Owner]]]
+
+
+def _changed(events: Sequence[Any]) -> Changed:
+    """The limit orders (by side and base asset) and range orders that were collected in the block."""
+    sides = {"Sell": "base", "Buy": "quote"}
+    limits, ranges = set[tuple[str, str, Owner]](), set[tuple[str, Owner]]()
+    for name, event in (each for each in events if isinstance(each, tuple)):
+        if name == "LimitOrderUpdated":
+            limits.add((sides[event["side"]], event["base_asset"], (event["lp"], event["id"])))
+        elif name == "RangeOrderUpdated":
+            ranges.add((event["base_asset"], (event["lp"], event["id"])))
+    return limits, ranges
+
+
+def _fills(now: _Stored, then: _Stored, changed: Changed) -> Iterator[dict[str, Any]]:
+    limits, ranges = changed
+    for pair in sorted(now.values, key=lambda each: ASSETS[each[0]].index):
+        after, before = now.pool(pair), then.pool(pair)
+        if after is None or before is None:
+            continue
+        for side in SIDES:
+            collected = {owner for on, asset, owner in limits if (on, asset) == (side, pair[0])}
+            for fill in limit_fills(before, after, side, collected):
+                yield {"limit_order": _limit_order(pair, fill)}
+        touched = {owner for asset, owner in ranges if asset == pair[0]}
+        for earned in range_fills(before, after, touched):
+            yield {"range_order": _range_order(pair, earned)}
+
+
+def _whose(pair: tuple[str, str], owner: Owner) -> dict[str, Any]:
+    assets = {"base_asset": write_asset(pair[0]), "quote_asset": write_asset(pair[1])}
+    return {"lp": account(owner[0]), **assets}
+
+
+def _limit_order(pair: tuple[str, str], fill: LimitFill) -> dict[str, Any]:
+    return {
+        **_whose(pair, fill.owner),
+        "side": SIDES[fill.side],
+        "id": hex(fill.owner[1]),
+        "tick": fill.tick,
+        "sold": hex(fill.sold),
+        "bought": hex(fill.bought),
+        "fees": hex(0),
+        "remaining": hex(fill.remaining),
+    }
+
+
+def _range_order(pair: tuple[str, str], fill: RangeFill) -> dict[str, Any]:
+    return {
+        **_whose(pair, fill.owner),
+        "id": hex(fill.owner[1]),
+        "range": {"start": fill.lower, "end": fill.upper},
+        "bought_amounts": {side: hex(amount) for side, amount in fill.bought.items()},
+        "fees": {side: hex(amount) for side, amount in fill.fees.items()},
+        "liquidity": hex(fill.liquidity),
+    }
+
+
+METHODS: Final = (custom("cf_lp_get_order_fills", order_fills),)

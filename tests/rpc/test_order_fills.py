@@ -1,0 +1,183 @@
+"""Orders that a block has filled, and deposits that it has seen, on a running development node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+from cfnode.core.era import IMMORTAL
+from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.rpc.convert import account
+from tests.rpc.conftest import ALICE, Served
+from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
+from tests.rpc.test_cf_streams import USDC
+from tests.rpc.test_dev import events_of
+
+ETHER, DOLLAR = 10**18, 10**6
+
+
+class Provider:
+    """Alice, who provides liquidity with her own signature."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+
+    async def submit(self, pallet: str, name: str, **arguments: Any) -> list[tuple[str, str, Any]]:
+        """Sign a call and seal it; the events of its block."""
+        chain = self.served.node.chain
+        runtime = await chain.runtime_at(chain.best.hash)
+        value = (pallet, (name, arguments) if arguments else name)
+        extrinsic = sign_extrinsic(
+            runtime.metadata,
+            runtime.metadata.call_codec.encode(value),
+            ALICE,
+            nonce=await self.served.node.pool.ready_nonce(ALICE.public),
+            era=IMMORTAL,
+            era_hash=chain.genesis_hash,
+            genesis_hash=chain.genesis_hash,
+            spec_version=runtime.version.spec_version,
+            transaction_version=runtime.version.transaction_version,
+        )
+        best = chain.best.number
+        with chain.subscribe() as blocks:
+            await self.served.call("author_submitExtrinsic", f"0x{extrinsic.hex()}")
+            while chain.best.number == best:
+                await anext(aiter(blocks))
+        said = await events_of(self.served, f"0x{chain.best.hash.hex()}")
+        assert "ExtrinsicFailed" not in [event for _, event, _ in said], said
+        return said
+
+    async def fund(self, asset: dict[str, str], amount: int) -> None:
+        """Deposit an amount through a channel of its own."""
+        name = {"ETH": "Eth", "USDC": "Usdc"}[asset["asset"]]
+        said = await self.submit(
+            "LiquidityProvider", "request_liquidity_deposit_address", asset=name, boost_fee=0
+        )
+        (ready,) = [fields for _, event, fields in said if event == "LiquidityDepositAddressReady"]
+        address = "0x" + ready["deposit_address"][1].hex()
+        await self.served.call("dev_deposit", address, asset, hex(amount))
+
+    async def begin(self) -> None:
+        address = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
+        await self.submit("LiquidityProvider", "register_lp_account")
+        await self.submit("LiquidityProvider", "register_liquidity_refund_address", address=address)
+        await self.fund(ETH, 100 * ETHER)
+        await self.fund(USDC, 300_000 * DOLLAR)
+
+    async def sell(self, tick: int, amount: int) -> None:
+        order = {"base_asset": "Eth", "quote_asset": "Usdc", "side": "Sell", "id": 5, "option_tick": tick}
+        await self.submit(
+            "LiquidityPools",
+            "set_limit_order",
+            **order,
+            sell_amount=amount,
+            dispatch_at=None,
+            close_order_at=None,
+        )
+
+
+@pytest.fixture
+async def provider(instant: Served) -> Provider:
+    provider = Provider(instant)
+    await provider.begin()
+    return provider
+
+
+async def test_a_filled_order_is_told_with_what_it_sold_and_bought(provider: Provider) -> None:
+    served = provider.served
+    tick = (await served.call("cf_pool_price", ETH, USDC))["tick"]
+    await provider.sell(tick, ETHER)
+    await served.call("broker_registerAccount")
+    refund = REFUND | {"refund_address": EVM_ADDRESS}
+    opened = (USDC, BTC, BTC_ADDRESS, 10, None, None, None, refund)
+    assert "address" in await served.call("broker_requestSwapDepositAddress", *opened)
+    channel = await served.call("broker_requestSwapDepositAddress", USDC, ETH, EVM_ADDRESS, *opened[3:])
+    async with served.websocket() as ws:
+        await ws.call("cf_subscribe_lp_order_fills", "Best")
+        assert (await ws.notification())["result"]["fills"] == []
+        await served.call("dev_deposit", channel["address"], USDC, 1_000 * DOLLAR)
+        for _ in range(2):
+            await served.call("dev_newBlock")
+        with trio.fail_after(20):
+            while not (message := (await ws.notification())["result"])["fills"]:
+                pass
+    assert await served.call("cf_lp_get_order_fills", message["block_hash"]) == message
+    said = await events_of(served, message["block_hash"])
+    (swapped,) = [each for _, name, each in said if name == "AssetSwapped" and each["to"] == "Eth"]
+    limit = next(each["limit_order"] for each in message["fills"] if "limit_order" in each)
+    sold, bought = int(limit.pop("sold"), 16), int(limit.pop("bought"), 16)
+    # What fees have bought from the order before makes it a difference of two rounded shares.
+    assert abs(swapped["output_amount"] - sold) <= 1
+    assert abs(swapped["input_amount"] - bought) <= 1
+    (order,) = (await served.call("cf_pool_orders", ETH, USDC, limit["lp"]))["limit_orders"]["asks"]
+    assert limit.pop("remaining") == order["sell_amount"]
+    assert limit == {
+        "lp": account(ALICE.account),
+        "base_asset": ETH,
+        "quote_asset": USDC,
+        "side": "sell",
+        "id": "0x5",
+        "tick": tick,
+        "fees": "0x0",
+    }
+    for _ in range(3):
+        await served.call("dev_newBlock")
+    before = await served.call("chain_getFinalizedHead")
+    final = await served.call("cf_lp_get_order_fills")
+    assert final["block_hash"] in (before, await served.call("chain_getFinalizedHead"))
+
+
+async def test_the_first_liquiditys_fees_are_fills_of_a_range_order(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    channel = await instant.call(
+        "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
+    )
+    await instant.call("dev_deposit", channel["address"], ETH, ETHER)
+    for _ in range(2):
+        block = await instant.call("dev_newBlock")
+    fills = (await instant.call("cf_lp_get_order_fills", block))["fills"]
+    eth, btc = [each["range_order"] for each in fills]
+    assert (eth["base_asset"], btc["base_asset"]) == (ETH, BTC)
+    assert eth["range"] == {"start": -887272, "end": 887272}
+    fee = int(eth["fees"]["base"], 16)
+    assert (int(eth["bought_amounts"]["base"], 16), eth["fees"]["quote"]) == (fee * 10**6 // 20, "0x0")
+    nothing = await instant.call("dev_newBlock")
+    assert (await instant.call("cf_lp_get_order_fills", nothing))["fills"] == []
+
+
+async def test_deposits_are_told_when_they_are_seen(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    channel = await instant.call(
+        "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
+    )
+    async with instant.websocket() as ws:
+        await ws.call("cf_subscribe_ingress_events", "Ethereum")
+        await ws.call("broker_subscribe_ingress_events", "Ethereum")
+        for _ in range(2):
+            assert (await ws.notification())["result"]["deposits"] == []
+        await instant.call("dev_deposit", channel["address"], ETH, ETHER, "0x" + "77" * 32)
+        told = [(await ws.notification())["result"] for _ in range(2)]
+    assert told[0] == told[1]
+    (seen,) = told[0]["deposits"]
+    assert seen.pop("deposit_chain_block_height") > 0
+    assert seen == {
+        "deposit_address": {"Eth": list(bytes.fromhex(channel["address"][2:]))},
+        "amount": hex(ETHER),
+        "asset": ETH,
+        "deposit_details": {"Ethereum": {"tx_hashes": ["0x" + "77" * 32]}},
+    }
+    assert told[0]["vault_deposits"] == []
+
+
+async def test_a_price_that_has_moved_is_told_again(instant: Served) -> None:
+    async with instant.websocket() as ws:
+        await ws.call("cf_subscribe_pool_price", ETH, USDC)
+        first = (await ws.notification())["result"]
+        await instant.call("dev_newBlock")
+        await instant.call("dev_setPool", ETH, 3_000 * DOLLAR)
+        second = (await ws.notification())["result"]
+    assert second["block_number"] == first["block_number"] + 2
+    assert int(second["price"], 16) > int(first["price"], 16)
+    assert int(second["price"], 16) * ETHER >> 128 in (2_999_940_000, 2_999_939_999)
