@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfnode.core.chainspec import ChainSpec, RawGenesis, genesis_header, to_json
+from cfnode.core.chainspec.authorities import SpecAuthority, with_authorities
 from cfnode.core.grandpa import (
     ENGINE,
     AuthoritySet,
@@ -24,12 +25,16 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.hashing import twox_128
 from cfnode.core.header import DigestItem, Header
+from cfnode.core.keys import Keypair
+from cfnode.core.scale import Cursor
+from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.state import TOP, Changes
 from cfnode.core.trie import EMPTY_ROOT, update
 from cfnode.node.authorities import well_known
 from cfnode.node.sync.memory import Trust
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_authorities, dev_chain_spec
+from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.store import Pruning, Store
 from cfnode.store.base_path import ChainPaths, open_database_path
 
@@ -64,13 +69,12 @@ class Entries:
 
 
 class LongChain:
-    """The chain of one base path; `spec_path` is its specification for others."""
+    """A chain in a base path, with its first authorities; `spec_path` is its specification for others."""
 
-    def __init__(self, base: Path, authorities: int = 150) -> None:
-        weights = tuple(1 + index % 7 for index in range(authorities))
-        self.spec: ChainSpec = dev_chain_spec(DevGenesis(authorities=dev_authorities(authorities, weights)))
-        self._keys = {each.grandpa.public: each.grandpa for each in well_known(authorities)}
-        self._voters = AuthoritySet(0, tuple(zip(self._keys, weights, strict=True)))
+    def __init__(self, base: Path, spec: ChainSpec, voters: Sequence[tuple[Keypair, int]]) -> None:
+        self.spec = spec
+        self._keys = {key.public: key for key, _ in voters}
+        self._voters = AuthoritySet(0, tuple((key.public, weight) for key, weight in voters))
         self.spec_path = base / "spec.json"
         self.spec_path.write_text(to_json(self.spec))
         path = open_database_path(ChainPaths(base, self.spec.id))
@@ -80,6 +84,24 @@ class LongChain:
         self.store.initialise(self.head, self.spec.genesis.top)
         self.beginning = Trust(self.head, self._voters)
 
+    @classmethod
+    def weighted(cls, base: Path, authorities: int = 150) -> LongChain:
+        """A development chain of so many authorities, of whom some count more than others."""
+        weights = tuple(1 + index % 7 for index in range(authorities))
+        spec = dev_chain_spec(DevGenesis(authorities=dev_authorities(authorities, weights)))
+        keys = (each.grandpa for each in well_known(authorities))
+        return cls(base, spec, list(zip(keys, weights, strict=True)))
+
+    @classmethod
+    def of_equals(cls, base: Path, official: ChainSpec, authorities: int = 150) -> LongChain:
+        """The chain of a raw specification whose runtime is WebAssembly, with so many authorities of ours."""
+        assert isinstance(official.genesis, RawGenesis)
+        encoded = GenesisRuntime(official.genesis).call("Metadata_metadata")
+        ours = well_known(authorities)
+        named = [SpecAuthority(each.aura.public, each.grandpa.public) for each in ours]
+        spec, _ = with_authorities(official, decode_metadata(Cursor(encoded).bytes()), named)
+        return cls(base, spec, [(each.grandpa, 1) for each in ours])
+
     def change_sets(self, count: int) -> None:
         """So many blocks, each of which hands over to the same keys with other weights."""
         for _ in range(count):
@@ -88,6 +110,11 @@ class LongChain:
             following = tuple((key, weight) for (key, _), weight in zip(listed, weights, strict=True))
             self._block({}, (ScheduledChange(following).item(),))
             self._voters = self._voters.successor(following)
+
+    def grow(self, count: int) -> None:
+        """So many blocks in which nothing happens."""
+        for _ in range(count):
+            self._block({})
 
     def fill(self, entries: Entries) -> None:
         """The entries, over as many blocks as they need; the state then names the present voters."""

@@ -138,7 +138,7 @@ def _sync(spec: Path, server: str) -> Way:
 
 
 @contextmanager
-def _served(base: Path, spec: Path) -> Iterator[str]:
+def served(base: Path, spec: Path) -> Iterator[str]:
     """The address of a node that serves the chain of a base path."""
     flags = (f"--base-path={base}", f"--chain={spec}", "--sync=full", "--no-prometheus")
     with running_node(base, *flags, "--listen-addr=/ip4/127.0.0.1/tcp/0") as node:
@@ -148,7 +148,7 @@ def _served(base: Path, spec: Path) -> Iterator[str]:
 
 
 def _states(base: Path, spec: Path) -> list[Row]:
-    with _served(base, spec) as server:
+    with served(base, spec) as server:
         ways = sorted((_sync(spec, server) for _ in range(STATE_RUNS)), key=lambda way: way.synced)
     way = ways[(len(ways) - 1) // 2]
     memory, database = max(way.memory for way in ways), max(way.database for way in ways)
@@ -180,7 +180,7 @@ def run() -> list[Row]:
     """The rows of the table."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         base = Path(name)
-        chain = LongChain(base)
+        chain = LongChain.weighted(base)
         chain.change_sets(SETS)
         rows = _proofs(chain)
         chain.fill(ENTRIES)
