@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, Changes
 from cfnode.core.trie import update
 
@@ -12,6 +14,7 @@ class MemoryState:
     def __init__(self, pairs: dict[bytes, bytes] | None = None, **children: dict[bytes, bytes]) -> None:
         self.storage: dict[bytes, dict[bytes, bytes]] = {TOP: {}}
         self.nodes: dict[bytes, dict[bytes, bytes]] = {TOP: {}}
+        self._sorted: dict[bytes, list[bytes]] = {}
         top = dict(pairs or {})
         for name, child_pairs in children.items():
             child = name.encode()
@@ -21,6 +24,7 @@ class MemoryState:
     def _fill(self, child: bytes, pairs: dict[bytes, bytes]) -> bytes:
         done = update(lambda _path: None, pairs, 1)
         self.storage[child] = dict(pairs)
+        self._sorted.pop(child, None)
         self.nodes[child] = {path: node for path, node in done.nodes.items() if node is not None}
         return done.root
 
@@ -28,7 +32,11 @@ class MemoryState:
         return self.storage.get(child, {}).get(key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        return min((k for k in self.storage.get(child, {}) if k > key), default=None)
+        keys = self._sorted.get(child)
+        if keys is None:
+            keys = self._sorted[child] = sorted(self.storage.get(child, {}))
+        place = bisect_right(keys, key)
+        return keys[place] if place < len(keys) else None
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
         return self.nodes.get(child, {}).get(path)
@@ -42,4 +50,5 @@ class MemoryState:
                         table.pop(key, None)
                     else:
                         table[key] = value
+        self._sorted.clear()
         self.root = changes.root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from cfnode.core.extrinsic import Era, bare_extrinsic, extrinsic_hash, sign_extrinsic
@@ -23,20 +24,32 @@ ALICE = Keypair.from_suri("//Alice")
 BOB = Keypair.from_suri("//Bob")
 
 
+@lru_cache(maxsize=1)
+def described() -> tuple[DevRuntime, Metadata]:
+    """The runtime and its metadata: between two calls it remembers nothing but its codecs."""
+    runtime = DevRuntime()
+    version = (15).to_bytes(4, "little")
+    cursor = Cursor(runtime.call("Metadata_metadata_at_version", version, Journal(MemoryState())))
+    assert cursor.boolean()
+    return runtime, decode_metadata(cursor.bytes())
+
+
+@lru_cache(maxsize=4)
+def genesis(config: DevGenesis | None) -> dict[bytes, bytes]:
+    """The storage of a genesis; not to be changed."""
+    return dev_genesis(config)
+
+
 class World:
     """The chain's best block, and what a test does with it."""
 
     def __init__(self, config: DevGenesis | None = None) -> None:
-        self.runtime = DevRuntime()
-        self.state = MemoryState(dev_genesis(config))
+        self.runtime, self.metadata = described()
+        self.state = MemoryState(genesis(config))
         self.header = Header(bytes(32), 0, self.state.root, EMPTY_ROOT)
         self.genesis_hash = self.header.hash
         self.hashes = [self.genesis_hash]
         self.bodies: list[list[bytes]] = [[]]
-        answer = self.runtime.call("Metadata_metadata_at_version", (15).to_bytes(4, "little"), self.journal)
-        cursor = Cursor(answer)
-        assert cursor.boolean()
-        self.metadata: Metadata = decode_metadata(cursor.bytes())
 
     @property
     def journal(self) -> Journal:
