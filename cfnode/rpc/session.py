@@ -118,6 +118,14 @@ class Opened:
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The client as one message sees it, and the jobs that the message begins."""
+
+    client: Client
+    later: list[Job]
+
+
 class Session:
     """One WebSocket connection, from its first message to its last."""
 
@@ -140,6 +148,8 @@ class Session:
         self._kept = 0
         self._nursery: trio.Nursery
         client.unsubscribe = self._unsubscribe
+        self._caller = self._new_caller()
+        """For the quick calls, of which there is one at a time."""
 
     async def run(self, receive: Callable[[], Awaitable[str | bytes | None]]) -> None:
         """Serve until `receive` gives None: the client has left."""
@@ -153,7 +163,7 @@ class Session:
         if self._kept and self._kept + size > KEPT_MESSAGES * self._config.max_request_size:
             message = Refused(message.reply_id if type(message) is Call else jsonrpc.NULL, BUSY)
         if self._dispatcher.is_quick(message):
-            await self._answer(message, size)
+            await self._answer(message, size, self._caller)
         else:
             self._kept += size
             await self._slots.acquire()
@@ -161,21 +171,23 @@ class Session:
 
     async def _answer_beside(self, message: Call | Batch | Refused, size: int) -> None:
         try:
-            await self._answer(message, size)
+            await self._answer(message, size, self._new_caller())
         finally:
             self._kept -= size
             self._slots.release()
 
-    async def _answer(self, message: Call | Batch | Refused, size: int) -> None:
-        """What a call began speaks only after its answer: nothing is said of an id that is not known yet."""
+    def _new_caller(self) -> Caller:
         later: list[Job] = []
         subscribe = partial(self._subscribe, later)
-        client = replace(self._client, subscribe=subscribe, held=self._held.beginning(later))
-        if reply := await self._dispatcher.answer(message, client):
+        return Caller(replace(self._client, subscribe=subscribe, held=self._held.beginning(later)), later)
+
+    async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
+        """What a call began speaks only after its answer: nothing is said of an id that is not known yet."""
+        if reply := await self._dispatcher.answer(message, caller.client):
             await self._outbox.put(reply)
-        for job in later:
+        while caller.later:
             self._kept += size
-            self._nursery.start_soon(self._run, job, size)
+            self._nursery.start_soon(self._run, caller.later.pop(0), size)
 
     async def _run(self, job: Job, size: int) -> None:
         """As with calls: what a job did not foresee ends that job, with a line in the log."""
