@@ -75,6 +75,12 @@ def explain(error: Exception, method: str) -> RpcError:
     return RpcError(ErrorCode.INTERNAL_ERROR, "Internal error")
 
 
+def words(error: Exception, method: str) -> str:
+    """The same in one line, for an event that carries a text where an answer has an error."""
+    explained = explain(error, method)
+    return ": ".join(filter(None, (explained.message, explained.data)))
+
+
 def _block_gone(error: Any, method: str) -> RpcError:
     block = f"0x{error.block.hex()}"
     if isinstance(error, StateDiscarded):

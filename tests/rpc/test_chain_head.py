@@ -151,6 +151,30 @@ async def test_header_body_and_call_of_a_block_that_is_held(served_node: Served,
     assert "Core_nothing" in failed["error"]
 
 
+async def test_a_state_that_is_gone_and_a_bug_are_errors_of_the_operation(
+    served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    genesis = await served_node.call("chain_getBlockHash", 0)
+    fork = await served_node.call("dev_newBlock", {"parent": genesis})
+    await served_node.call("dev_newBlock", {"finalize": True})
+    await head.events(4)
+    asked = [{"key": NUMBER, "type": "value"}]
+    (gone,) = await head.done("storage", fork, asked)
+    text = f"Client error: UnknownBlock: State already discarded for {fork}"
+    assert gone == {"event": "operationError", "error": text}
+    assert await head.call("header", fork) is not None
+
+    async def stumble(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(operations, "page_from", stumble)
+    assert await head.done("storage", genesis, asked) == [
+        {"event": "operationError", "error": "Internal error"}
+    ]
+    assert "bug" in caplog.text
+    assert (await head.done("body", genesis))[0]["event"] == "operationBodyDone"
+
+
 async def test_every_question_about_storage_is_answered(served_node: Served, head: Head) -> None:
     block = await served_node.call("chain_getBlockHash", 1)
     number = await served_node.call("state_getStorage", NUMBER, block)

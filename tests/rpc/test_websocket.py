@@ -275,3 +275,32 @@ async def test_what_a_subscription_was_asked_with_counts_while_it_lasts() -> Non
         with trio.fail_after(20):
             while "error" in await ws.call("test_subscribeCount", *padded):
                 await trio.lowlevel.checkpoint()
+
+
+PATIENT = Subscription(
+    "test_patientFlood",
+    flood,
+    notification="test_patient",
+    unsubscribe="test_unpatient",
+    patient=True,
+    most=2,
+    too_many=RpcError(-32800, "two are enough"),
+)
+
+
+async def test_a_patient_stream_waits_for_its_reader_and_leaves_room_to_others() -> None:
+    async with served([PATIENT, COUNT], message_buffer=8) as port, WebSocket(port) as ws:
+        for _ in range(2):
+            await ws.call("test_patientFlood")
+        assert (await ws.call("test_patientFlood"))["error"]["code"] == -32800
+        await trio.testing.wait_all_tasks_blocked(0.01)  # nothing is read: both wait
+        numbers = (await ws.call("test_subscribeCount", 3))["result"]
+        seen: list[int] = []
+        floods = 0
+        while len(seen) < 4 or floods < 50:
+            params = await ws.notification()
+            if params["subscription"] == numbers:
+                seen.append(params["result"])
+            else:
+                floods += 1
+        assert seen == [0, 1, 2, 3]

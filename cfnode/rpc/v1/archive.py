@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import HASH, LOOSE_BYTES, TEXT, U64, to_hex
+from cfnode.rpc.errors import words
 from cfnode.rpc.table import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
 from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Place, Query, page_from
@@ -55,7 +56,7 @@ async def call(node: Node, block: bytes, function: str, data: bytes) -> dict[str
     try:
         output = await ask_runtime(node, block, function, data)
     except (DoorError, LookupError) as error:
-        return {"success": False, "error": str(error)}
+        return {"success": False, "error": words(error, "archive_v1_call")}
     return {"success": True, "value": to_hex(output)}
 
 
@@ -77,7 +78,7 @@ async def _storage(
             for row in page.rows:
                 yield {"event": "storage", **row}
     except LookupError as error:
-        yield {"event": "storageError", "error": str(error)}
+        yield {"event": "storageError", "error": words(error, "archive_v1_storage")}
     else:
         yield {"event": "storageDone"}
 
@@ -105,7 +106,7 @@ async def _storage_diff(
             async for row in rows:
                 yield {"event": "storageDiff", **row}
     except LookupError as error:
-        yield {"event": "storageDiffError", "error": str(error)}
+        yield {"event": "storageDiffError", "error": words(error, "archive_v1_storageDiff")}
     else:
         yield {"event": "storageDiffDone"}
 

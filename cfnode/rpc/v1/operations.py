@@ -14,9 +14,10 @@ import trio
 
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import to_hex
+from cfnode.rpc.errors import words
 from cfnode.rpc.storage import CLIENT_READS
 from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
-from cfnode.runtime.door import DoorError, ExecutorDied
+from cfnode.runtime.door import ExecutorDied
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -101,8 +102,11 @@ class Operation:
             await self._work(self)
         except ExecutorDied:
             await self.tell("operationInaccessible")
-        except (DoorError, LookupError) as error:
-            await self.tell("operationError", error=str(error))
+        except trio.BrokenResourceError:
+            raise
+        # As with calls: whatever was not foreseen costs this operation, and a line in the log.
+        except Exception as error:
+            await self.tell("operationError", error=words(error, "chainHead_v1_call"))
 
     async def tell(self, event: str, **members: Any) -> None:
         """One event of it."""

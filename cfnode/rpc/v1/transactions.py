@@ -25,7 +25,7 @@ from cfnode.node.pool_errors import (
 )
 from cfnode.node.watchers import StatusKind, TxStatus
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
-from cfnode.rpc.errors import explain
+from cfnode.rpc.errors import words
 from cfnode.rpc.held import Held
 from cfnode.rpc.table import Method, Param, Subscription
 
@@ -69,18 +69,13 @@ async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     try:
         watched = await node.pool.submit_and_watch(extrinsic)
     except PoolError as error:
-        yield {"event": "invalid", "error": _refusal(error)}
+        yield {"event": "invalid", "error": words(error, "transactionWatch_v1_submitAndWatch")}
         return
     with watched.statuses as statuses:
         async for status in statuses:
             event = event_json(status)
             if event is not None:
                 yield event
-
-
-def _refusal(error: PoolError) -> str:
-    explained = explain(error, "transactionWatch_v1_submitAndWatch")
-    return ": ".join(filter(None, (explained.message, explained.data)))
 
 
 def event_json(status: TxStatus) -> dict[str, Any] | None:
