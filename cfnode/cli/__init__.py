@@ -26,6 +26,10 @@ COMMANDS = {
         "cfnode.cli.chain:export_chain_spec",
         "Print the chain specification as JSON.",
     ),
+    "export-state": (
+        "cfnode.cli.export_state:export_state",
+        "Write a node's final state as a raw chain specification, to fork it.",
+    ),
     "build-spec": (
         "cfnode.cli.build_spec:build_spec",
         "Give a chain specification other authorities, to author it on this machine.",

@@ -24,6 +24,7 @@ __all__ = [
     "chain_options",
     "chosen_chain",
     "export_chain_spec",
+    "load_chain",
     "purge_chain",
     "resolve_chain_id",
 ]
@@ -87,14 +88,17 @@ def _read(chain: str) -> ChainSpec:
     return read_spec(Path(chain))
 
 
-def _load(chain: str, development: DevConfig) -> ChainSpec:
+def load_chain(chain: str, development: DevConfig | None = None) -> ChainSpec:
+    """The specification of a built-in chain, the development chain, or in a file. Raises ChainSpecError."""
     if chain != DEV:
         return _read(chain)
     from cfnode.node.authorities import read_authorities
+    from cfnode.node.config import DevConfig
     from cfnode.node.genesis import dev_genesis
     from cfnode.runtime.dev.genesis import dev_chain_spec
 
-    return dev_chain_spec(dev_genesis(development, read_authorities(development.authorities)))
+    flags = development or DevConfig()
+    return dev_chain_spec(dev_genesis(flags, read_authorities(flags.authorities)))
 
 
 def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,7 +142,7 @@ def export_chain_spec(
         contracts=contracts(addresses),
     )
     with told():
-        spec = _load(chosen_chain(chain, dev), development)
+        spec = load_chain(chosen_chain(chain, dev), development)
         text = to_json(to_light(spec) if light else spec)
     if output is None:
         click.echo(text, nl=False)

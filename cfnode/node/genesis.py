@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from cfnode.core.chainspec import BUILT_IN, ChainSpec, ChainSpecError, RawGenesis, genesis_header, parse
+from cfnode.core.chainspec import BUILT_IN, ChainSpec, ChainSpecError, RawGenesis, genesis_header
 from cfnode.core.header import Header
 from cfnode.node.authorities import AuthorityKeys
 from cfnode.node.config import Config, DevConfig, EvmContracts
@@ -27,12 +27,12 @@ from cfnode.runtime.dev.config import (
 from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import Pruning, Store, StoreError
 from cfnode.store.base_path import ChainPaths, delete_database, open_database_path
+from cfnode.store.spec_file import read_spec
 
 log = logging.getLogger("cfnode.service")
 database_log = logging.getLogger("cfnode.db")
 
 DEVELOPMENT = "dev"
-MAX_SPEC_SIZE = 512 * 1024 * 1024
 
 
 def load_spec(config: Config, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
@@ -41,16 +41,10 @@ def load_spec(config: Config, authorities: Sequence[AuthorityKeys]) -> ChainSpec
         return dev_chain_spec(dev_genesis(config.dev or DevConfig(), authorities))
     if config.chain in BUILT_IN:
         return BUILT_IN[config.chain]
-    path = Path(config.chain)
-    try:
-        if path.stat().st_size > MAX_SPEC_SIZE:
-            raise ChainSpecError(config.chain, "", f"is larger than {MAX_SPEC_SIZE} bytes")
-        return parse(path.read_bytes(), source=config.chain)
-    except OSError as error:
+    if not Path(config.chain).exists():
         names = ", ".join([DEVELOPMENT, *BUILT_IN])
-        raise ChainSpecError(
-            config.chain, "", f"neither a built-in chain ({names}) nor a readable file: {error.strerror}"
-        ) from None
+        raise ChainSpecError(config.chain, "", f"neither a built-in chain ({names}) nor a file")
+    return read_spec(Path(config.chain))
 
 
 def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfnode.store.blocks import Facts
+from cfnode.store.blocks import BlockRef, Facts
 from cfnode.store.database import Database
+from cfnode.store.errors import StoreError
 from cfnode.store.overlays import Overlay, OverlayEntry, OverlayTree
 from cfnode.store.state import StateView, Tables
 
@@ -52,6 +53,15 @@ class StoreReader:
     def overlays(self) -> list[Overlay]:
         """The overlays still held, parents first."""
         return [entry.overlay for entry in self._tree.oldest_first()]
+
+    @property
+    def finalized(self) -> BlockRef:
+        """The last final block. Raises StoreError where no chain was begun."""
+        with self.database.read() as txn:
+            facts = self._tables.blocks.facts(txn)
+        if facts is None:
+            raise StoreError(f"the database in {self.database.path} holds no chain yet")
+        return facts.finalized
 
     @contextmanager
     def state(self, block: bytes) -> Iterator[StateView]:

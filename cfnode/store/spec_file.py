@@ -8,7 +8,7 @@ from cfnode.core.chainspec import ChainSpec, ChainSpecError, parse
 
 __all__ = ["MAX_SPEC_FILE", "read_spec"]
 
-MAX_SPEC_FILE = 256 << 20
+MAX_SPEC_FILE = 1 << 30
 
 
 def read_spec(path: Path) -> ChainSpec:

@@ -14,7 +14,7 @@ from cfnode.core.chainspec.genesis import (
 )
 from cfnode.core.chainspec.model import Authorities, ChainSpec, Genesis, LightGenesis, RawGenesis
 from cfnode.core.chainspec.parse import parse
-from cfnode.core.chainspec.write import to_json
+from cfnode.core.chainspec.write import Pairs, raw_json, to_json
 
 __all__ = [
     "BERGHAIN",
@@ -25,11 +25,13 @@ __all__ = [
     "ChainSpecError",
     "Genesis",
     "LightGenesis",
+    "Pairs",
     "RawGenesis",
     "genesis_hash",
     "genesis_header",
     "grandpa_authorities",
     "parse",
+    "raw_json",
     "state_root",
     "to_json",
     "to_light",

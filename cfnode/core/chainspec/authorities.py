@@ -2,7 +2,8 @@
 
 A copy of its raw specification gets other authorities: every storage item that names them is written anew, as
 the metadata of the chain's own runtime describes it. Items that this runtime does not have are left out.
-The rest of the state, and so what the chain does, stays as it is.
+The rest of the state, and so what the chain does, stays as it is. In the state of a later block than genesis,
+what tells of the chain's own blocks and time goes too, so that another chain can begin there.
 
 FRAME pallets Aura, Grandpa and Session; Chainflip's Validator, AccountRoles, Funding, Flip and Governance.
 """
@@ -134,13 +135,29 @@ def _items(
     present: _Present, authorities: tuple[SpecAuthority, ...]
 ) -> Iterator[tuple[tuple[str, str], _Change]]:
     """The items that this runtime has, in the order of their pallets, with what they are to hold."""
-    for part in (_consensus, _session, _validators, _accounts):
+    for part in (_beginning, _consensus, _session, _validators, _accounts):
         for name, change in part(present, authorities):
             if present.has(*name):
                 yield name, change
 
 
 _Part = Iterator[tuple[tuple[str, str], _Change]]
+
+
+_OF_ONE_CHAIN = (
+    ("System", "Number", "ParentHash", "BlockHash", "Digest", "Events", "EventCount", "EventTopics"),
+    ("Timestamp", "Now"),
+    ("Aura", "CurrentSlot"),
+)
+
+
+def _beginning(present: _Present, _authorities: tuple[SpecAuthority, ...]) -> _Part:
+    """The state of a later block can begin a chain once it has forgotten its own blocks and its time."""
+    if not present.has("System", "Number") or not present.value("System", "Number"):
+        return
+    for pallet, *items in _OF_ONE_CHAIN:
+        for item in items:
+            yield (pallet, item), _Change({})
 
 
 def _consensus(_present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Part:

@@ -1,20 +1,52 @@
-"""How is a chain specification written as JSON?"""
+"""How is a chain specification written as JSON?
+
+A state may be larger than what one wants to hold at once: `raw_json` writes it as it comes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cfnode.core.chainspec.genesis import genesis_hash
 from cfnode.core.chainspec.model import CHAIN_TYPES, ChainSpec, LightGenesis, RawGenesis
 
-__all__ = ["to_json"]
+__all__ = ["Pairs", "raw_json", "to_json"]
+
+Pairs = Iterable[tuple[bytes, bytes]]
+"""Keys with their values, in the order of the keys."""
 
 
 def to_json(spec: ChainSpec) -> str:
     """The document that `parse` reads back to an equal chain, in Substrate's order of fields."""
-    fields: dict[str, Any] = {
+    return json.dumps({**_about(spec), **_genesis(spec)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def raw_json(spec: ChainSpec, top: Pairs, children: Iterable[tuple[bytes, Pairs]]) -> Iterator[str]:
+    """The same document, piece by piece, with this state in place of the specification's own.
+
+    The children come after the whole top trie has been taken, each before the next one is asked for.
+    """
+    yield json.dumps(_about(spec), indent=2, ensure_ascii=False).removesuffix("\n}")
+    yield ',\n  "genesis": {\n    "raw": {\n      "top": {'
+    yield from _rows(top, " " * 8)
+    yield '\n      },\n      "childrenDefault": {'
+    for index, (name, pairs) in enumerate(children):
+        yield f'{"," if index else ""}\n        "{_hex(name)}": {{'
+        yield from _rows(pairs, " " * 10)
+        yield "\n        }"
+    yield "\n      }\n    }\n  }\n}\n"
+
+
+def _rows(pairs: Pairs, indent: str) -> Iterator[str]:
+    for index, (key, value) in enumerate(pairs):
+        yield f'{"," if index else ""}\n{indent}"{_hex(key)}": "{_hex(value)}"'
+
+
+def _about(spec: ChainSpec) -> dict[str, Any]:
+    """Everything but the genesis."""
+    return {
         "name": spec.name,
         "id": spec.id,
         "chainType": spec.chain_type if spec.chain_type in CHAIN_TYPES else {"Custom": spec.chain_type},
@@ -31,9 +63,7 @@ def to_json(spec: ChainSpec) -> str:
         **({} if not spec.bad_blocks else {"badBlocks": [_hex(block) for block in spec.bad_blocks]}),
         "codeSubstitutes": {str(number): _hex(code) for number, code in spec.code_substitutes.items()},
         **spec.extensions,
-        **_genesis(spec),
     }
-    return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
 
 def _genesis(spec: ChainSpec) -> dict[str, Any]:

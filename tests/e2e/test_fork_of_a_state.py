@@ -1,0 +1,118 @@
+"""The state of a running chain becomes a chain of one's own: same runtime, same data, other authorities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfnode.core.chainspec import genesis_header, parse
+from cfnode.core.era import IMMORTAL
+from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.core.scale.metadata import decode_metadata
+from cfnode.core.ss58 import encode
+from tests.e2e.conftest import Cfnode
+from tests.process import NodeProcess, running_node
+
+BOB = Keypair.from_suri("//Bob")
+FLAGS = ("--dev", "--dev-seal=manual", "--no-prometheus")
+
+
+def remark(node: NodeProcess) -> None:
+    """A block with a signed remark of //Bob; final."""
+    metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
+    genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
+    version = node.call("state_getRuntimeVersion")
+    call = metadata.call_codec.encode(("System", ("remark", {"remark": b"here I was"})))
+    extrinsic = sign_extrinsic(
+        metadata, call, BOB, nonce=nonce_of_bob(node), era=IMMORTAL, era_hash=genesis, genesis_hash=genesis,
+        spec_version=version["specVersion"], transaction_version=version["transactionVersion"],
+    )  # fmt: skip
+    node.call("author_submitExtrinsic", f"0x{extrinsic.hex()}")
+    node.call("dev_newBlock", {"finalize": True})
+
+
+def nonce_of_bob(node: NodeProcess) -> int:
+    return int(node.call("system_accountNextIndex", encode(BOB.public)))
+
+
+def said(node: NodeProcess) -> dict[str, Any]:
+    """What both chains have to say the same of."""
+    return {
+        "version": node.call("state_getRuntimeVersion"),
+        "nonce": nonce_of_bob(node),
+        "funds": node.call("cf_account_info", encode(BOB.public))["flip_balance"],
+    }
+
+
+@pytest.fixture(params=["development", "berghain"])
+def spec(request: pytest.FixtureRequest, tmp_path: Path, cfnode: Cfnode) -> Path:
+    """A chain of //Alice and //Bob, in Python or in the official WebAssembly."""
+    path = tmp_path / "spec.json"
+    if request.param == "development":
+        made = cfnode("export-chain-spec", "--dev", "--dev-authorities=2", "-o", str(path))
+    else:
+        official = request.getfixturevalue("berghain_spec")
+        made = cfnode("build-spec", "--chain", str(official), "-o", str(path))
+    assert made.returncode == 0, made.stderr
+    return path
+
+
+@pytest.fixture
+def original(spec: Path, tmp_path: Path) -> Iterator[NodeProcess]:
+    flags = "--dev-authorities=//Alice,//Bob", f"--base-path={tmp_path / 'original'}"
+    with running_node(tmp_path, f"--chain={spec}", *FLAGS, *flags) as node:
+        yield node
+
+
+def test_a_fork_goes_on_from_the_data_of_the_other_chain(
+    original: NodeProcess, spec: Path, tmp_path: Path, cfnode: Cfnode
+) -> None:
+    for _ in range(2):
+        remark(original)
+    before, head = said(original), original.call("chain_getHeader", original.call("chain_getFinalizedHead"))
+    assert before["nonce"] == 2
+    from_database, from_node, mine = (tmp_path / f"{name}.json" for name in ("database", "node", "mine"))
+    for source, path in (
+        (f"--base-path={tmp_path / 'original'}", from_database),
+        (f"--url={original.url}", from_node),
+    ):
+        done = cfnode("export-state", f"--chain={spec}", source, "-o", str(path))
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.startswith(f"block #{int(head['number'], 16)} (")
+    assert from_database.read_bytes() == from_node.read_bytes()
+    exported = genesis_header(parse(from_database.read_bytes(), "exported"))
+    assert f"0x{exported.state_root.hex()}" == head["stateRoot"]
+    done = cfnode("build-spec", "--chain", str(from_database), "--dev-authorities=//Alice", "-o", str(mine))
+    assert done.returncode == 0, done.stderr
+    assert {"System.Number: 1 removed, 0 written", "Aura.CurrentSlot: 1 removed, 0 written"} <= set(
+        done.stderr.splitlines()
+    )
+    with running_node(
+        tmp_path, f"--chain={mine}", *FLAGS, "--dev-authorities=//Alice", "--tmp", log_name="fork.log"
+    ) as fork:
+        assert said(fork) == before
+        assert fork.call("chain_getBlockHash", 0) != original.call("chain_getBlockHash", 0)
+        for number in (1, 2):
+            remark(fork)
+            assert int(fork.call("chain_getHeader")["number"], 16) == number
+        assert nonce_of_bob(fork) == 4
+        assert fork.call("chain_getFinalizedHead") == fork.call("chain_getBlockHash")
+
+
+def test_without_a_whole_state_there_is_nothing_to_export(tmp_path: Path, cfnode: Cfnode) -> None:
+    base = f"--base-path={tmp_path / 'base'}"
+    missing = cfnode("export-state", "--chain=berghain", base)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "has a node of this chain run with this --base-path?" in missing.stderr
+    with running_node(tmp_path, "--chain=berghain", "--reserved-only", base) as node:
+        syncing = cfnode("export-state", "--chain=berghain", base)
+        asked = cfnode("export-state", "--chain=berghain", f"--url={node.url}", "-o", str(tmp_path / "out"))
+    assert syncing.returncode == 4
+    assert "no state of its last final block, #0: the node is still syncing" in syncing.stderr
+    assert asked.returncode == 1
+    assert "State already discarded" in asked.stderr
+    assert not (tmp_path / "out").exists()
