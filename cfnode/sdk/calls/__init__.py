@@ -17,7 +17,8 @@ class Call(Record, Generic[T_co]):
     """Something a client can be asked; `client.call(…)` gives its result, of the type T.
 
     Arguments are looked at when the call is made: a mapping is read as the documents' JSON, a decimal string
-    as an amount, and what has another type is a ValidationError that names it.
+    as an amount, and what has another type is a ValidationError that names it. Any call may also raise a
+    TransportError, where no usable answer came, and what its description names.
     """
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
 
 @dataclass(frozen=True)
 class GetSwapLimits(Call[SwapLimits]):
-    """The smallest and largest amount of a swap, for each supported asset."""
+    """The smallest and largest amount of a swap in base units, by chain and symbol; None is without limit."""
 
     def steps(self, session: Session) -> Steps[SwapLimits]:
         assets = yield from _supported(session)
@@ -90,7 +90,7 @@ class GetChannelOpeningFees(Call[dict[str, int]]):
 
 @dataclass(frozen=True)
 class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
-    """What the boost pools have to lend; with an asset, highest tier first."""
+    """What the boost pools have to lend, in base units; with an asset, highest tier (basis points) first."""
 
     fee_tier_bps: int | None = None
     chain: str | None = None

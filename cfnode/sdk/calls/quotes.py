@@ -66,7 +66,7 @@ class _QuoteRequest:
 
 @dataclass(frozen=True)
 class GetQuote(_QuoteRequest, Call[QuoteResponse]):
-    """One quote, without chunks."""
+    """One quote, without chunks; arguments and errors as in `get_quote_v2`."""
 
     def steps(self, session: Session) -> Steps[QuoteResponse]:
         self.check()
@@ -77,7 +77,12 @@ class GetQuote(_QuoteRequest, Call[QuoteResponse]):
 
 @dataclass(frozen=True)
 class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
-    """All quotes, also for a swap in chunks where that feature is on."""
+    """All quotes, also for a swap in chunks where that feature is on.
+
+    `amount` is base units of the source asset; commissions are basis points, for the quote their sum counts.
+    `ccm_params` say gas and length of a message. Raises BackendError where the swap cannot be had: too small,
+    too large, too little liquidity.
+    """
 
     def steps(self, session: Session) -> Steps[QuotesResponse]:
         self.check()

@@ -47,7 +47,10 @@ def channel_of(text: str) -> tuple[int, str, int] | None:
 
 @dataclass(frozen=True)
 class GetStatusV2(Call[SwapStatus]):
-    """The status of a swap."""
+    """The status of a swap, by its depositChannelId, its swap id or a transaction.
+
+    Raises BackendError with the status 404 for one that the swap service does not know (yet).
+    """
 
     id: str | int
 
@@ -57,7 +60,7 @@ class GetStatusV2(Call[SwapStatus]):
 
 @dataclass(frozen=True)
 class GetStatus(Call[SwapStatusV1]):
-    """The older, flat status of a swap."""
+    """The older, flat status of a swap; names and errors as in `get_status_v2`."""
 
     id: str | int
 

@@ -58,7 +58,9 @@ _RECORDS: dict[str, type[VaultSwapData]] = {
 class EncodeVaultSwapData(Call[VaultSwapData]):
     """What to send to the vault for a quote that was asked with `is_vault_swap`.
 
-    `src_address` is needed for Solana: the account that will sign.
+    `src_address` is needed for Solana: the account that will sign. Commissions in basis points; they, and
+    affiliates, need a broker of one's own. Raises RpcCallError where the broker refuses, BackendError where
+    the swap service does.
     """
 
     quote: Quote

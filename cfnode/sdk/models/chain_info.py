@@ -43,8 +43,8 @@ class AssetInfo(Record):
 class SwapLimits(Record):
     """Base units by chain and symbol; a maximum of None means unlimited."""
 
-    minimum_swap_amounts: Mapping[str, Mapping[str, int]]
-    maximum_swap_amounts: Mapping[str, Mapping[str, int | None]]
+    minimum_swap_amounts: Mapping[str, Mapping[str, Amount]]
+    maximum_swap_amounts: Mapping[str, Mapping[str, Amount | None]]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ __all__ = [
     "SwapProgress",
     "SwapStatus",
     "SwapStatusV1",
+    "Transfer",
 ]
 
 FINAL_STATES = ("COMPLETED", "FAILED")
@@ -67,18 +68,24 @@ class Failure(OpenRecord):
     reason: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Deposit(OpenRecord):
-    """What was sent to the channel."""
+@dataclass(frozen=True, kw_only=True)
+class Transfer(OpenRecord):
+    """A payment on a foreign chain, base units: its transaction, and when it was witnessed or failed."""
 
     amount: Amount
     tx_ref: str | None = None
-    tx_confirmations: int | None = None
     witnessed_at: int | None = None
     witnessed_block_index: str | None = None
     failure: Failure | None = None
     failed_at: int | None = None
     failed_block_index: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deposit(Transfer):
+    """What was sent to the channel; `tx_confirmations` while it is not witnessed."""
+
+    tx_confirmations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,19 +132,15 @@ class SwapProgress(OpenRecord):
     live_price_execution_delta_percentage: float | None = None
 
 
-@dataclass(frozen=True)
-class Egress(OpenRecord):
-    """What is sent out: the swapped amount, a refund, or the fallback of a failed transfer."""
+@dataclass(frozen=True, kw_only=True)
+class Egress(Transfer):
+    """What is sent out: the swapped amount, a refund, or the fallback of a failed transfer.
 
-    amount: Amount
+    `transaction_payload` is the call with which anybody may make a transfer that failed.
+    """
+
     scheduled_at: int
     scheduled_block_index: str
-    tx_ref: str | None = None
-    witnessed_at: int | None = None
-    witnessed_block_index: str | None = None
-    failure: Failure | None = None
-    failed_at: int | None = None
-    failed_block_index: str | None = None
     transaction_payload: Mapping[str, Any] | None = None
 
 

@@ -1,17 +1,6 @@
 """Why can a failed transfer not be recovered just now? Each reason with what to do about it.
 
-RecoveryError
-  NoSuchCall        NO_SUCH_CALL    no broadcast of that number failed
-  Expired           EXPIRED         its two epochs are over
-  BeingSigned       BEING_SIGNED    no signature yet, or being signed anew: ask again in some blocks
-  AlreadySent       ALREADY_SENT    somebody has sent it; the receiver has the funds
-  WrongChain        WRONG_CHAIN     the EVM node is of another chain, or has other contracts
-  KeyRotated        KEY_ROTATED     the signature is not by the key that the contract holds: fetch it again
-  NeedsArchive      NEEDS_ARCHIVE   the node no longer has the state in which the answer lies
-  NoFundsForGas     NO_GAS_FUNDS    the sending account cannot pay the gas
-  WouldRevert       WOULD_REVERT    the contract would refuse: `reason` says why
-  BadPayload        BAD_PAYLOAD     the node's answer is not a call of Chainflip's vault
-  MissingExtra      MISSING_EXTRA   signing needs `pip install cfnode[evm]`
+All are SdkErrors with a `code` that never changes; the command line's exit codes have the same names.
 """
 
 from __future__ import annotations
@@ -41,37 +30,37 @@ class RecoveryError(SdkError):
 
 
 class NoSuchCall(RecoveryError):
-    """No broadcast of that number failed."""
+    """No failed call has that number, or nothing belongs to that swap: look at the number."""
 
     code = "NO_SUCH_CALL"
 
 
 class Expired(RecoveryError):
-    """The call was offered for its two epochs and is gone."""
+    """The call was offered in the epoch of the failure and in the next, and is gone for good."""
 
     code = "EXPIRED"
 
 
 class BeingSigned(RecoveryError):
-    """The call waits for its signature; it will be offered again within blocks."""
+    """The call waits for its signature, after the failure or an epoch change: ask again in some blocks."""
 
     code = "BEING_SIGNED"
 
 
 class AlreadySent(RecoveryError):
-    """The signature's nonce is used: the call has been sent."""
+    """The signature's nonce is used: somebody has sent the call, and the receiver has the funds."""
 
     code = "ALREADY_SENT"
 
 
 class WrongChain(RecoveryError):
-    """The EVM node does not serve the chain that the signature is bound to."""
+    """The EVM node serves another chain than the signature is for, or other contracts: ask another one."""
 
     code = "WRONG_CHAIN"
 
 
 class KeyRotated(RecoveryError):
-    """The key that signed is not the one that the contract holds now."""
+    """Another key has signed than the contract holds now: fetch the payload again in some minutes."""
 
     code = "KEY_ROTATED"
 
@@ -83,7 +72,7 @@ class NeedsArchive(RecoveryError):
 
 
 class NoFundsForGas(RecoveryError):
-    """The sending account has less than the gas may cost."""
+    """The sending account has less than the gas may cost: send it some of the chain's own coin."""
 
     code = "NO_GAS_FUNDS"
 
@@ -99,12 +88,12 @@ class WouldRevert(RecoveryError):
 
 
 class BadPayload(RecoveryError):
-    """The answer cannot be read as a call of the vault, or does not say what it must."""
+    """The node's answer is no call of the vault, or lacks what it must say: ask another node."""
 
     code = "BAD_PAYLOAD"
 
 
 class MissingExtra(RecoveryError):
-    """The libraries for signing are not installed."""
+    """The libraries for signing are not installed: `pip install 'cfnode[evm]'`."""
 
     code = "MISSING_EXTRA"

@@ -123,31 +123,28 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             "data": "0x" + payload.data.hex(),
         }
         estimate = yield from self._estimate(session, call)
-        sender = call["from"]
-        nonce, balance, block, tip = yield from rpc_batch(
-            session,
-            url,
-            [
-                ("eth_getTransactionCount", [sender, "pending"]),
-                ("eth_getBalance", [sender, "latest"]),
-                ("eth_getBlockByNumber", ["latest", False]),
-                ("eth_gasPrice" if payload.chain in _NO_TIP else "eth_maxPriorityFeePerGas", []),
-            ],
-        )
+        questions: list[tuple[str, list[Any]]] = [
+            ("eth_getTransactionCount", [call["from"], "pending"]),
+            ("eth_getBalance", [call["from"], "latest"]),
+            ("eth_getBlockByNumber", ["latest", False]),
+        ]
+        if payload.chain not in _NO_TIP:
+            questions.append(("eth_maxPriorityFeePerGas", []))
+        nonce, balance, block, *tips = yield from rpc_batch(session, url, questions)
         base = _number(block.get("baseFeePerGas") if isinstance(block, dict) else None, url)
-        priority = 0 if payload.chain in _NO_TIP else _number(tip, url)
+        tip = sum(_number(each, url) for each in tips)
         transaction = UnsignedTransaction(
             payload.chain_id,
             payload.vault,
             payload.data,
-            _number(nonce, url),
-            _gas(payload, estimate),
-            2 * base + priority,
-            priority,
+            nonce=_number(nonce, url),
+            gas=_gas(payload, estimate),
+            max_fee_per_gas=2 * base + tip,
+            max_priority_fee_per_gas=tip,
         )
-        if _number(balance, url) < transaction.highest_cost:
+        if (held := _number(balance, url)) < transaction.highest_cost:
             raise NoFundsForGas(
-                f"{sender} has {_number(balance, url)} wei; the gas may cost {transaction.highest_cost} wei: "
+                f"{call['from']} has {held} wei; the gas may cost {transaction.highest_cost} wei: "
                 f"send it some of {payload.chain}'s own coin first"
             )
         return transaction
