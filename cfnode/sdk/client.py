@@ -7,7 +7,7 @@ are the fields of the call, in order, and may also be given by name.
 from __future__ import annotations
 
 import inspect
-import secrets
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from functools import cached_property
@@ -270,5 +270,5 @@ def _session(options: Options | Mapping[str, Any] | None, named: Mapping[str, An
         chosen,
         now_ms=lambda: time.time_ns() // 1_000_000,
         monotonic=time.monotonic,
-        random_bytes=secrets.token_bytes,
+        random_bytes=os.urandom,
     )
