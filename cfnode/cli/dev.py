@@ -225,6 +225,18 @@ def depth(said: Said, asset: Any, dollars: Decimal) -> None:
     said.block(f"{dollars} USDC lie in the pool of {asset.name}", block)
 
 
+@command("oracle")
+@click.argument("feed", type=click.Choice(["Btc", "Eth", "Sol", "Usdc", "Usdt"]))
+@click.argument("dollars", type=Units(), required=False)
+@click.option("--stale", is_flag=True, help="Let the price be an old one.")
+def oracle(said: Said, feed: str, dollars: Decimal | None, stale: bool) -> None:
+    """Let the oracle say that one whole FEED costs DOLLARS; without them it says nothing any more."""
+    price = None if dollars is None else atoms(dollars, DOLLAR_DECIMALS)
+    block = said.call("dev_setOracle", feed, price, stale)
+    told = "has no price" if dollars is None else f"costs {dollars} dollars"
+    said.block(f"one {feed} {told}, the oracle says", block)
+
+
 @command("fail-receiver")
 @click.argument("address")
 @click.argument("asset", type=AssetName())

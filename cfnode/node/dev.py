@@ -151,6 +151,10 @@ class DevControl:
         """Fill a pool anew: price of a whole unit, and USDC in it, both in microdollars; None keeps one."""
         return await self.apply("set_pool", asset=asset, price=price, depth=depth)
 
+    async def read_oracle(self, feed: str, price: int | None, is_stale: bool = False) -> Inclusion:
+        """The oracle says what a whole unit costs, in microdollars; None: it says nothing any more."""
+        return await self.apply("read_oracle", feed=feed, price=price, is_stale=is_stale)
+
     async def fail_receiver(self, address: EncodedAddress, asset: str, fails: bool = True) -> Inclusion:
         """From now on transfers of an asset to an address fail on their chain, or do not."""
         return await self.apply("fail_receiver", address=address, asset=asset, fails=fails)

@@ -12,7 +12,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.node.dev import DevControl
 from cfnode.node.outcome import Inclusion
 from cfnode.rpc.broker_params import ASSET, address_on
-from cfnode.rpc.cf.params import CHAIN
+from cfnode.rpc.cf.params import CHAIN, one_of
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
 from cfnode.rpc.convert import (
     ACCOUNT,
@@ -147,6 +147,11 @@ async def set_pool(node: Node, asset: str, price: int | None, depth: int | None)
     return _block(await _dev(node).set_pool(asset, price, depth))
 
 
+async def set_oracle(node: Node, feed: str, price: int | None, is_stale: bool | None) -> str:
+    """Let the oracle say a price (of a whole unit, in microdollars), or nothing; the block's hash."""
+    return _block(await _dev(node).read_oracle(feed, price, bool(is_stale)))
+
+
 async def fail_receiver(node: Node, address: str, asset: str, fails: bool | None) -> str:
     """Let transfers of an asset to an address fail from now on; with false let them go through."""
     place = address_on(ASSETS[asset].chain, address)
@@ -221,6 +226,15 @@ METHODS: Final = tuple(
                 Param("asset", ASSET),
                 Param("price", AMOUNT, optional=True),
                 Param("depth", AMOUNT, optional=True),
+            ),
+        ),
+        (
+            "dev_setOracle",
+            set_oracle,
+            (
+                Param("feed", one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")),
+                Param("price", AMOUNT, optional=True),
+                Param("stale", BOOL, optional=True),
             ),
         ),
         ("dev_failReceiver", fail_receiver, (*PLACE, Param("fails", BOOL, optional=True))),

@@ -53,6 +53,8 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
         (("boost", "Eth", "2"), [["dev_setBoost", ETHER, hex(2 * 10**18)]]),
         (("price", "Eth", "2800.25"), [["dev_setPool", ETHER, hex(2_800_250_000), None]]),
         (("depth", "Eth", "1000"), [["dev_setPool", ETHER, None, hex(10**9)]]),
+        (("oracle", "Eth", "2800.5"), [["dev_setOracle", "Eth", hex(2_800_500_000), False]]),
+        (("oracle", "Btc", "--stale"), [["dev_setOracle", "Btc", None, True]]),
         (("fail-receiver", ADDRESS, "Eth"), [["dev_failReceiver", ADDRESS, ETHER, True]]),
         (("fail-receiver", ADDRESS, "Eth", "--off"), [["dev_failReceiver", ADDRESS, ETHER, False]]),
         (("abort", "Bitcoin"), [["dev_abortBroadcast", "Bitcoin"]]),

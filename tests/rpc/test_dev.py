@@ -138,3 +138,19 @@ async def test_an_epoch_begins_at_once(make_served: Any, seal: str) -> None:
     before = await served.call("cf_current_epoch")
     block = await served.call("dev_nextEpoch")
     assert await served.call("cf_current_epoch", block) == before + 1
+
+
+async def test_the_oracle_says_what_it_is_told_to(instant: Served) -> None:
+    assert await instant.call("cf_oracle_prices") == []
+    block = await instant.call("dev_setOracle", "Btc", 86_500 * 10**6)
+    (price,) = await instant.call("cf_oracle_prices", ["Btc", "Usd"])
+    number = int((await instant.call("chain_getHeader", block))["number"], 16)
+    assert price.pop("updated_at_oracle_timestamp") > 10**9
+    assert price == {
+        "price": hex(865 << 128),
+        "updated_at_statechain_block": number,
+        "base_asset": "Btc",
+        "quote_asset": "Usd",
+        "price_status": "UpToDate",
+    }
+    assert (await instant.error("dev_setOracle", "Usd", 1))["code"] == -32602

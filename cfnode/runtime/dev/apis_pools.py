@@ -19,12 +19,23 @@ from cfnode.core.amm import (
     tick_at,
 )
 
-from .frame import DispatchError, RuntimeApi, method
+from .frame import DispatchError, RuntimeApi, method, struct
+from .pallets.oracle import FEEDS, OracleFeed
 from .pallets.pools.pallet import STABLE, LiquidityPools
 
 __all__ = ["PoolsApi", "or_message"]
 
 MAX_OFFERS = 16_384
+
+struct(
+    "pallet_cf_elections::electoral_systems::oracle_price::chainlink::OraclePrice",
+    price="Price",
+    updated_at_oracle_timestamp="u64",
+    updated_at_statechain_block="u32",
+    base_asset="PriceAsset",
+    quote_asset="PriceAsset",
+    price_status="PriceStatus",
+)
 
 
 def or_message(answer: Callable[[], Any]) -> tuple[str, Any]:
@@ -162,6 +173,26 @@ class PoolsApi(RuntimeApi):
                 pools.fail(pools.Error[str(refusal)])
 
         return or_message(answer)
+
+    @method("Vec<OraclePrice>", base_and_quote_asset="Option<(PriceAsset, PriceAsset)>")
+    def cf_oracle_prices(self, base_and_quote_asset: tuple[str, str] | None) -> list[dict[str, Any]]:
+        """What the oracle says, of all feeds or of one; all are in dollars."""
+        found = []
+        readings = dict(self.other(OracleFeed).OraclePrices.items())
+        for feed in FEEDS:
+            reading = readings.get(feed)
+            if reading is not None and base_and_quote_asset in (None, (feed, "Usd")):
+                found.append(
+                    {
+                        "price": reading["price"],
+                        "updated_at_oracle_timestamp": reading["read_at"],
+                        "updated_at_statechain_block": reading["block"],
+                        "base_asset": feed,
+                        "quote_asset": "Usd",
+                        "price_status": "Stale" if reading["is_stale"] else "UpToDate",
+                    }
+                )
+        return found
 
     def _pool(self, base: str, quote: str) -> Pool:
         pools = self.other(LiquidityPools)

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "c54e29ec8cc2e6f6611e97cb90f4eb2fc0f65292e1327bfd3b2410f752b573f2"
+DEV_GENESIS_HASH = "dd62cd58d43e537a16900e496b56ab93892f6ece05161d019985e807d6846bf5"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

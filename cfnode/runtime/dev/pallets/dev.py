@@ -21,6 +21,7 @@ from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Orig
 from .funding import Funding
 from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.pallet import INGRESS_EGRESS
+from .oracle import FEEDS
 from .pools.pallet import LiquidityPools
 from .system import System
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
@@ -49,6 +50,7 @@ class Dev(Sightings):
         ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
         InvalidPool = "A pool has a price above zero and no more than its chain can count; USDC has none."
         InvalidAmount = "The amount is zero, or more than the asset's chain can count."
+        InvalidPrice = "There is no such feed, or no such price: above zero, below 2^60 microdollars."
         NotNoticed = (
             "The transaction is no vault swap: it goes to no vault, or what it carries cannot be read."
         )
@@ -179,6 +181,14 @@ class Dev(Sightings):
         paid = witness["deposit_amount"]
         self.ensure(0 < paid <= self._most(witness["input_asset"]), self.Error.InvalidAmount)
         self.see_vault_swap(chain, witness, final=final)
+
+    @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
+    def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
+        """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
+        origin.ensure_none()
+        sane = feed in FEEDS and (price is None or 0 < price <= MOST_NARROW)
+        self.ensure(sane, self.Error.InvalidPrice)
+        self.read_price(feed, price, is_stale=is_stale)
 
     def _account_on(self, chain: str, address: EncodedAddress) -> Any:
         account = self.account_at(address, gas_asset(chain).name)

@@ -13,7 +13,7 @@ from typing import Any
 from cfnode.core.addresses import NETWORKS, AddressError, EncodedAddress, chain_of_address, foreign_address
 from cfnode.core.assets import ASSETS, CHAINS, assets_of
 from cfnode.core.hashing import blake2_256
-from cfnode.runtime.dev.frame import Map, Pallet, Value, enum, struct
+from cfnode.runtime.dev.frame import Map, Value, enum, struct
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
@@ -22,6 +22,7 @@ from .ingress_egress.deposits import deposit_on, process_deposit
 from .ingress_egress.fallback import broadcast_aborted, broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .ingress_egress.vault_deposits import announce_vault_deposit, process_vault_deposit
+from .oracle import OracleFeed
 from .system import System
 
 __all__ = ["Sightings", "deposit_details"]
@@ -37,7 +38,7 @@ struct(
 )
 
 
-class Sightings(Pallet):
+class Sightings(OracleFeed):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
     Seen = Value("Vec<Sighting>")

@@ -1,8 +1,8 @@
 """How much of one asset buys a given amount of another, roughly?
 
-Used for fees that are withheld in a token but spent in the chain's own coin. The main net asks its price
-oracle, then its pools, and falls back on prices written into the runtime. The development chain has no
-oracle, so its pools come first: what 20 USDC buy or what so much of the asset sells for.
+Used for fees that are withheld in a token but spent in the chain's own coin. The oracle is asked first,
+where it has a price; then the pools: what 20 USDC buy or what so much of the asset sells for; last come
+prices that are written into the runtime.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.config import DOLLAR, USD_PRICES
 from cfnode.runtime.dev.frame import DispatchError
+from cfnode.runtime.dev.pallets.oracle import OracleFeed
 from cfnode.runtime.dev.pallets.pools.pallet import STABLE, LiquidityPools
 
+from .parameters import STABLES
 from .storage import SwappingStorage
 
 __all__ = ["input_for_output", "network_fee_rate"]
 
 MILLION = 10**6
 SAMPLE = 20 * DOLLAR
+SLIPPAGE, SLIPPAGE_OF_DOLLARS = 40, 3
+"""Basis points by which a price is taken to be worse than the oracle's."""
 
 
 def input_for_output(
@@ -29,7 +33,11 @@ def input_for_output(
     """
     if not output or input_asset == output_asset:
         return output
-    relative = (_buying(swapping, output_asset) << 128) // _selling(swapping, input_asset)
+    buying, selling = (
+        _dollars(swapping, output_asset, is_bought=True),
+        _dollars(swapping, input_asset, is_bought=False),
+    )
+    relative = (buying << 128) // selling
     wanted = -(-output * relative >> 128)
     rate = network_fee_rate(swapping, input_asset, output_asset) if with_fee else 0
     return wanted * MILLION // (MILLION - rate)
@@ -40,6 +48,19 @@ def network_fee_rate(swapping: SwappingStorage, *assets: str) -> int:
     standard = swapping.NetworkFee.get()["rate"]
     own = (swapping.NetworkFeeForAsset.get(asset) for asset in assets)
     return max(standard if rate is None else int(rate) for rate in own)
+
+
+def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:
+    """Microdollars for the smallest unit, with 128 fractional bits; an oracle's price a little worse."""
+    oracle = swapping.other(OracleFeed)
+    reading = oracle.oracle_price(asset)
+    if reading is not None:
+        slippage = 0 if asset == STABLE else SLIPPAGE_OF_DOLLARS if asset in STABLES else SLIPPAGE
+        adjusted: int = reading["price"] * (10_000 + (slippage if is_bought else -slippage)) // 10_000
+        return adjusted
+    in_usdc = _buying(swapping, asset) if is_bought else _selling(swapping, asset)
+    usdc = oracle.oracle_price(STABLE)
+    return in_usdc if usdc is None else in_usdc * int(usdc["price"]) >> 128
 
 
 def _buying(swapping: SwappingStorage, asset: str) -> int:

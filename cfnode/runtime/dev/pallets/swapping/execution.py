@@ -9,6 +9,7 @@ the state before: nobody's swap moves a price for the others and then does not h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.pools.pallet import STABLE, LiquidityPools
 
 from .fees import charge
+from .oracle import Stale, Violated, delta_to_oracle, protected_delta, rounded
 from .outcome import complete, fail, reschedule
 from .storage import SwappingStorage
 
@@ -29,7 +31,10 @@ Swap = dict[str, Any]
 
 @dataclass(slots=True)
 class Carried:
-    """A swap on its way through the batch. Amounts of USDC in `stable`, fees in USDC too."""
+    """A swap on its way through the batch. Amounts of USDC in `stable`, fees in USDC too.
+
+    `delta` is how much better its price is than the oracle's, in basis points.
+    """
 
     swap: Swap
     request: dict[str, Any]
@@ -37,6 +42,8 @@ class Carried:
     output: int = 0
     network_fee: int = 0
     broker_fee: int = 0
+    delta: int | None = None
+    delta_ex_fees: int | None = None
 
 
 class _LegFailed(Exception):
@@ -48,9 +55,9 @@ class _LegFailed(Exception):
 
 
 class _PriceViolated(Exception):
-    """Some swaps would give less than their least price."""
+    """Some swaps would give less than they accept."""
 
-    def __init__(self, swaps: list[Swap]) -> None:
+    def __init__(self, swaps: list[tuple[Swap, str]]) -> None:
         super().__init__()
         self.swaps = swaps
 
@@ -77,7 +84,7 @@ def _run_batch(swapping: SwappingStorage, due: list[Swap]) -> tuple[list[Carried
     """Run as many swaps as can run together; those that cannot, with reasons."""
     waiting, failed = due, list[tuple[Swap, str]]()
     while waiting:
-        out: list[Swap]
+        out: list[tuple[Swap, str]]
         swapping.runtime.host.begin()
         try:
             done = _attempt(swapping, waiting)
@@ -85,15 +92,15 @@ def _run_batch(swapping: SwappingStorage, due: list[Swap]) -> tuple[list[Carried
             swapping.runtime.host.rollback()
             asset, leg, amount = failure.asset, failure.leg, failure.amount
             swapping.deposit(swapping.Event.BatchSwapFailed, asset=asset, direction=leg, amount=amount)
-            out, reason = [failure.largest], "PriceImpactLimit"
+            out = [(failure.largest, "PriceImpactLimit")]
         except _PriceViolated as violation:
             swapping.runtime.host.rollback()
-            out, reason = violation.swaps, "MinPriceViolation"
+            out = violation.swaps
         else:
             swapping.runtime.host.commit()
             return done, failed
-        failed += [(swap, reason) for swap in out]
-        gone = {swap["swap_id"] for swap in out}
+        failed += out
+        gone = {swap["swap_id"] for swap, _ in out}
         waiting = [swap for swap in waiting if swap["swap_id"] not in gone]
     return [], failed
 
@@ -115,7 +122,8 @@ def _attempt(swapping: SwappingStorage, swaps: Sequence[Swap]) -> list[Carried]:
     buying = [carried for carried in batch if carried.swap["to"] != STABLE]
     for carried, output in _leg(swapping, buying, "FromStable", lambda each: each.stable):
         carried.output = output
-    if violators := [carried.swap for carried in batch if _violates_price(carried)]:
+    judged = [(carried.swap, _violation(swapping, carried)) for carried in batch]
+    if violators := [(swap, reason) for swap, reason in judged if reason is not None]:
         raise _PriceViolated(violators)
     return batch
 
@@ -151,6 +159,23 @@ def _violates_price(carried: Carried) -> bool:
     return carried.output < int(least)
 
 
+def _violation(swapping: SwappingStorage, carried: Carried) -> str | None:
+    """Why a swap does not accept its price, if so; what the oracle says is noted."""
+    if _violates_price(carried):
+        return "MinPriceViolation"
+    gross = carried.stable + carried.network_fee + carried.broker_fee
+    swap = carried.swap
+    try:
+        delta = protected_delta(swapping, swap, gross, carried.stable, carried.output)
+    except Violated as violation:
+        return str(violation)
+    carried.delta_ex_fees = rounded(delta)
+    with suppress(Stale):
+        amount = swap["input_amount"]
+        carried.delta = rounded(delta_to_oracle(swapping, swap["from"], amount, swap["to"], carried.output))
+    return None
+
+
 def _settle(swapping: SwappingStorage, carried: Carried) -> None:
     """Say what a swap gave, and pass the output on."""
     swap, request = carried.swap, carried.request
@@ -166,8 +191,8 @@ def _settle(swapping: SwappingStorage, carried: Carried) -> None:
         broker_fee=carried.broker_fee,
         intermediate_amount=carried.stable if through else None,
         output_amount=carried.output,
-        oracle_delta=None,
-        oracle_delta_ex_fees=None,
+        oracle_delta=carried.delta,
+        oracle_delta_ex_fees=carried.delta_ex_fees,
     )
     if request["state"] == "IngressEgressFee":
         swapping.other(AssetBalances).withhold(swap["to"], carried.output)
