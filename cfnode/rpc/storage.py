@@ -24,19 +24,24 @@ Later = Coroutine[Any, Any, T]
 MAX_PAGE: Final = 1000
 MAX_WEIGHT: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
-MAX_ADDED: Final = 1_000_000
-"""Keys whose values are added up for one state_getStorageSize: some 30 seconds."""
+MAX_ADDED: Final = 250_000
+"""Keys whose values are added up for one state_getStorageSize."""
 
-CLIENT_READS: Final = trio.CapacityLimiter(8)
-"""Walks of all clients at a time: the threads that the node itself writes blocks with stay free."""
+CLIENT_READS: Final = trio.CapacityLimiter(2)
+"""Walks of all clients at a time. More are no faster, since one holds the interpreter; but the loop waits for
+each, and the threads that the node writes blocks with have to stay free.
+"""
 
 
 async def in_state(
     node: Node, block_hash: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
 ) -> T:
     """`walk` of a state, off the loop; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
+    states = node.chain.states
+    if states.elsewhere(block_hash) is not None:  # it waits for peers, and needs no thread meanwhile
+        return await states.read(block_hash, walk, keys, child)
     async with CLIENT_READS:
-        return await node.chain.states.read(block_hash, walk, keys, child)
+        return await states.read(block_hash, walk, keys, child)
 
 
 def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | None], T]) -> T | Later[T]:
