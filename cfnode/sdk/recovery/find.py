@@ -7,20 +7,19 @@ turned into addresses: by events on the node, or, where the node no longer has t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.addresses import AddressError, parse_address
-from cfnode.core.scale import ScaleError, decode_compact
 from cfnode.core.ss58 import Ss58Error, decode
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.statuses import GetStatusV2, channel_of, swap_reference
 from cfnode.sdk.errors import BackendError, TransportError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, shown
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.node import chain_named, list_question
+from cfnode.sdk.recovery.errors import BeingSigned, NeedsArchive, NoSuchCall
+from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question
 from cfnode.sdk.recovery.payees import Payees, payees_of_account, payees_of_channel, payees_of_swap
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
@@ -28,42 +27,26 @@ from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 __all__ = ["FindCallsOf", "FindFailedCalls"]
 
 MAX_CALLS = 2_000
+"""The newest of an epoch that are looked at."""
 _AT_ONCE = 50  # payloads asked for in one exchange
 
 
 @dataclass(frozen=True)
 class FindFailedCalls(Call[tuple[Payload, ...]]):
-    """The payloads on offer on a chain, newest first; with `recipient` (20 bytes) only those that pay it."""
+    """The payloads on offer on a chain, newest first; with `recipient` (20 bytes) only those that pay it.
+
+    Raises BeingSigned where none pays it, but some still wait for their signature.
+    """
 
     chain: str
     recipient: bytes | None = None
 
     def steps(self, session: Session) -> Steps[tuple[Payload, ...]]:
-        chain, url = chain_named(self.chain), session.rpc_url
-        at = yield from rpc(session, url, "chain_getBlockHash", [])
-        entry, chain_id = yield from rpc_batch(
-            session,
-            url,
-            [
-                ("state_getStorage", [storage_key("Validator", "CurrentEpoch"), at]),
-                ("state_getStorage", [storage_key("Environment", f"{chain}ChainId"), at]),
-            ],
-        )
-        epoch = hex_number(entry, url)
-        listed = yield from rpc(session, url, *list_question(chain, epoch, at))
-        known = hex_number(chain_id, url, 8) or None
-        numbers = sorted(_numbers(hex_bytes(listed, url)), reverse=True)
-        found: list[Payload] = []
-        for start in range(0, len(numbers), _AT_ONCE):
-            some = numbers[start : start + _AT_ONCE]
-            method = f"cf_failed_call_{chain.lower()}"
-            documents = yield from rpc_batch(session, url, [(method, [number, at]) for number in some])
-            found += [
-                read_payload(chain, number, document, known)
-                for number, document in zip(some, documents, strict=True)
-                if isinstance(document, Mapping)
-            ]
-        return tuple(each for each in found if self.recipient in (None, each.transfer.recipient))
+        chain = chain_named(self.chain)
+        found, waiting = yield from _on_offer(session, chain)
+        if self.recipient is None:
+            return found
+        return _of(found, {self.recipient}, waiting, chain)
 
 
 @dataclass(frozen=True)
@@ -75,8 +58,8 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
     an archive node, or else from the client's own node as far back as it keeps states. What is older, and
     transactions, the swap service is asked for.
 
-    Raises NoSuchCall where there is no such channel or swap, NeedsArchive where neither the node nor the swap
-    service can tell.
+    Raises NoSuchCall where there is no such channel or swap, BeingSigned where it may be one that waits for
+    its signature, NeedsArchive where neither the node nor the swap service can tell.
     """
 
     chain: str
@@ -87,13 +70,13 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
         chain, owner = chain_named(self.chain), swap_reference(self.owner)
         if recipient := _address(owner, chain):
             return (yield from FindFailedCalls(chain, recipient).steps(session))
-        offered = yield from FindFailedCalls(chain).steps(session)
+        offered, waiting = yield from _on_offer(session, chain)
         if not offered:
-            return ()
+            return _of(offered, (), waiting, chain)
         payees = yield from self._payees(session, chain, owner, offered)
         if not payees:
             raise NoSuchCall(f"nothing of {owner} is paid out on {chain}")
-        return tuple(each for each in offered if each.transfer.recipient in payees)
+        return _of(offered, payees, waiting, chain)
 
     def _payees(
         self, session: Session, chain: str, owner: str, offered: tuple[Payload, ...]
@@ -112,6 +95,51 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
                 raise
             return (yield from _by_service(session, chain, owner, missing))
         return (yield from _by_service(session, chain, owner, None))
+
+
+def _on_offer(session: Session, chain: str) -> Steps[tuple[tuple[Payload, ...], int]]:
+    """The payloads on offer, newest first, and how many failed calls have none (yet).
+
+    A call without one is being signed, for the first time or, from the list of the last epoch, anew.
+    """
+    url = session.rpc_url
+    at = yield from rpc(session, url, "chain_getBlockHash", [])
+    entry, chain_id = yield from rpc_batch(
+        session,
+        url,
+        [
+            ("state_getStorage", [storage_key("Validator", "CurrentEpoch"), at]),
+            ("state_getStorage", [storage_key("Environment", f"{chain}ChainId"), at]),
+        ],
+    )
+    epoch, known_id = hex_number(entry, url), hex_number(chain_id, url, 8) or None
+    questions = [list_question(chain, each, at) for each in (epoch, epoch - 1)]
+    lists = yield from rpc_batch(session, url, questions)
+    failed = {number: first for each in lists for number, first in failed_calls(hex_bytes(each, url))}
+    alive = sorted((number for number, first in failed.items() if first + 1 >= epoch), reverse=True)
+    numbers = alive[:MAX_CALLS]
+    found: list[Payload] = []
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        method = f"cf_failed_call_{chain.lower()}"
+        documents = yield from rpc_batch(session, url, [(method, [number, at]) for number in some])
+        found += [
+            read_payload(chain, number, document, known_id)
+            for number, document in zip(some, documents, strict=True)
+            if isinstance(document, Mapping)
+        ]
+    return tuple(found), len(numbers) - len(found)
+
+
+def _of(found: Iterable[Payload], payees: Collection[bytes], waiting: int, chain: str) -> tuple[Payload, ...]:
+    """Those that pay one of the payees."""
+    chosen = tuple(each for each in found if each.transfer.recipient in payees)
+    if waiting and not chosen:
+        raise BeingSigned(
+            f"{waiting} failed calls on {chain} are being signed, and whom they pay is not known until then: "
+            "ask again in a minute"
+        )
+    return chosen
 
 
 def _by_service(session: Session, chain: str, owner: str, missing: NeedsArchive | None) -> Steps[Payees]:
@@ -144,13 +172,3 @@ def _account(text: str) -> bytes | None:
         return decode(text)[1] if text.startswith("cF") else None
     except Ss58Error:
         return None
-
-
-def _numbers(entries: bytes) -> set[int]:
-    """The broadcast ids of a `Vec<{broadcast_id: u32, original_epoch: u32}>`."""
-    try:
-        count, offset = decode_compact(entries, 0) if entries else (0, 0)
-    except ScaleError:
-        return set()
-    end = min(offset + 8 * min(count, MAX_CALLS), len(entries))
-    return {int.from_bytes(entries[start : start + 4], "little") for start in range(offset, end, 8)}

@@ -7,7 +7,7 @@ pallet's own list of failed calls tells these cases apart. All is read at one bl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, NoSuchC
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
-__all__ = ["CHAINS", "FailedCall", "FetchFailedCall", "chain_named", "list_question"]
+__all__ = ["CHAINS", "FailedCall", "FetchFailedCall", "chain_named", "failed_calls", "list_question"]
 
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
@@ -75,7 +75,7 @@ class FetchFailedCall(Call[FailedCall]):
         lists = yield from rpc_batch(
             session, url, [list_question(chain, each, at) for each in (epoch, epoch - 1)]
         )
-        listed = [_original_epoch(hex_bytes(each, url), self.broadcast_id) for each in lists]
+        listed = [dict(failed_calls(hex_bytes(each, url))).get(self.broadcast_id) for each in lists]
         if not isinstance(offered, Mapping):
             raise (yield from _nothing(session, chain, self.broadcast_id, counter, listed))
         known_id = hex_number(chain_id, url, 8) or None
@@ -115,17 +115,15 @@ def list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
     return "state_getStorage", [prefix + (twox_64(key) + key).hex(), at]
 
 
-def _original_epoch(entries: bytes, broadcast_id: int) -> int | None:
-    """The epoch in which a broadcast failed, from a `Vec<{broadcast_id: u32, original_epoch: u32}>`."""
+def failed_calls(entries: bytes) -> Iterator[tuple[int, int]]:
+    """(broadcast id, epoch of the failure) of each entry of such a list: `Vec<{u32, u32}>`."""
     try:
         count, offset = decode_compact(entries, 0) if entries else (0, 0)
     except ScaleError:
-        return None
-    wanted = broadcast_id.to_bytes(4, "little") if 0 <= broadcast_id < 2**32 else b""
-    for start in range(offset, min(offset + 8 * min(count, _MAX_ENTRIES), len(entries)), 8):
-        if entries[start : start + 4] == wanted:
-            return int.from_bytes(entries[start + 4 : start + 8], "little")
-    return None
+        return
+    for start in range(offset, min(offset + 8 * min(count, _MAX_ENTRIES), len(entries) - 7), 8):
+        number, epoch = (int.from_bytes(entries[at : at + 4], "little") for at in (start, start + 4))
+        yield number, epoch
 
 
 def _nothing(
