@@ -95,6 +95,7 @@ def start_told() -> Iterator[None]:
     from cfnode.node.sync.checkpoint import BadCheckpoint
     from cfnode.rpc.peers import BadNetworkError
     from cfnode.rpc.server import ListenError
+    from cfnode.runtime.door import UnsupportedCode
 
     try:
         with single_errors():
@@ -103,7 +104,7 @@ def start_told() -> Iterator[None]:
         raise Failure(str(error), ExitCode.NETWORK) from None
     except BadNetworkError as error:
         raise Failure(str(error), ExitCode.USAGE) from None
-    except (AuthoritiesError, BadCheckpoint, ClockError) as error:
+    except (AuthoritiesError, BadCheckpoint, ClockError, UnsupportedCode) as error:
         raise Failure(str(error), ExitCode.CONFIGURATION) from None
 
 

@@ -6,8 +6,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import lifetime
+from cfnode.cli.exits import Failure
 from cfnode.cli.run import run
 from cfnode.node.config import Checkpoint, Config
+from cfnode.node.sync.checkpoint import BadCheckpoint
+from cfnode.runtime.door import UnsupportedCode
 
 HASH = "5e1f" * 16
 
@@ -57,3 +60,14 @@ def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) 
     done = given(f"--checkpoint={HASH}:7", other)
     assert done.exit_code == 2
     assert "--checkpoint needs a downloaded state: --sync=light-rpc or warp" in done.output
+
+
+@pytest.mark.parametrize(
+    "error", [BadCheckpoint("block #7 changes nothing"), UnsupportedCode("another runtime")]
+)
+def test_what_ends_a_node_under_way_is_told_in_a_line_with_exit_code_3(error: Exception) -> None:
+    """It comes out of nurseries within nurseries."""
+    with pytest.raises(Failure) as caught, lifetime.start_told():
+        raise ExceptionGroup("outer", [ExceptionGroup("inner", [error])])
+    assert caught.value.exit_code == 3
+    assert caught.value.message.startswith(str(error))
