@@ -12,17 +12,19 @@ from typing import Any
 from cfnode.core.assets import CHAINS
 
 from .apis_pools import or_message
+from .chains import CHAIN_INSTANCES
 from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .pallets.dev import Dev
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.requests import encoded
 from .pallets.system import System
+from .types.witnessed import WITNESSED
 
 __all__ = ["WitnessedApi"]
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 SCREENED = {"Bitcoin": "btc", "Ethereum": "eth", "Arbitrum": "arb", "Solana": "sol", "Tron": "tron"}
-INGRESS = ("Bitcoin", "Ethereum", "Arbitrum", "Tron")
 _DETAILS = {"btc": "Utxo", "sol": "VaultSwapOrDepositChannelId"}
 _ACCOUNTS = {"btc": "ScriptPubkey", "sol": "Address"}
 _IDS = {"sol": "(Address, u64)"}
@@ -110,7 +112,7 @@ class WitnessedApi(RuntimeApi):
         """The deposits and vault swaps that were witnessed."""
 
         def answer() -> dict[str, Any]:
-            if chain not in INGRESS:
+            if chain not in WITNESSED:
                 raise DispatchError("Unavailable")
             return {
                 "deposits": list(self._deposits(chain)),
@@ -118,6 +120,30 @@ class WitnessedApi(RuntimeApi):
             }
 
         return or_message(answer)
+
+    @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
+    def cf_ingress_egress_events(self, chain: str) -> Any:
+        """The same as the authorities saw it, and the transactions of ours that are on their way."""
+        if chain not in WITNESSED:
+            return "Err", ("RawMessage", b"Chain not supported for witnessed events")
+        dev, is_evm = self.other(Dev), CHAIN_INSTANCES[chain].is_evm
+        vault_deposits = dev.witnessed_now(chain, "VaultDeposit")
+        if is_evm:
+            vault_deposits = [(height, (f"VaultDeposit{chain}", seen)) for height, seen in vault_deposits]
+        events = {
+            "deposits": dev.witnessed_now(chain, "Deposit"),
+            "vault_deposits": vault_deposits,
+            "broadcasts": list(self._broadcasts(chain)),
+        }
+        return "Ok", (chain, events)
+
+    def _broadcasts(self, chain: str) -> Iterator[tuple[int, Any]]:
+        """Those that will be final with the next block; without bytes nobody could have seen them."""
+        broadcaster = self.other(BROADCASTERS[chain])
+        if isinstance(broadcaster, EvmBroadcaster):
+            height = broadcaster.tracking.height()
+            for broadcast_id in broadcaster.on_their_way():
+                yield height, (f"SignatureAccepted{chain}", broadcaster.confirmation(broadcast_id))
 
     def _deposits(self, chain: str) -> Iterator[dict[str, Any]]:
         pallet = self.other(INGRESS_EGRESS[chain])

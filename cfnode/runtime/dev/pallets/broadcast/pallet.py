@@ -22,6 +22,7 @@ from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.ingress_egress.fees import ccm_gas_limit
 from cfnode.runtime.dev.pallets.threshold_signer import EvmThresholdSigner
 from cfnode.runtime.dev.pallets.validator import Validator
+from cfnode.runtime.dev.types.witnessed import TRON_FEES
 
 from .evm_calls import calldata, contract_call, message_hash, signature_of, signed
 
@@ -78,7 +79,7 @@ class Broadcaster(ChainPallet):
 
     def succeed(self, broadcast_id: int) -> None:
         """The chain has the transaction."""
-        out, reference = self._identify(broadcast_id)
+        out, reference = self.identify(broadcast_id)
         self._over(broadcast_id)
         self.deposit(
             self.Event.BroadcastSuccess,
@@ -101,8 +102,8 @@ class Broadcaster(ChainPallet):
         broadcast_id: int = self.BroadcastIdCounter.mutate(lambda last: last + 1)
         return broadcast_id
 
-    def _identify(self, broadcast_id: int) -> tuple[Any, Any]:
-        """Names for a transaction that never was."""
+    def identify(self, broadcast_id: int) -> tuple[Any, Any]:
+        """By what the chain names a transaction, and where it is; made up where none is built."""
         seed = blake2_256(self.name.encode() + broadcast_id.to_bytes(4, "little"))
         if self.chain.name == "Bitcoin":
             return seed, seed
@@ -196,9 +197,8 @@ class EvmBroadcaster(Broadcaster):
         return [each for each in super().on_their_way() if self.AwaitingBroadcast.contains(each)]
 
     def succeed(self, broadcast_id: int) -> None:
-        metadata = self.TransactionMetadata.get(broadcast_id)
-        if metadata is not None:
-            amount = self._spent(metadata)
+        if self.TransactionMetadata.contains(broadcast_id):
+            amount = self._spent()
             self.deposit(self.Event.TransactionFeeDeficitRecorded, beneficiary=ENGINE, amount=amount)
         super().succeed(broadcast_id)
 
@@ -275,7 +275,7 @@ class EvmBroadcaster(Broadcaster):
             stored.remove(broadcast_id)
         self.Timeouts.mutate(lambda waiting: [each for each in waiting if each[1] != broadcast_id])
 
-    def _identify(self, broadcast_id: int) -> tuple[Any, Any]:
+    def identify(self, broadcast_id: int) -> tuple[Any, Any]:
         data = self.AwaitingBroadcast.get(broadcast_id)
         return data["transaction_out_id"], keccak_256(data["transaction_payload"]["data"])
 
@@ -299,12 +299,30 @@ class EvmBroadcaster(Broadcaster):
             fees = {}
         return transaction | fees
 
-    def _spent(self, metadata: Any) -> int:
+    def confirmation(self, broadcast_id: int) -> dict[str, Any]:
+        """`TransactionConfirmation` of a transaction that is on its chain, and not yet final there."""
+        out, reference = self.identify(broadcast_id)
+        return {
+            "tx_out_id": out,
+            "signer_id": ENGINE,
+            "tx_fee": self._fee(),
+            "tx_metadata": self.TransactionMetadata.get(broadcast_id),
+            "transaction_ref": reference,
+        }
+
+    def _fee(self) -> dict[str, Any]:
         """What a plain transaction costs its sender: 200,000 gas at the price of now; on Tron 20 TRX."""
         if self.chain.name == "Tron":
-            return 20 * int(10 ** ASSETS[gas_asset("Tron").name].decimals)
+            return dict.fromkeys(TRON_FEES) | {"fee": 20 * 10 ** ASSETS[gas_asset("Tron").name].decimals}
         tracked = self.tracking.tracked_data()
-        return 200_000 * int(tracked["base_fee"] + tracked.get("priority_fee", 0))
+        price = int(tracked["base_fee"] + tracked.get("priority_fee", 0))
+        return {"effective_gas_price": price, "gas_used": 200_000}
+
+    def _spent(self) -> int:
+        """The same as an amount."""
+        fee = self._fee()
+        amount: int = fee["fee"] if "fee" in fee else fee["effective_gas_price"] * fee["gas_used"]
+        return amount
 
 
 def _made(name: str) -> type[Broadcaster]:

@@ -1,0 +1,84 @@
+"""What the authorities have seen of a chain, as the runtime's API tells it (runtime 2.2)."""
+
+from __future__ import annotations
+
+from cfnode.runtime.dev.chains import CHAIN_INSTANCES, ChainInstance
+from cfnode.runtime.dev.frame.types import enum, struct
+
+from . import channels, deposits, egress  # noqa: F401  (the declarations below name theirs)
+
+__all__ = ["TRON_FEES", "WITNESSED"]
+
+WITNESSED = ("Bitcoin", "Ethereum", "Arbitrum", "Tron")
+"""The chains whose events can be asked for."""
+
+TRON_FEES = (
+    "fee",
+    "energy_usage",
+    "energy_fee",
+    "origin_energy_usage",
+    "energy_usage_total",
+    "net_usage",
+    "net_fee",
+    "energy_penalty_total",
+)
+_HOOKS = "state_chain_runtime::chainflip::witnessing::pallet_hooks"
+
+struct("cf_chains::evm::TransactionFee", effective_gas_price="u128", gas_used="u128")
+struct(
+    "cf_chains::tron::TronTransactionFee",
+    **{name: "u64" if name == "fee" else "Option<u64>" for name in TRON_FEES},
+)
+
+
+def _declare(chain: ChainInstance) -> None:
+    name, names = chain.name, chain.names
+    fee = {"Bitcoin": "u64", "Tron": "TronTransactionFee"}.get(name, "TransactionFee")
+    struct(
+        f"pallet_cf_broadcast::pallet::TransactionConfirmation{name}",
+        tx_out_id=names["TransactionOutId"],
+        signer_id=names["Account"],
+        tx_fee=fee,
+        tx_metadata="()" if name == "Bitcoin" else names["TransactionMetadata"],
+        transaction_ref=names["TransactionRef"],
+    )
+    if not chain.is_evm:
+        return
+    struct(
+        f"pallet_cf_ingress_egress::pallet::TransferFailedWitness{name}",
+        asset=names["ChainAsset"],
+        amount=names["Amount"],
+        destination_address=names["Account"],
+    )
+    struct(
+        f"pallet_cf_vaults::VaultKeyRotatedExternally{name}",
+        new_public_key=chain.family.agg_key,
+        block_number=names["Height"],
+        tx_id=names["TransactionInId"],
+    )
+    enum(
+        f"{_HOOKS}::EvmVaultContractEvent{name}",
+        f"VaultDeposit{name}(VaultDepositWitness{name})",
+        f"TransferFailed{name}(TransferFailedWitness{name})",
+    )
+    enum(
+        f"{_HOOKS}::EvmKeyManagerEvent{name}",
+        f"SignatureAccepted{name}(TransactionConfirmation{name})",
+        f"AggKeySetByGovKey{name}(VaultKeyRotatedExternally{name})",
+        f"SetWhitelistedCallHash{name}([u8; 32])",
+    )
+
+
+def _variant(name: str) -> str:
+    is_evm = CHAIN_INSTANCES[name].is_evm
+    vault = f"EvmVaultContractEvent{name}" if is_evm else f"VaultDepositWitness{name}"
+    broadcast = f"EvmKeyManagerEvent{name}" if is_evm else f"TransactionConfirmation{name}"
+    return (
+        f"{name}{{deposits: Vec<(u64, DepositWitness{name})>, vault_deposits: Vec<(u64, {vault})>,"
+        f" broadcasts: Vec<(u64, {broadcast})>}}"
+    )
+
+
+for _name in WITNESSED:
+    _declare(CHAIN_INSTANCES[_name])
+enum("state_chain_runtime::runtime_apis::custom_api::types::RawWitnessedEvents", *map(_variant, WITNESSED))
