@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 
 from cfnode.sdk import (
@@ -33,7 +34,7 @@ from cfnode.sdk.calls.quotes import GetQuoteV2
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.transport import MAX_ANSWER
 from tests.conftest import ROOT
-from tests.sdk.forms import FORMS, Form, all_forms
+from tests.sdk.forms import FORMS, Form, all_forms, under_asyncio, under_trio
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
 from tests.sdk.scripted import environment_answer
 from tests.sdk.test_deposit_checks import OPENED, request_v1
@@ -215,6 +216,32 @@ def test_an_answer_that_would_fill_the_memory(client: Client, handler: Handler, 
         client(request_v1(), options(server))
     assert (caught.value.sent, caught.value.retryable) == (True, False)
     assert channels_asked(server) == 1
+
+
+def awaited_no_longer(then: Any) -> Handler:
+    """A service that lets the first question wait until it is closed, and answers the others."""
+    asked = iter([None])
+
+    def handle(request: Request) -> bytes | None:
+        return page(200, json.dumps(then).encode()) if next(asked, 0) == 0 else _held(request)
+
+    return handle
+
+
+def _held(request: Request) -> None:
+    request.release.wait(30)
+
+
+@pytest.mark.parametrize("form", [under_trio, under_asyncio])
+def test_a_call_that_is_given_up_ends_at_once_and_the_client_goes_on(form: Form) -> None:
+    async def impatient(sdk: Any) -> str:
+        with anyio.move_on_after(0.2) as scope:
+            await sdk.get_status_v2("7")
+        assert scope.cancelled_caught
+        return str((await sdk.get_status_v2("7")).state)
+
+    with serving(awaited_no_longer({"state": "WAITING"})) as server:
+        assert form(impatient, options(server)) == "WAITING"
 
 
 @all_clients

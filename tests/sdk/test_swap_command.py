@@ -82,12 +82,31 @@ def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], b
     result = swap(service, "request", *REQUEST, "--slippage=1.5", "--qr", *broker, *flags)
     assert result.exit_code == 0, result.output
     assert "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in result.output
-    assert "cfnode swap watch --network=perseverance 5-Bitcoin-6" in result.output
+    assert f"cfnode swap watch --network=perseverance --backend={service.url} 5-Bitcoin-6" in result.output
     assert "▀" in result.output or "█" in result.output
     (params,) = (
         call["params"] for each in service.requests if METHOD.encode() in each.body for call in each.calls
     )
     assert (params[3], params[5], params[8]) == (15, boost, dca)
+
+
+@pytest.mark.parametrize("price", ["--min-price=24", "--slippage=1"])
+def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
+    affiliate = "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n"
+    broker = (f"--broker={service.url}", f"--affiliate={affiliate}=7")
+    result = swap(service, "request", *REQUEST, price, *broker, "--message=0xdead", "--gas-budget=9")
+    if price == "--slippage=1":
+        # The quotes of this service know nothing of the message.
+        assert "Cannot open CCM channel for quote without CCM params" in result.output
+        query = service.requests[0].line
+        assert "brokerCommissionBps=7&ccmGasBudget=9&ccmMessageLengthBytes=2" in query
+        return
+    assert result.exit_code == 0, result.output
+    (params,) = (
+        call["params"] for each in service.requests if METHOD.encode() in each.body for call in each.calls
+    )
+    assert params[6] == [{"account": affiliate, "bps": 7}]
+    assert (params[4]["message"], params[4]["gas_budget"]) == ("0xdead", "0x9")
 
 
 def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
@@ -106,6 +125,8 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
         (*REQUEST, "--slippage=1", "--min-price=1"),
         (*REQUEST, "--min-price=1", "--boost"),
         (*REQUEST, "--min-price=1", "--commission=5"),
+        (*REQUEST, "--min-price=1", "--message=0x12"),
+        (*REQUEST, "--min-price=1", "--affiliate=cF"),
         ("BTC", "ETH", "1", "--to=nobody", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "CHEESE", "1", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "ETH", "0.000000001", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
@@ -114,6 +135,8 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
 def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...]) -> None:
     result = swap(service, "request", *arguments)
     assert result.exit_code == ExitCode.USAGE, result.output
+    told = swap(service, "request", *arguments, "--json")
+    assert json.loads(told.stdout)["error"]["code"] in ("USAGE", "VALIDATION")
     assert not any(METHOD.encode() in each.body for each in service.requests)
 
 

@@ -23,8 +23,8 @@ __all__ = ["print_quotes", "quote"]
 @shared_options
 def quote(source: str, destination: str, amount: str, as_json: bool, **options: Any) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
-    src, dest = asset_of(source), asset_of(destination)
     with told_by_sdk(as_json), client(**options, dca=True) as sdk:
+        src, dest = asset_of(source), asset_of(destination)
         found = sdk.get_quote_v2(src.chain, src.symbol, dest.chain, dest.symbol, amount_of(amount, src))
         if as_json:
             print_json(found.to_json())

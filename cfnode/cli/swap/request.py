@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,14 @@ from cfnode.cli.swap.options import amount_of, asset_of, client, console, shared
 from cfnode.core.assets import Asset
 
 if TYPE_CHECKING:
-    from cfnode.sdk import DepositAddress, FillOrKillParams, SwapSDK
+    from cfnode.sdk import (
+        AffiliateBroker,
+        CcmParams,
+        DepositAddress,
+        FillOrKillParams,
+        QuoteCcmParams,
+        SwapSDK,
+    )
 
 __all__ = ["qr_code", "request"]
 
@@ -41,6 +49,15 @@ _DEFAULT_RETRY_BLOCKS = 100
 )
 @click.option("--boost", is_flag=True, help="Take the boosted quote: faster, for a fee.")
 @click.option("--dca", is_flag=True, help="Take the quote in chunks.")
+@click.option("--message", metavar="HEX", help="Call the receiving contract with this; needs --gas-budget.")
+@click.option("--gas-budget", type=click.IntRange(min=0), help="Gas for the message, in the chain's units.")
+@click.option(
+    "--affiliate",
+    "affiliates",
+    multiple=True,
+    metavar="ACCOUNT=BPS",
+    help="An affiliate of your broker (cF…) and its share, basis points. Repeatable.",
+)
 @click.option("--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal].")
 @shared_options
 def request(
@@ -54,58 +71,109 @@ def request(
     retry_blocks: int,
     boost: bool,
     dca: bool,
+    message: str | None,
+    gas_budget: int | None,
+    affiliates: tuple[str, ...],
     qr: bool | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Open a deposit channel: AMOUNT (whole coins) of SOURCE becomes DESTINATION."""
-    if (slippage is None) == (min_price is None):
-        raise Failure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
-    if min_price is not None and (boost or dca):
-        raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
-    src, dest = asset_of(source), asset_of(destination)
-    base = amount_of(amount, src)
-    from cfnode.sdk import FillOrKillParams
+    from cfnode.sdk import CcmParams, FillOrKillParams
 
-    left = "interrupted; a deposit channel may have been opened"
-    with told_by_sdk(as_json, left), client(**options, dca=dca) as sdk:
-        terms = FillOrKillParams(refund, retry_blocks, slippage, min_price)
-        if min_price is None:
-            channel = _by_quote(sdk, src, dest, base, recipient, terms, boost=boost, dca=dca)
-        else:
-            channel = sdk.request_deposit_address(
-                src.chain, src.symbol, dest.chain, dest.symbol, recipient, base, terms
-            )
+    with told_by_sdk(as_json, "interrupted; a deposit channel may have been opened"):
+        if (slippage is None) == (min_price is None):
+            raise Failure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
+        if min_price is not None and (boost or dca):
+            raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
+        if (message is None) != (gas_budget is None):
+            raise Failure("--message and --gas-budget belong together", ExitCode.USAGE)
+        src = asset_of(source)
+        wish = _Wish(
+            src,
+            asset_of(destination),
+            amount_of(amount, src),
+            recipient,
+            FillOrKillParams(refund, retry_blocks, slippage, min_price),
+            CcmParams(message, gas_budget or 0) if message is not None else None,
+            tuple(map(_affiliate, affiliates)),
+        )
+        with client(**options, dca=dca) as sdk:
+            channel = wish.at_a_price(sdk) if slippage is None else wish.by_quote(sdk, boost=boost, dca=dca)
     if as_json:
         print_json(channel.to_json())
     else:
-        wanted = sys.stdout.isatty() if qr is None else qr
-        _print_channel(channel, src, wanted, options["network"])
+        _print_channel(channel, src, options)
+        if sys.stdout.isatty() if qr is None else qr:
+            click.echo(qr_code(channel.deposit_address))
 
 
-def _by_quote(
-    sdk: SwapSDK,
-    source: Asset,
-    destination: Asset,
-    amount: int,
-    recipient: str,
-    terms: FillOrKillParams,
-    *,
-    boost: bool,
-    dca: bool,
-) -> DepositAddress:
-    found = sdk.get_quote_v2(source.chain, source.symbol, destination.chain, destination.symbol, amount)
-    quote = found.dca if dca else found.regular
-    if quote is None:
-        raise Failure(f"there is no {'DCA ' if dca else ''}quote for this swap")
-    if boost:
-        if quote.boost_quote is None:
-            raise Failure("this swap cannot be boosted: there is no boost quote for it")
-        quote = quote.boost_quote
-    return sdk.request_deposit_address_v2(quote, recipient, terms)
+@dataclass(frozen=True)
+class _Wish:
+    """The swap that somebody wants; `amount` in base units."""
+
+    source: Asset
+    destination: Asset
+    amount: int
+    recipient: str
+    terms: FillOrKillParams
+    message: CcmParams | None
+    affiliates: tuple[AffiliateBroker, ...]
+
+    @property
+    def pair(self) -> tuple[str, str, str, str]:
+        return self.source.chain, self.source.symbol, self.destination.chain, self.destination.symbol
+
+    def at_a_price(self, sdk: SwapSDK) -> DepositAddress:
+        """A channel with a lowest price, without a quote."""
+        return sdk.request_deposit_address(
+            *self.pair,
+            self.recipient,
+            self.amount,
+            self.terms,
+            affiliate_brokers=self.affiliates,
+            ccm_params=self.message,
+        )
+
+    def by_quote(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> DepositAddress:
+        """A channel for a fresh quote; Failure where there is none of that kind."""
+        found = sdk.get_quote_v2(
+            *self.pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
+        )
+        quote = found.dca if dca else found.regular
+        if quote is None:
+            raise Failure(f"there is no {'DCA ' if dca else ''}quote for this swap")
+        if boost:
+            if quote.boost_quote is None:
+                raise Failure("this swap cannot be boosted: there is no boost quote for it")
+            quote = quote.boost_quote
+        return sdk.request_deposit_address_v2(
+            quote,
+            self.recipient,
+            self.terms,
+            affiliate_brokers=self.affiliates,
+            ccm_params=self.message,
+        )
+
+    def _length(self) -> QuoteCcmParams | None:
+        from cfnode.sdk import QuoteCcmParams
+
+        if self.message is None:
+            return None
+        digits = self.message.message.removeprefix("0x")
+        return QuoteCcmParams(str(self.message.gas_budget), len(digits) // 2)
 
 
-def _print_channel(channel: DepositAddress, source: Asset, qr: bool, network: str) -> None:
+def _affiliate(text: str) -> AffiliateBroker:
+    from cfnode.sdk import AffiliateBroker
+
+    account, _, share = text.rpartition("=")
+    if not account or not (share.isascii() and share.isdigit()):
+        raise Failure(f"--affiliate takes ACCOUNT=BPS, not {text!r}", ExitCode.USAGE)
+    return AffiliateBroker(account, int(share))
+
+
+def _print_channel(channel: DepositAddress, source: Asset, options: dict[str, Any]) -> None:
     from rich.table import Table
 
     expires = datetime.fromtimestamp(channel.estimated_deposit_channel_expiry_time / 1000, UTC)
@@ -118,9 +186,9 @@ def _print_channel(channel: DepositAddress, source: Asset, qr: bool, network: st
     table.add_row("channel", channel.deposit_channel_id)
     table.add_row("commission", f"{channel.broker_commission_bps} bps")
     console().print(table)
-    if qr:
-        click.echo(qr_code(channel.deposit_address))
-    click.echo(f"Follow it: cfnode swap watch --network={network} {channel.deposit_channel_id}")
+    service = f" --backend={options['backend']}" if options["backend"] else ""
+    follow = f"cfnode swap watch --network={options['network']}{service} {channel.deposit_channel_id}"
+    click.echo(f"Follow it: {follow}")
 
 
 def qr_code(text: str) -> str:
