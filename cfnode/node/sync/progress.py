@@ -32,16 +32,19 @@ STALLED_S = 15.0
 
 
 class Pace:
-    """How fast does a download go, and how long will it take? By its last minute."""
+    """How much of a download has come, how fast does it go, and how long will it take? By its last minute."""
 
     def __init__(self) -> None:
+        self.size = self.keys = 0
         self._share = 0.0
         self._noted: deque[tuple[float, int, float]] = deque()
 
-    def note(self, now: float, size: int, share: float) -> None:
-        """So many bytes have come by now, and this further share of the whole."""
+    def note(self, now: float, size: int, keys: int, share: float) -> None:
+        """So many further bytes and keys, and by an estimate this share of the whole, have come by now."""
+        self.size += size
+        self.keys += keys
         self._share += share
-        self._noted.append((now, size, self._share))
+        self._noted.append((now, self.size, self._share))
         while now - self._noted[0][0] > PACE_S:
             self._noted.popleft()
 

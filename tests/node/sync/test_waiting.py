@@ -87,18 +87,19 @@ def test_of_many_reasons_the_first_three_are_told() -> None:
 def test_the_pace_is_that_of_the_last_minute() -> None:
     pace = Pace()
     assert pace.line() == ""
-    pace.note(0.0, 0, 0.0)
-    pace.note(10.0, 20 << 20, 0.05)
+    pace.note(0.0, 0, 0, 0.0)
+    pace.note(10.0, 20 << 20, 7, 0.05)
     assert pace.line() == ", 2.0 MiB/s, 5%, about 3 min left"
     for step in range(1, 8):
-        pace.note(10.0 + 10 * step, (20 + 40 * step) << 20, 0.1)
+        pace.note(10.0 + 10 * step, 40 << 20, 1, 0.1)
     assert pace.line() == ", 4.0 MiB/s, 75%, about 25 s left"
+    assert (pace.size, pace.keys) == (300 << 20, 14)
 
 
 def test_an_estimate_never_says_that_all_is_there() -> None:
     pace = Pace()
-    pace.note(0.0, 0, 0.0)
-    pace.note(10.0, 10 << 20, 1.2)
+    pace.note(0.0, 0, 0, 0.0)
+    pace.note(10.0, 10 << 20, 1, 1.2)
     assert pace.line() == ", 1.0 MiB/s, 99%, about 0 s left"
 
 
@@ -106,8 +107,8 @@ def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
     progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, pace=Pace())
     assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
     assert progress.pace is not None
-    progress.pace.note(0.0, 0, 0.0)
-    progress.pace.note(10.0, 20 << 20, 0.5)
+    progress.pace.note(0.0, 0, 0, 0.0)
+    progress.pace.note(10.0, 20 << 20, 9, 0.5)
     assert progress.line() == (
         "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB, 2.0 MiB/s, 50%, about 10 s left"
     )

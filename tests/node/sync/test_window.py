@@ -39,6 +39,6 @@ async def test_a_download_longer_than_the_servers_window_ends_all_the_same(
                 assert mine.get(b":code") is not None
     lost = [line for line in caplog.messages if "a newer one is looked for" in line]
     assert lost
-    changed = re.search(r"(\d+) nodes and values had changed, \d+ rows were gone", caplog.text)
+    changed = re.search(r"(\d+) nodes and values had changed and \d+ rows were gone", caplog.text)
     assert changed is not None
     assert 0 < int(changed[1]) < ENTRIES / 3, "what had not changed stayed"

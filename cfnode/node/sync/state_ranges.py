@@ -1,0 +1,133 @@
+"""How do the ranges of one block's state come from all peers at once?
+
+Piece by piece, each with its proof: it is checked against the block's state root in a thread, then written in
+one sorted batch. A piece that does not hold costs its peer its place; its part of the work goes to another.
+"""
+
+from __future__ import annotations
+
+import trio
+
+from cfnode.core.header import Header
+from cfnode.core.trie import Position, StateRange, TrieError, read_range
+from cfnode.core.wire import WireError
+from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
+from cfnode.network.model import Network, RequestFailed
+from cfnode.node.sync import repute
+from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.holes import TargetLost
+from cfnode.node.sync.progress import Pace, Phase, Progress, told
+from cfnode.node.sync.state_plan import Part, StatePlan
+from cfnode.store import Adoption
+
+__all__ = ["RangeSync", "read_answer"]
+
+
+def read_answer(answer: bytes, root: bytes, start: Position) -> StateRange:
+    """What a state answer proves. Raises WireError or TrieError. Takes long: call it in a thread."""
+    response = StateResponse.decode(answer)
+    if not response.proof:
+        raise WireError("state answer: it has no proof")
+    found = read_range(response.proof, root, start)
+    if found.next == start:
+        raise WireError("state answer: it shows nothing after the key that was asked for")
+    return found
+
+
+class RangeSync:
+    """Brings what a plan still lacks from one block's state into the store; progress counts on."""
+
+    def __init__(
+        self, network: Network, book: PeerBook, adoption: Adoption, header: Header, plan: StatePlan,
+        progress: Progress, pace: Pace,
+    ) -> None:  # fmt: skip
+        self._network = network
+        self._book = book
+        self._adoption = adoption
+        self._header = header
+        self._hash = header.hash
+        self._plan = plan
+        self._progress = progress
+        self._pace = pace
+        self._working: set[str] = set()
+        self._useless: dict[str, str] = {}
+        self._moved = trio.Event()
+
+    async def run(self) -> None:
+        """Until the plan is done. Raises TargetLost where no peer gives this state."""
+        self._progress.enter(Phase.STATE, f"the state of #{self._header.number}")
+        self._show()
+        async with trio.open_nursery() as nursery:
+            while not self._plan.done:
+                self._engage(nursery)
+                if not self._working and len(self._book):
+                    break
+                await self._wait()
+            nursery.cancel_scope.cancel()
+        if not self._plan.done:
+            raise TargetLost(told(f"no peer gives the state of block #{self._header.number}", self._useless))
+
+    def _engage(self, nursery: trio.Nursery) -> None:
+        for peer in self._book.by_height():
+            if peer not in self._working and peer not in self._useless:
+                self._working.add(peer)
+                nursery.start_soon(self._work, peer)
+
+    async def _wait(self) -> None:
+        """Until a part has come, a peer has failed, or one has arrived."""
+        moved = self._moved
+        async with trio.open_nursery() as nursery:
+
+            async def peers() -> None:
+                await self._book.changed(float("inf"))
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(peers)
+            await moved.wait()
+            nursery.cancel_scope.cancel()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = trio.Event()
+
+    async def _work(self, peer: str) -> None:
+        """One peer's part in it: piece after piece, until it fails or nothing is left."""
+        try:
+            while peer in self._book and not self._plan.done:
+                part = self._plan.take()
+                if part is None:
+                    await self._moved.wait()
+                elif not await self._fetch(peer, part):
+                    return
+                self._move()
+        finally:
+            self._working.discard(peer)
+            self._move()
+
+    async def _fetch(self, peer: str, part: Part) -> bool:
+        """One piece; False where this peer is of no use."""
+        start = part.start
+        try:
+            answer = await self._network.request(peer, SUFFIX, StateRequest(self._hash, start).encode())
+            found = await trio.to_thread.run_sync(read_answer, answer, self._header.state_root, start)
+        except RequestFailed as error:
+            self._plan.give_back(part)
+            self._useless[peer] = str(error)
+            repute.replace_slow(self._network, self._book, peer, error)
+            self._progress.waiting_for = told(f"the state of #{self._header.number}", self._useless)
+            return False
+        except (WireError, TrieError) as error:
+            self._plan.give_back(part)
+            reason = f"a piece of the state that does not hold: {error}"
+            repute.drop(self._network, self._book, peer, repute.BAD_PROOF, reason)
+            return False
+        await trio.to_thread.run_sync(self._adoption.write, found.pairs, found.nodes)
+        self._plan.advance(part, found.next, found.ahead)
+        self._pace.note(trio.current_time(), len(answer), len(found.pairs), found.share)
+        self._progress.step(f"the state of #{self._header.number}")
+        self._show()
+        return True
+
+    def _show(self) -> None:
+        self._progress.size, self._progress.keys = self._pace.size, self._pace.keys
+        self._progress.pace = self._pace
