@@ -15,7 +15,7 @@ from cfnode.rpc import pins
 from cfnode.rpc.v1 import follow, operations, queries
 from cfnode.rpc.v1.operations import Event
 from tests.rpc.clients import WebSocket
-from tests.rpc.conftest import Served
+from tests.rpc.conftest import MakeServed, Served
 
 UNKNOWN = "0x" + "77" * 32
 ACCOUNTS = "0x" + (twox_128(b"System") + twox_128(b"Account")).hex()
@@ -345,6 +345,27 @@ async def test_too_many_held_blocks_end_the_follow(
         assert await head.event() == {"event": "stop"}
         again = await followed(ws)
         assert (await again.event())["event"] == "stop"
+
+
+async def test_a_connection_that_ends_lets_go_of_its_blocks(
+    make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[pins.Pins] = []
+
+    class Seen(pins.Pins):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+    monkeypatch.setattr("cfnode.rpc.dispatch.Pins", Seen)
+    served = await make_served()
+    await served.call("dev_newBlock")
+    async with served.websocket() as ws:
+        await (await followed(ws)).events(3)
+        assert [len(each) for each in made] == [2]
+    with trio.fail_after(20):
+        while len(made[0]):
+            await served.call("system_health")
 
 
 async def test_who_lets_go_of_blocks_can_follow_for_ever(
