@@ -91,6 +91,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_holdFinality": [False],
     "dev_sendToVault": [VAULT_CALL],
     "dev_setBoost": [BTC, 10],
+    "dev_setOracle": ["Btc"],
     "dev_setPool": [ETH],
     "dev_silence": [[]],
     "dev_timeTravel": [0],
@@ -118,7 +119,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "transaction_v1_stop": ["none"],
     "transactionWatch_v1_submitAndWatch": ["@transaction"],
 }
-"""By the method's first name, without those that need none."""
+"""By the method's first name, without those that need none; a dev_* method may be left to its own tests."""
 
 REFUSED: Final[dict[str, int]] = {
     "author_hasSessionKeys": 1030,
