@@ -66,7 +66,9 @@ class Adoption:
     def look(self, mend: Mend, most_nodes: int, most_holes: int) -> Found:
         """Walks on over the rows, in one snapshot. Raises TrieError."""
         with self._database.read() as txn:
-            return mend.walk(self._tables.present(txn, NO_BLOCK), most_nodes, most_holes)
+            found = mend.walk(self._tables.present(txn, NO_BLOCK), most_nodes, most_holes)
+        self._database.give_pages_back()
+        return found
 
     def settle(self, mend: Mend, root: bytes) -> int:
         """After a walk that has met the whole state: deletes what does not belong to it; how many rows."""

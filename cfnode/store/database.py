@@ -126,7 +126,7 @@ class Database:
             self._leave()
             self._reads += 1
             if self._reads % LOOK_EVERY == 0:
-                give_back(self.path / "data.mdb")
+                self.give_pages_back()
 
     def _enter(self) -> Transaction:
         me = threading.get_ident()
@@ -166,7 +166,7 @@ class Database:
                 try:
                     with self._environment.begin(write=True) as transaction:
                         result = work(transaction)
-                    give_back(self.path / "data.mdb")
+                    self.give_pages_back()
                     return result
                 except lmdb.MapFullError:
                     self._grow()
@@ -190,6 +190,10 @@ class Database:
         """Frees the slots of processes that died while reading: until then the pages they saw stay in use."""
         with in_words(self.path):
             return int(self._environment.reader_check())
+
+    def give_pages_back(self) -> None:
+        """Lets go of what has been read, if it is much; worth a call after a read that went far."""
+        give_back(self.path / "data.mdb")
 
     def close(self) -> None:
         self._environment.close()
