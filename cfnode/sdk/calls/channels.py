@@ -13,7 +13,7 @@ from typing import Any
 
 from cfnode.core.assets import Asset
 from cfnode.sdk.assets import BLOCK_SECONDS
-from cfnode.sdk.calls.terms import affiliates_for_broker, dca_for_broker
+from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, rpc, shown
 from cfnode.sdk.models.channel import DepositAddress
@@ -45,17 +45,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class ChannelOrder:
-    """A checked request. `ccm` and `refund` are in wire form; `quote` is for the swap service."""
+    """A checked request. `ccm` is in wire form; `quote` is for the swap service."""
 
     source: Asset
     destination: Asset
     amount: int
     asked: Asked
     commission_bps: int
-    boost_fee_bps: int | None
     ccm: Mapping[str, Any] | None
-    refund: Mapping[str, Any]
-    backend_refund: Mapping[str, Any]
+    terms: RefundTerms
+    boost_fee_bps: int | None = None
     quote: Quote | None = None
 
     def params(self) -> list[Any]:
@@ -68,7 +67,7 @@ class ChannelOrder:
             self.ccm,
             self.boost_fee_bps,
             affiliates_for_broker(self.asked.affiliate_brokers),
-            self.refund,
+            self.terms.wire(),
             dca_for_broker(self.asked.dca_params),
         ]
 
@@ -83,7 +82,7 @@ class ChannelOrder:
             "srcAddress": asked.src_address,
             "destAddress": asked.dest_address,
             "dcaParams": asked.dca_params and asked.dca_params.to_json(),
-            "fillOrKillParams": self.backend_refund,
+            "fillOrKillParams": self.terms.backend(),
             "maxBoostFeeBps": self.boost_fee_bps,
             "ccmParams": asked.ccm_params and asked.ccm_params.to_json(),
             "amount": str(self.amount),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from cfnode.core.assets import Asset
 from cfnode.sdk.assets import asset_named
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import Asked, ChannelOrder, open_channel
 from cfnode.sdk.calls.terms import (
+    RefundTerms,
     check_addresses,
     check_broker_options,
     check_dca,
@@ -30,10 +32,6 @@ from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
 
 __all__ = ["RequestDepositAddress", "RequestDepositAddressV2"]
-
-MESSAGE_LIMIT_V1 = 10_000
-MESSAGE_LIMIT_V2 = 15_000
-"""Bytes; a message must be shorter."""
 
 
 @dataclass(frozen=True)
@@ -64,27 +62,11 @@ class RequestDepositAddressV2(Call[DepositAddress]):
         return self.quote.src_asset.known("quote.srcAsset"), self.quote.dest_asset.known("quote.destAsset")
 
     def _order(self, session: Session, source: Asset, destination: Asset) -> ChannelOrder:
-        quote = self.quote
-        dca = checked_dca(quote)
+        dca = checked_dca(self.quote)
         self._check_kind()
-        terms = refund_terms(
-            self.fill_or_kill_params, source, destination, session, quote=quote, dca=dca is not None
-        )
-        check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
-        ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT_V2)
-        check_addresses(source, terms.refund_address, destination, self.dest_address, session)
-        return ChannelOrder(
-            source,
-            destination,
-            quote.deposit_amount,
-            _asked(self, dca),
-            commission(session, self.broker_commission_bps),
-            checked_boost(quote),
-            ccm,
-            terms.wire(),
-            terms.backend(),
-            quote,
-        )
+        terms = _terms(self, source, destination, session, dca, self.quote)
+        order = _order(self, source, destination, session, self.quote.deposit_amount, terms, dca)
+        return replace(order, boost_fee_bps=checked_boost(self.quote), quote=self.quote)
 
     def _check_kind(self) -> None:
         quote = self.quote
@@ -128,35 +110,57 @@ class RequestDepositAddress(Call[DepositAddress]):
 
     def _order(self, session: Session, source: Asset) -> ChannelOrder:
         destination = asset_named(self.dest_chain, self.dest_asset, "destAsset")
-        dca = self.dca_params
-        terms = refund_terms(
-            self.fill_or_kill_params, source, destination, session, quote=None, dca=dca is not None
-        )
+        dca, boost = self.dca_params, self.max_boost_fee_bps
+        terms = _terms(self, source, destination, session, dca, None)
         if dca is not None:
             check_dca(dca)
-        check_broker_options(session, self.broker_commission_bps, self.affiliate_brokers)
-        ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT_V1)
-        check_addresses(source, terms.refund_address, destination, self.dest_address, session)
-        boost = self.max_boost_fee_bps
-        return ChannelOrder(
-            source,
-            destination,
-            self.amount,
-            _asked(self, dca),
-            commission(session, self.broker_commission_bps),
-            None if boost is None else whole_number(boost, "maxBoostFeeBps"),
-            ccm,
-            terms.wire(),
-            terms.backend(),
-        )
+        order = _order(self, source, destination, session, self.amount, terms, dca)
+        return order if boost is None else replace(order, boost_fee_bps=whole_number(boost, "maxBoostFeeBps"))
 
 
-def _asked(request: RequestDepositAddress | RequestDepositAddressV2, dca: DcaParams | None) -> Asked:
-    return Asked(
-        request.dest_address,
-        request.src_address,
-        request.fill_or_kill_params,
-        tuple(request.affiliate_brokers),
-        request.ccm_params,
-        dca,
+_Request: TypeAlias = RequestDepositAddress | RequestDepositAddressV2
+_MESSAGE_LIMITS: dict[type[_Request], int] = {RequestDepositAddress: 10_000, RequestDepositAddressV2: 15_000}
+"""Bytes; a message must be shorter."""
+
+
+def _terms(
+    request: _Request,
+    source: Asset,
+    destination: Asset,
+    session: Session,
+    dca: DcaParams | None,
+    quote: Quote | None,
+) -> RefundTerms:
+    given = request.fill_or_kill_params
+    return refund_terms(given, source, destination, session, quote=quote, dca=dca is not None)
+
+
+def _order(
+    request: _Request,
+    source: Asset,
+    destination: Asset,
+    session: Session,
+    amount: int,
+    terms: RefundTerms,
+    dca: DcaParams | None,
+) -> ChannelOrder:
+    """What both forms have in common, checked in the JavaScript SDK's order."""
+    check_broker_options(session, request.broker_commission_bps, request.affiliate_brokers)
+    ccm = checked_ccm(request.ccm_params, _MESSAGE_LIMITS[type(request)])
+    check_addresses(source, terms.refund_address, destination, request.dest_address, session)
+    return ChannelOrder(
+        source,
+        destination,
+        amount,
+        Asked(
+            request.dest_address,
+            request.src_address,
+            request.fill_or_kill_params,
+            tuple(request.affiliate_brokers),
+            request.ccm_params,
+            dca,
+        ),
+        commission(session, request.broker_commission_bps),
+        ccm,
+        terms,
     )
