@@ -26,8 +26,12 @@ from cfnode.store.state import Tables
 
 if TYPE_CHECKING:
     from cfnode.store.database import Transaction
+    from cfnode.store.versioned import VersionedTable
 
 __all__ = ["Adoption", "Row"]
+
+ROWS_AT_ONCE = 50_000
+"""Rows after which pages are given back."""
 
 Row = tuple[bytes, bytes, bytes]
 """Child trie (empty: the top one), key or path, value or encoded node."""
@@ -73,7 +77,7 @@ class Adoption:
     def settle(self, mend: Mend, root: bytes) -> int:
         """After a walk that has met the whole state: deletes what does not belong to it; how many rows."""
         with self._database.read() as txn:
-            rows = self._tables.storage.count(txn), self._tables.nodes.count(txn)
+            rows = tuple(sum(1 for _ in self._rows(txn, table)) for table in self._both)
             if rows == (mend.keys, mend.nodes):
                 return 0
             storage, nodes = self._beside(txn, root)
@@ -83,10 +87,21 @@ class Adoption:
         self._database.write(partial(self._merge, row_deletions(storage), row_deletions(nodes)))
         return len(storage) + len(nodes)
 
+    @property
+    def _both(self) -> tuple[VersionedTable, VersionedTable]:
+        return self._tables.storage, self._tables.nodes
+
+    def _rows(self, txn: Transaction, table: VersionedTable) -> Iterator[bytes]:
+        """All rows of a table; what has been read is let go of on the way."""
+        for count, row in enumerate(table.rows(txn), 1):
+            yield row
+            if count % ROWS_AT_ONCE == 0:
+                self._database.give_pages_back()
+
     def _beside(self, txn: Transaction, root: bytes) -> tuple[list[bytes], list[bytes]]:
         """The rows of storage and of nodes that the trie does not name."""
         state = self._tables.present(txn, root)
-        storage, nodes = _Beside(self._tables.storage.rows(txn)), _Beside(self._tables.nodes.rows(txn))
+        storage, nodes = (_Beside(self._rows(txn, table)) for table in self._both)
         tries = [(TOP, root)]
         for child, child_root in tries:  # grows while the top trie is walked, in the order of the rows
             prefix = delimited(child)

@@ -123,10 +123,6 @@ class VersionedTable:
                 else:
                     yield from (row + rest for rest, _ in decode_bucket(txn.get(row, db=self.current)))
 
-    def count(self, txn: Transaction) -> int:
-        """How many keys there are now."""
-        return sum(1 for _ in self.rows(txn))
-
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool
     ) -> None:
