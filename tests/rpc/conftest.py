@@ -108,11 +108,15 @@ async def served_node(make_served: MakeServed) -> Served:
     return served
 
 
-@pytest.fixture
-async def instant(make_served: MakeServed) -> Served:
-    """A node that seals a block as soon as a transaction is ready; the first is there."""
-    served = await make_served(seal="instant")
+async def first_block(served: Served) -> Served:
+    """The same node, once its first block is there."""
     with served.node.chain.subscribe() as events:
         while served.node.chain.best.number == 0:
             await anext(aiter(events))
     return served
+
+
+@pytest.fixture
+async def instant(make_served: MakeServed) -> Served:
+    """A node that seals a block as soon as a transaction is ready; the first is there."""
+    return await first_block(await make_served(seal="instant"))

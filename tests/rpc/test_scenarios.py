@@ -1,17 +1,27 @@
-"""A swap's life on a running development node, as the guide plays it: events in order, the money counted."""
+"""A swap's life on a running development node, as the guide plays it: events in order, the money counted.
+
+Each scenario is also told to a transcript (`scenarios/`): every answer and every event, whole. The tests say
+why an amount is what it is; the transcript that nothing else has changed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from tests.rpc.conftest import Served
+from cfnode.rpc.convert import account as account_text
+from tests.rpc.conftest import MakeServed, Served, first_block
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
 from tests.rpc.test_dev import events_of
+from tests.rpc.transcript import Transcript
 
 ETHER, BITCOIN = 10**18, 10**8
 ETH_INGRESS = 50_000 * 2_100_000_000
+USDC = {"chain": "Ethereum", "asset": "USDC"}
+BEGINNING = 1_700_000_000_000
+"""The chain's clock starts at the same time in each run, so that heights and expiries are the same."""
 IMPOSSIBLE = hex(2**200)
 NOISE = ("System", "Timestamp", "TransactionPayment", "EvmThresholdSigner", "Flip", "LiquidityPools")
 NOISY = ("ChainStateUpdated", "AccountCredited", "TransactionFeeDeficitRecorded", "DepositFetchesScheduled")
@@ -22,9 +32,22 @@ Said = list[tuple[str, Any]]
 class Story:
     """A broker on a node, and what the chain has said since it was last asked."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, transcript: Transcript) -> None:
         self.served = served
         self.told = served.node.chain.best.number
+        self.transcript = transcript
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """The result of a call, kept in the transcript."""
+        answer = await self.served.call(method, *params)
+        self.transcript.answered(method, list(params), answer)
+        return answer
+
+    async def error(self, method: str, *params: Any) -> Any:
+        """The error of a call, kept in the transcript."""
+        error = await self.served.error(method, *params)
+        self.transcript.answered(method, list(params), error)
+        return error
 
     async def open(self, source: Any = ETH, target: Any = BTC, **changes: Any) -> str:
         """A deposit channel's address; what opening it said is heard."""
@@ -43,6 +66,7 @@ class Story:
         message = {"jsonrpc": "2.0", "id": 1, "method": "broker_request_swap_deposit_address"}
         answer = (await self.served.http.post(message | {"params": request | changes})).json()
         assert "result" in answer, answer
+        self.transcript.answered(message["method"], request | changes, answer["result"])
         await self.said()
         address: str = answer["result"]["address"]
         return address
@@ -64,18 +88,40 @@ class Story:
                 if pallet not in NOISE and name not in NOISY:
                     found.append((f"{pallet}.{name}", fields))
         self.told = chain.best.number
+        self.transcript.heard(found)
         return found
+
+    async def look(self) -> None:
+        """What everybody sees at the end."""
+        broker = self.served.node.broker
+        assert broker is not None
+        for method, *params in (
+            ("cf_account_info", account_text(broker.account)),
+            ("cf_all_open_deposit_channels",),
+            ("broker_all_open_deposit_channels",),
+            ("cf_scheduled_swaps", BTC, USDC),
+            ("cf_scheduled_swaps", ETH, USDC),
+            ("cf_pool_price_v2", ETH, USDC),
+            ("cf_boost_pools_depth",),
+        ):
+            await self.call(str(method), *params)
 
     async def earned(self, account: str) -> int:
         """USDC of an account."""
-        balances = await self.served.call("cf_free_balances", account)
+        balances = await self.call("cf_free_balances", account)
         return int(balances["Ethereum"]["USDC"], 16)
 
 
 @pytest.fixture
-async def story(instant: Served) -> Story:
-    await instant.call("broker_register_account")
-    return Story(instant)
+async def story(make_served: MakeServed, request: pytest.FixtureRequest) -> AsyncIterator[Story]:
+    served = await first_block(await make_served(seal="instant", start_time=BEGINNING))
+    await served.call("broker_register_account")
+    transcript = Transcript(request.node.name)
+    told = Story(served, transcript)
+    yield told
+    await told.said()
+    await told.look()
+    transcript.compare()
 
 
 def names(said: Said) -> list[str]:
@@ -94,7 +140,7 @@ def one(said: Said, name: str) -> Any:
 async def test_a_regular_swap(story: Story) -> None:
     address = await story.open()
     await story.deposit(address, ETH, ETHER)
-    scheduled = await story.served.call("cf_scheduled_swaps", ETH, {"chain": "Ethereum", "asset": "USDC"})
+    scheduled = await story.call("cf_scheduled_swaps", ETH, {"chain": "Ethereum", "asset": "USDC"})
     assert (scheduled[0]["swap_id"], int(scheduled[0]["amount"], 16)) == (1, ETHER - ETH_INGRESS)
     await story.seal(4)
     said = await story.said()
@@ -121,10 +167,10 @@ async def test_a_regular_swap(story: Story) -> None:
 
 
 async def test_a_boosted_bitcoin_swap(story: Story) -> None:
-    await story.served.call("dev_setBoost", BTC, 5 * BITCOIN)
+    await story.call("dev_setBoost", BTC, 5 * BITCOIN)
     address = await story.open(BTC, ETH, boost_fee=30)
     transaction = "0x" + "5a" * 32
-    await story.served.call("dev_announceDeposit", address, BTC, BITCOIN, transaction)
+    await story.call("dev_announceDeposit", address, BTC, BITCOIN, transaction)
     said = await story.said()
     assert names(said) == [
         "Swapping.SwapRequested",
@@ -135,7 +181,7 @@ async def test_a_boosted_bitcoin_swap(story: Story) -> None:
     fee = sum(taken for _, taken in boosted["boost_fee"])
     assert fee == BITCOIN * 5 // 10_000
     assert one(said, "SwapRequested")["input_amount"] == BITCOIN - fee - boosted["ingress_fee"]
-    await story.served.call("dev_deposit", address, BTC, BITCOIN, transaction)
+    await story.call("dev_deposit", address, BTC, BITCOIN, transaction)
     kind, credited = one(await story.said(), "DepositFinalised")["action"]
     assert kind == "BoostersCredited"
     assert credited["prewitnessed_deposit_id"] == boosted["prewitnessed_deposit_id"]
@@ -178,7 +224,7 @@ async def test_chunks_that_stop(story: Story) -> None:
     await story.deposit(address, ETH, 4 * ETHER)
     await story.seal(2)
     assert len(of(await story.said(), "SwapExecuted")) == 1
-    await story.served.call("dev_setPool", ETH, 1_000 * 10**6)
+    await story.call("dev_setPool", ETH, 1_000 * 10**6)
     await story.seal(15)
     said = await story.said()
     assert [name for name in names(said) if name.endswith(("EgressScheduled", "RequestCompleted"))][:3] == [
@@ -209,7 +255,7 @@ async def test_a_message_to_a_contract(story: Story) -> None:
 async def test_a_message_that_nobody_could_send(story: Story) -> None:
     message = {"message": "0x68656c6c6f", "gas_budget": "0x186a0", "ccm_additional_data": "0x"}
     address = await story.open(BTC, ETH, channel_metadata=message)
-    await story.served.call("dev_abortBroadcast", "Ethereum")
+    await story.call("dev_abortBroadcast", "Ethereum")
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(4)
     said = await story.said()
@@ -218,12 +264,12 @@ async def test_a_message_that_nobody_could_send(story: Story) -> None:
         "EthereumBroadcaster.BroadcastAborted",
     ]
     broadcast = one(said, "CcmBroadcastFailed")["broadcast_id"]
-    call = await story.served.call("cf_failed_call_ethereum", broadcast)
+    call = await story.call("cf_failed_call_ethereum", broadcast)
     assert "68656c6c6f" in call["data"]
 
 
 async def test_an_affiliate_is_paid_and_withdraws(story: Story) -> None:
-    affiliate = await story.served.call("broker_register_affiliate", EVM_ADDRESS)
+    affiliate = await story.call("broker_register_affiliate", EVM_ADDRESS)
     address = await story.open(affiliate_fees=[{"account": affiliate, "bps": 25}])
     await story.deposit(address, ETH, ETHER)
     await story.seal(2)
@@ -231,7 +277,7 @@ async def test_an_affiliate_is_paid_and_withdraws(story: Story) -> None:
     earned = await story.earned(affiliate)
     after_network = executed["intermediate_amount"] + executed["broker_fee"]
     assert earned == (after_network * 25 * 2 + 9_999) // 20_000
-    paid = await story.served.call("broker_affiliate_withdrawal_request", affiliate)
+    paid = await story.call("broker_affiliate_withdrawal_request", affiliate)
     assert int(paid["egress_amount"], 16) + int(paid["egress_fee"], 16) == earned
     assert paid["destination_address"].lower() == EVM_ADDRESS
     assert await story.earned(affiliate) == 0
@@ -243,58 +289,67 @@ async def test_an_affiliate_is_paid_and_withdraws(story: Story) -> None:
 
 async def test_a_channel_expires(story: Story) -> None:
     address = await story.open()
-    await story.served.call("dev_timeTravel", 25 * 3600 * 1000)
+    await story.call("dev_timeTravel", 25 * 3600 * 1000)
     await story.seal(1)
-    error = await story.served.error("dev_deposit", address, ETH, ETHER)
+    error = await story.error("dev_deposit", address, ETH, ETHER)
     assert 'name: "ChannelExpired"' in error["message"]
     assert "Swapping.SwapRequested" not in names(await story.said())
 
 
-async def test_a_transfer_that_fails_is_offered_for_two_epochs(story: Story) -> None:
-    await story.served.call("dev_failReceiver", EVM_ADDRESS, ETH)
-    address = await story.open(BTC, ETH)
+CONTRACT_CHAINS = {"Ethereum": ("Eth", "Usdc"), "Arbitrum": ("ArbEth", "ArbUsdc")}
+
+
+async def failed_transfer(story: Story, chain: str, symbol: str) -> tuple[Said, str]:
+    """A swap whose receiver fails: what was said up to the fallback, and the method that offers it."""
+    asset = {"chain": chain, "asset": symbol}
+    await story.call("dev_failReceiver", EVM_ADDRESS, asset)
+    address = await story.open(BTC, asset)
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(5)
-    said = await story.said()
-    tail = names(said)[names(said).index("EthereumBroadcaster.BroadcastSuccess") :]
+    return await story.said(), f"cf_failed_call_{chain.lower()}"
+
+
+@pytest.mark.parametrize("chain", CONTRACT_CHAINS)
+async def test_a_transfer_that_fails_is_offered_for_two_epochs(story: Story, chain: str) -> None:
+    said, offer = await failed_transfer(story, chain, "ETH")
+    tail = names(said)[names(said).index(f"{chain}Broadcaster.BroadcastSuccess") :]
     assert tail == [
-        "EthereumBroadcaster.BroadcastSuccess",
-        "EthereumIngressEgress.TransferFallbackRequested",
-        "EthereumBroadcaster.CallResigned",
+        f"{chain}Broadcaster.BroadcastSuccess",
+        f"{chain}IngressEgress.TransferFallbackRequested",
+        f"{chain}Broadcaster.CallResigned",
     ]
     fallback = one(said, "TransferFallbackRequested")
-    assert fallback["amount"] == one(said, "SwapEgressScheduled")["amount"]
-    first = await story.served.call("cf_failed_call_ethereum", fallback["broadcast_id"])
-    await story.served.call("dev_nextEpoch")
+    assert fallback["asset"] == CONTRACT_CHAINS[chain][0]
+    assert fallback["amount"] == of(said, "SwapEgressScheduled")[-1]["amount"]
+    first = await story.call(offer, fallback["broadcast_id"])
+    assert int(first["data"][-64:], 16) == fallback["amount"]
+    await story.call("dev_nextEpoch")
     await story.seal(2)
-    second = await story.served.call("cf_failed_call_ethereum", fallback["broadcast_id"])
-    assert second["contract"] == first["contract"]
-    assert second["data"] != first["data"]
-    assert second["data"][-192:] == first["data"][-192:]  # asset, receiver and amount
-    await story.served.call("dev_nextEpoch")
+    second = await story.call(offer, fallback["broadcast_id"])
+    assert {name for name in first if first[name] != second[name]} == {"data"}
+    # The nonce and the transfer (asset, receiver, amount) stay; only the signature is another.
+    assert second["data"][:8] == first["data"][:8]
+    assert second["data"][-192:] == first["data"][-192:]
+    await story.call("dev_nextEpoch")
     await story.seal(1)
-    assert await story.served.call("cf_failed_call_ethereum", fallback["broadcast_id"]) is None
-    assert "EthereumIngressEgress.FailedForeignChainCallExpired" in names(await story.said())
+    assert await story.call(offer, fallback["broadcast_id"]) is None
+    assert f"{chain}IngressEgress.FailedForeignChainCallExpired" in names(await story.said())
 
 
-async def test_a_token_that_its_contract_refuses_the_receiver(story: Story) -> None:
-    usdc = {"chain": "Ethereum", "asset": "USDC"}
-    await story.served.call("dev_failReceiver", EVM_ADDRESS, usdc)
-    address = await story.open(BTC, usdc)
-    await story.deposit(address, BTC, BITCOIN)
-    await story.seal(5)
-    said = await story.said()
-    sent = next(each for each in of(said, "SwapEgressScheduled") if each["asset"] == "Usdc")
-    fallback = one(said, "TransferFallbackRequested")
-    assert (fallback["asset"], fallback["amount"]) == ("Usdc", sent["amount"])
-    call = await story.served.call("cf_failed_call_ethereum", fallback["broadcast_id"])
+@pytest.mark.parametrize("chain", CONTRACT_CHAINS)
+async def test_a_token_that_its_contract_refuses_the_receiver(story: Story, chain: str) -> None:
+    said, offer = await failed_transfer(story, chain, "USDC")
+    fallback, name = one(said, "TransferFallbackRequested"), CONTRACT_CHAINS[chain][1]
+    sent = next(each for each in of(said, "SwapEgressScheduled") if each["asset"] == name)
+    assert (fallback["asset"], fallback["amount"]) == (name, sent["amount"])
+    call = await story.call(offer, fallback["broadcast_id"])
     assert int(call["data"][-64:], 16) == sent["amount"]
 
 
 @pytest.mark.parametrize(("symbol", "has_fallback"), [("TRX", False), ("USDT", True)])
 async def test_a_transfer_that_fails_on_tron(story: Story, symbol: str, has_fallback: bool) -> None:
     wallet, asset = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", {"chain": "Tron", "asset": symbol}
-    await story.served.call("dev_failReceiver", wallet, asset)
+    await story.call("dev_failReceiver", wallet, asset)
     address = await story.open(BTC, asset, destination_address=wallet)
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(5)
@@ -305,11 +360,11 @@ async def test_a_transfer_that_fails_on_tron(story: Story, symbol: str, has_fall
 
 async def test_a_private_bitcoin_channel_is_opened_and_closed(story: Story) -> None:
     assert story.served.node.broker is not None
-    opened = await story.served.call("broker_open_private_btc_channel")
-    again = await story.served.error("broker_open_private_btc_channel")
+    opened = await story.call("broker_open_private_btc_channel")
+    again = await story.error("broker_open_private_btc_channel")
     assert 'name: "PrivateChannelExistsForBroker"' in again["message"]
-    assert await story.served.call("broker_close_private_btc_channel") == opened
-    gone = await story.served.error("broker_close_private_btc_channel")
+    assert await story.call("broker_close_private_btc_channel") == opened
+    gone = await story.error("broker_close_private_btc_channel")
     assert 'name: "NoPrivateChannelExistsForBroker"' in gone["message"]
     assert names(await story.said()) == [
         "Swapping.PrivateBrokerChannelOpened",
