@@ -33,6 +33,9 @@ BELOW: Final = {"descendantsValues": VALUE, "descendantsHashes": HASH}
 """The questions about all keys below one, and what is told of each."""
 
 Row = dict[str, str]
+Place = tuple[int, bytes | None]
+"""Where an answer goes on: at which question, and after which key if some of its rows have been told."""
+BEGINNING: Final[Place] = (0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of an answer, and where the next page begins: (question, key told last); None at the end."""
+    """Some rows of an answer, and where the next page begins; None at the end."""
 
     rows: list[Row]
-    following: tuple[int, bytes | None] | None
+    following: Place | None
 
     @property
     def size(self) -> int:
@@ -78,10 +81,6 @@ def _read_query(value: Any) -> Query:
 
 
 QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _read_query), MAX_ITEMS)
-
-
-Place = tuple[int, bytes | None]
-BEGINNING: Final[Place] = (0, None)
 
 
 async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:
