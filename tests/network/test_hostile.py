@@ -14,6 +14,8 @@ from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import HEADER as FRAME
 from cfnode.core.p2p.yamux import MAX_INBOUND, SYN, WINDOW, Session
 from cfnode.core.peer_id import peer_id
+from cfnode.network.connections import MAX_PENDING
+from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.service import Service
 from cfnode.network.standing import BANNED, LONGEST_WAIT, Standing
 from cfnode.network.transport import DialError
@@ -126,6 +128,68 @@ async def test_a_flood_of_substreams_is_held_at_the_limit() -> None:
             await still_works(node)
             assert sum(number % 2 for number in connection._substreams) == MAX_INBOUND
             nursery.cancel_scope.cancel()
+
+
+async def test_one_peer_gets_half_of_what_a_protocol_serves_at_a_time() -> None:
+    node, greedy, modest = service(1), service(2), service(3)
+    begun, go_on = 0, trio.Event()
+
+    async def slow(peer: str, data: bytes) -> bytes | None:
+        nonlocal begun
+        begun += 1
+        await go_on.wait()
+        return data
+
+    node.serve_requests("sync/2", slow, RequestLimits(concurrent=4))
+    refused = 0
+
+    async def ask(client: Service) -> None:
+        nonlocal refused
+        try:
+            await client.request(node.peer_id, "sync/2", b"x")
+        except RequestFailed:
+            refused += 1
+
+    for client in (greedy, modest):
+        client.serve_requests("sync/2", None)
+    async with running(node, greedy, modest), trio.open_nursery() as nursery:
+        for client in (greedy, modest):
+            await client.connect(address_of(node))
+        for _ in range(3):
+            nursery.start_soon(ask, greedy)
+        await until(lambda: refused == 1)
+        assert begun == 2
+        nursery.start_soon(ask, modest)
+        await until(lambda: begun == 3)
+        go_on.set()
+    assert refused == 1
+
+
+def test_one_address_of_the_internet_gets_five_connections() -> None:
+    connections = victim()._connections
+    crowded, other, here = (
+        Multiaddr.parse(f"/ip4/{host}/tcp/1") for host in ("8.8.8.8", "8.8.4.4", "127.0.0.1")
+    )
+    connections._per_address.update({"8.8.8.8": 4, "127.0.0.1": 20})
+    assert connections._admits(crowded)
+    connections._per_address["8.8.8.8"] += 1
+    assert not connections._admits(crowded)
+    assert connections._admits(other)
+    assert connections._admits(here), "many nodes of a development chain share one machine"
+
+
+async def test_who_says_nothing_while_it_should_be_secured_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cfnode.network.connections.SET_UP", 0.2)
+    node = victim()
+    async with running(node):
+        silent = [await raw(node) for _ in range(MAX_PENDING + 3)]
+        await until(lambda: node._connections._pending == MAX_PENDING)
+        for stream in silent:
+            await ended(stream)
+        assert node._connections._pending == 0
+        await still_works(node)
 
 
 async def test_a_line_that_is_no_text_costs_its_substream_only() -> None:

@@ -15,7 +15,7 @@ from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire import WireError
 from cfnode.core.wire.blocks import MOST_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
-from cfnode.network.model import Network
+from cfnode.network.model import Network, RequestFailed
 
 __all__ = [
     "FetchedBlock",
@@ -42,11 +42,13 @@ class FetchedBlock:
 
 async def fetch_up_to(network: Network, peer: str, block: bytes, most: int) -> list[FetchedBlock]:
     """At most so many blocks that end with `block`, oldest first. Raises RequestFailed, WireError."""
-    request = BlockRequest(block, Attributes.whole(), min(most, MOST_BLOCKS), descending=most > 1)
+    request = BlockRequest(block, Attributes.whole(), min(most, MOST_BLOCKS), descending=True)
     answer = await network.request(peer, SUFFIX, request.encode())
     found = await trio.to_thread.run_sync(read_blocks, answer, request)
-    if not found or found[-1].hash != block:
-        raise WireError(f"block answer: the block 0x{block.hex()} is not in it")
+    if not found:
+        raise RequestFailed(f"it does not have the block 0x{block.hex()}")
+    if found[-1].hash != block:
+        raise WireError(f"block answer: it ends with 0x{found[-1].hash.hex()}, not with 0x{block.hex()}")
     return found
 
 

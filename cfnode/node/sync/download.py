@@ -151,5 +151,5 @@ class Download:
                 repute.replace_slow(self._network, self._book, peer, error)
                 log.debug("Block #%d did not come from %s: %s", trust.number, peer, error)
             except WireError as error:
-                self._network.report(peer, repute.BAD_MESSAGE, str(error))
+                repute.drop(self._network, self._book, peer, repute.BAD_BLOCK, str(error))
         raise TargetLost(f"no peer gives the block #{trust.number}")

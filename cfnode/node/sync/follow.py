@@ -35,6 +35,9 @@ log = logging.getLogger("cfnode.sync")
 MOST_WANTED = 256
 """Announced blocks that wait to be fetched."""
 
+MOST_SOURCES = 8
+"""Peers remembered for one announced block: where one does not give it, the next is asked."""
+
 MOST_BAD = 1_024
 """Blocks remembered as bad."""
 
@@ -62,7 +65,7 @@ class Follower:
         self._chain = chain
         self._book = book
         self._progress = progress
-        self._wanted: OrderedDict[bytes, tuple[int, str]] = OrderedDict()
+        self._wanted: OrderedDict[bytes, tuple[int, list[str]]] = OrderedDict()
         self._bad: OrderedDict[bytes, None] = OrderedDict()
         self._stuck: set[tuple[str, int]] = set()
         self._unhelpful: dict[str, str] = {}
@@ -73,7 +76,9 @@ class Follower:
         if block in self._bad:
             self._drop(peer, f"it announced block #{number}, which is bad")
         elif number > self._chain.finalized.number and not self._chain.can_win(block):
-            self._wanted.setdefault(block, (number, peer))
+            _, sources = self._wanted.setdefault(block, (number, []))
+            if peer not in sources and len(sources) < MOST_SOURCES:
+                sources.append(peer)
             while len(self._wanted) > MOST_WANTED:
                 self._wanted.popitem(last=False)
             self._wake()
@@ -83,9 +88,8 @@ class Follower:
         while True:
             woken = self._woken
             await self._catch_up()
-            while self._wanted and not self._far_behind():
-                block, (number, peer) = self._wanted.popitem(last=False)
-                await self._fetch_one(peer, block, number)
+            while (block := self._next_wanted()) is not None:
+                await self._fetch_from_any(block)
             self._judge()
             with trio.move_on_after(5):
                 await woken.wait()
@@ -163,6 +167,21 @@ class Follower:
         return []
 
     # --- single blocks and forks
+
+    def _next_wanted(self) -> bytes | None:
+        """While we are far behind, by the words of peers, only what is near: their words may be lies."""
+        most = self._chain.best.number + BEHIND
+        far = self._far_behind()
+        return next((block for block, (number, _) in self._wanted.items() if not far or number <= most), None)
+
+    async def _fetch_from_any(self, block: bytes) -> None:
+        """The block from the first that gives it of those who announced it, also meanwhile."""
+        number, sources = self._wanted[block]
+        asked = 0
+        while asked < len(sources) and not self._chain.can_win(block) and block not in self._bad:
+            asked += 1
+            await self._fetch_one(sources[asked - 1], block, number)
+        self._wanted.pop(block, None)
 
     async def _fetch_one(self, peer: str, block: bytes, number: int) -> None:
         """A block and those ancestors that we lack, downwards from it."""

@@ -60,7 +60,7 @@ class BlockServer:
         if request.descending:
             return list(self._ancestors(first, header, most))
         if self._chain.hash_at(header.number) != first:
-            return []
+            return [first]  # a block of a fork has nothing above it on the best chain
         above = (self._chain.hash_at(header.number + step) for step in range(most))
         return [block for block in above if block is not None]
 

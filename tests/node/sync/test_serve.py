@@ -52,7 +52,8 @@ async def test_and_downwards_also_along_a_fork(rig: Rig) -> None:
     asker = Asker(rig)
     down = await asker.blocks(BlockRequest(fork, Attributes.HEADER, 9, descending=True))
     assert [block.hash for block in down.blocks] == [fork, made[0], rig.chain.genesis_hash]
-    assert (await asker.blocks(BlockRequest(fork, Attributes.HEADER, 9))).blocks == ()
+    up = await asker.blocks(BlockRequest(fork, Attributes.HEADER, 9))
+    assert [block.hash for block in up.blocks] == [fork], "nothing of the best chain is above it"
 
 
 async def test_of_what_is_not_known_there_are_no_blocks(rig: Rig) -> None:
