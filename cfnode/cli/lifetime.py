@@ -6,6 +6,7 @@ the store survives that too.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
@@ -54,6 +55,7 @@ async def live(config: Config) -> None:
     from cfnode.node.service import run
     from cfnode.rpc.server import serve
 
+    gc.freeze()  # what has been imported is not looked through again: that would hold up the loop each time
     async with trio.open_nursery() as watch:
         with trio.CancelScope() as scope:
             await watch.start(stop_on_signals, scope)

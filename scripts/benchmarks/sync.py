@@ -8,6 +8,7 @@ by how much it is kept waiting. Then a node serves that chain over loopback, and
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import tempfile
@@ -83,6 +84,7 @@ async def _prove(chain: LongChain) -> tuple[float, float]:
 
 
 def _proofs(chain: LongChain) -> list[Row]:
+    gc.freeze()  # as the node does
     with one_core():
         runs = sorted(trio.run(_prove, chain) for _ in range(PROOF_RUNS))
     seconds, stall = runs[len(runs) // 2][0], sorted(stall for _, stall in runs)[len(runs) // 2]

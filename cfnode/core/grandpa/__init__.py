@@ -21,7 +21,14 @@ from cfnode.core.grandpa.messages import (
     Precommit,
 )
 from cfnode.core.grandpa.verify import FinalityError, verify_commit, verify_justification
-from cfnode.core.grandpa.warp import WarpFragment, WarpProof, WarpTarget, follow_warp_proof, verify_warp_proof
+from cfnode.core.grandpa.warp import (
+    PackedWarpProof,
+    WarpFragment,
+    WarpProof,
+    WarpTarget,
+    follow_warp_proof,
+    verify_warp_proof,
+)
 
 __all__ = [
     "COMMIT",
@@ -35,6 +42,7 @@ __all__ = [
     "ForcedChange",
     "Justification",
     "NeighbourPacket",
+    "PackedWarpProof",
     "Precommit",
     "ScheduledChange",
     "WarpFragment",

@@ -18,7 +18,14 @@ from cfnode.core.grandpa.verify import FinalityError, verify_justification
 from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, encode_compact
 
-__all__ = ["WarpFragment", "WarpProof", "WarpTarget", "follow_warp_proof", "verify_warp_proof"]
+__all__ = [
+    "PackedWarpProof",
+    "WarpFragment",
+    "WarpProof",
+    "WarpTarget",
+    "follow_warp_proof",
+    "verify_warp_proof",
+]
 
 _MIN_FRAGMENT = 98 + 46  # a header and a justification without votes
 
@@ -45,47 +52,76 @@ class WarpProof:
         body = b"".join(fragment.encode() for fragment in self.fragments)
         return encode_compact(len(self.fragments)) + body + bytes((self.finished,))
 
+    def __len__(self) -> int:
+        return len(self.fragments)
+
+    def __iter__(self) -> Iterator[WarpFragment]:
+        return iter(self.fragments)
+
     @classmethod
     def decode(cls, data: bytes) -> WarpProof:
         """The proof in these bytes, to the last one; raises ScaleError."""
+        packed = PackedWarpProof(data)
+        return cls(tuple(packed), packed.finished)
+
+
+class PackedWarpProof:
+    """A proof in its bytes, of which one fragment at a time is decoded: all of them are a million objects.
+
+    Making it, and each step of iterating, raises ScaleError where the bytes are none; whoever takes fragments
+    one by one knows only at the end whether all of them are.
+    """
+
+    def __init__(self, data: bytes) -> None:
         cursor = Cursor(data)
-        count = cursor.count(_MIN_FRAGMENT)
-        fragments = [WarpFragment(Header.read(cursor), Justification.read(cursor)) for _ in range(count)]
-        finished = cursor.boolean()
+        self._count = cursor.count(_MIN_FRAGMENT)
+        self._data, self._start = data, cursor.offset
+        self.finished = data[-1:] == b"\x01"
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[WarpFragment]:
+        cursor = Cursor(self._data, self._start)
+        for _ in range(self._count):
+            yield WarpFragment(Header.read(cursor), Justification.read(cursor))
+        cursor.boolean()
         cursor.finish()
-        return cls(tuple(fragments), finished)
 
 
 @dataclass(frozen=True, slots=True)
 class WarpTarget:
-    """Where a proof leads: a finalized header and the authorities after it."""
+    """Where a proof leads: a finalized header, its votes, and the authorities after it."""
 
     header: Header
+    justification: Justification
     authorities: AuthoritySet
     finished: bool
 
 
 def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 0) -> WarpTarget:
     """Follow a proof from the authorities after block number `after`; raises FinalityError."""
-    if not proof.fragments:
+    if not len(proof):
         raise FinalityError("the warp proof is empty")
     *_, target = follow_warp_proof(proof, authorities, after)
     return target
 
 
-def follow_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 0) -> Iterator[WarpTarget]:
-    """Where a proof leads, fragment by fragment: what came before a FinalityError holds.
+def follow_warp_proof(
+    proof: WarpProof | PackedWarpProof, authorities: AuthoritySet, after: int = 0
+) -> Iterator[WarpTarget]:
+    """Where a proof leads, fragment by fragment: what came before a FinalityError (or ScaleError) holds.
 
     `finished` is true for the last fragment of a proof that says so.
     """
-    for index, fragment in enumerate(proof.fragments):
+    for index, fragment in enumerate(proof):
         header = fragment.header
         if header.number <= after:
             raise FinalityError(f"warp proof: block {header.number} follows block {after}")
         verify_justification(fragment.justification, authorities, (header.hash, header.number))
-        finished = proof.finished and index == len(proof.fragments) - 1
+        finished = proof.finished and index == len(proof) - 1
         authorities = _next_set(header, authorities, may_stay=finished)
-        yield WarpTarget(header, authorities, finished)
+        yield WarpTarget(header, fragment.justification, authorities, finished)
         after = header.number
 
 

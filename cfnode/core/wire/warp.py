@@ -1,12 +1,12 @@
 """How is a warp proof asked for? Protocol `sync/warp`: 32 bytes of a final block's hash, and no more.
 
-Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.WarpProof`), and an empty one a proof
-of no fragments.
+Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.PackedWarpProof`), and an empty one a
+proof of no fragments.
 """
 
 from __future__ import annotations
 
-from cfnode.core.grandpa import WarpProof
+from cfnode.core.grandpa import PackedWarpProof
 from cfnode.core.wire.errors import WireError, reading
 
 __all__ = ["MAX_FRAGMENTS", "MOST_PROOF_BYTES", "SUFFIX", "read_begin", "read_proof"]
@@ -27,10 +27,10 @@ def read_begin(request: bytes) -> bytes:
     return request
 
 
-def read_proof(answer: bytes) -> WarpProof:
-    """The proof in an answer; raises WireError."""
+def read_proof(answer: bytes) -> PackedWarpProof:
+    """The proof in an answer, still packed; raises WireError."""
     with reading("warp proof"):
-        proof = WarpProof.decode(answer)
-    if len(proof.fragments) > MAX_FRAGMENTS:
-        raise WireError(f"warp proof: {len(proof.fragments)} fragments, more than {MAX_FRAGMENTS}")
+        proof = PackedWarpProof(answer)
+    if len(proof) > MAX_FRAGMENTS:
+        raise WireError(f"warp proof: {len(proof)} fragments, more than {MAX_FRAGMENTS}")
     return proof

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import trio
 
-from cfnode.core.grandpa import FinalityError, WarpProof, follow_warp_proof
+from cfnode.core.grandpa import FinalityError, PackedWarpProof, follow_warp_proof
+from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.network.model import Network, RequestFailed
@@ -58,20 +59,20 @@ def follow_answer(answer: bytes, trust: Trust, step: Callable[[Trust], None] = l
         proof = read_proof(answer)
         if _says_nothing_new(proof, trust):
             return Followed(trust, 0, True, None)
-        if not proof.fragments:
+        if not len(proof):
             return Followed(trust, 0, False, "an empty warp proof")
         for target in follow_warp_proof(proof, trust.authorities, trust.number):
-            votes = proof.fragments[sets].justification.encode()
+            votes = target.justification.encode()
             trust, sets = Trust(target.header, target.authorities, votes), sets + 1
             step(trust)
         return Followed(trust, sets, proof.finished, None)
-    except (WireError, FinalityError) as error:
+    except (WireError, ScaleError, FinalityError) as error:
         return Followed(trust, sets, False, str(error))
 
 
-def _says_nothing_new(proof: WarpProof, trust: Trust) -> bool:
+def _says_nothing_new(proof: PackedWarpProof, trust: Trust) -> bool:
     """A server without anything newer sends its newest block once more, which the set before it signed."""
-    return proof.finished and len(proof.fragments) == 1 and proof.fragments[0].header == trust.header
+    return proof.finished and len(proof) == 1 and next(iter(proof)).header == trust.header
 
 
 class WarpSync:
