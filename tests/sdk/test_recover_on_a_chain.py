@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
 from cfnode.core import ss58
+from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
@@ -29,6 +30,7 @@ ALICE, ALICE_STASH = (
     ss58.encode(Keypair.from_suri(name, "sr25519").public) for name in ("//Alice", "//Alice//stash")
 )
 NOBODY = "http://127.0.0.1:1"
+MESSAGE = "0xdeadc0de"
 BLOCKS = 30
 """Far more than a swap and its payout take."""
 
@@ -171,6 +173,43 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     assert report["tron"]["contract_address"] == report["payload"]["vault"]
     assert report["tron"]["function_selector"].startswith("transferFallback(")
     assert report["tron"]["parameter"] == report["payload"]["data"][10:]
+
+
+def failed_message(node: NodeProcess, receiver: str) -> int:
+    """Swap a bitcoin to a contract, with a message that nobody can deliver; the broadcast id."""
+    terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
+    ether = {"chain": "Ethereum", "asset": "ETH"}
+    ccm = {"message": MESSAGE, "gas_budget": "0x30d40", "ccm_additional_data": "0x"}
+    channel = node.call(
+        "broker_request_swap_deposit_address", BTC, ether, receiver, 0, ccm, None, None, terms
+    )
+    node.call("dev_abortBroadcast", "Ethereum")
+    node.call("dev_deposit", channel["address"], BTC, 10**8)
+    with client(node) as sdk:
+        for _ in range(BLOCKS):
+            node.call("dev_newBlock")
+            if found := sdk.call(FindFailedCalls("Ethereum")):
+                return found[0].broadcast_id
+    raise AssertionError("no message failed")
+
+
+def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_path: Path) -> None:
+    with evm_chain(10_997, tmp_path / "anvil.log") as evm:
+        listener = evm.deploy("Listener")
+        number = failed_message(node, listener)
+        amount = place_contracts(evm, node, "Ethereum", number)
+
+        told = recover(node, "ethereum", str(number))
+        assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in told.output
+        done = recover(node, "ethereum", "--for", listener, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        assert done.exit_code == 0, done.output
+        assert evm.balance(listener) == amount > 0
+        heard = evm.call(
+            "eth_call", {"to": listener, "data": "0x" + keccak_256(b"heard()")[:4].hex()}, "latest"
+        )
+        assert MESSAGE[2:] in heard
+        again = recover(node, "ethereum", str(number), "--eth-rpc", evm.url)
+        assert again.exit_code == ExitCode.ALREADY_SENT, again.output
 
 
 # Which broadcast is meant?

@@ -122,3 +122,12 @@ contract Moody {
         require(!closed, "not now");
     }
 }
+
+// Keeps the last message that came with a payment.
+contract Listener {
+    bytes public heard;
+
+    function cfReceive(uint32, bytes calldata, bytes calldata message, address, uint256) external payable {
+        heard = message;
+    }
+}
