@@ -20,6 +20,7 @@ from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import Gate, Headers
 from cfnode.rpc.backend.routes import MAX_BODY, Backend
+from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.session import Session
@@ -82,23 +83,26 @@ class App:
             text = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
             await respond(send, 415, text, [_TEXT, *cors])
             return
-        try:
-            limit = self._config.max_request_size
-            body = await self._body(headers.get(b"content-length"), receive, limit)
-        except BodyRefused as error:
-            await respond(send, error.status, self._too_big(error.status), [_JSON, *cors], close=True)
-            return
-        if body is None:
-            return
-        reply = await self._dispatcher.answer(jsonrpc.parse(body), self._client(scope, headers))
-        await respond(send, 200, reply, [_JSON, *cors])
+        with _burden(scope).holding() as hold:
+            try:
+                limit = self._config.max_request_size
+                body = await self._body(headers.get(b"content-length"), receive, limit, hold)
+            except BodyRefused as error:
+                await respond(send, error.status, self._too_big(error.status), [_JSON, *cors], close=True)
+                return
+            if body is None:
+                return
+            reply = await self._dispatcher.answer(jsonrpc.parse(body), self._client(scope, headers))
+            hold(2 * len(reply))  # itself, and the packet that is made of it
+            await respond(send, 200, reply, [_JSON, *cors])
 
     async def _swap_service(
         self, backend: Backend, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         cors = self._gate.cors_headers(headers.get(b"origin"))
         try:
-            body = await self._body(headers.get(b"content-length"), receive, MAX_BODY)
+            with _burden(scope).holding() as hold:
+                body = await self._body(headers.get(b"content-length"), receive, MAX_BODY, hold)
         except BodyRefused as error:
             text = jsonrpc.encode({"message": f"the body has more than {MAX_BODY} bytes or came too slowly"})
             await respond(send, error.status, text, [_JSON, *cors], close=True)
@@ -109,8 +113,10 @@ class App:
             await respond(send, answer.status, answer.body, [_TEXT if answer.is_text else _JSON, *cors])
 
     @staticmethod
-    async def _body(announced: bytes | None, receive: Receive, limit: int) -> bytes | None:
-        """The whole body; None if the client left meanwhile. Raises BodyRefused."""
+    async def _body(
+        announced: bytes | None, receive: Receive, limit: int, hold: Callable[[int], None]
+    ) -> bytes | None:
+        """The whole body, each piece of it counted; None if the client left meanwhile. Raises BodyRefused."""
         if announced is not None and int(announced) > limit:
             raise BodyRefused(413)
         parts = bytearray()
@@ -120,6 +126,7 @@ class App:
                 if event["type"] != "http.request":
                     return None
                 parts += event["body"]
+                hold(len(event["body"]))
                 if len(parts) > limit:
                     raise BodyRefused(413)
                 if not event["more_body"]:
@@ -164,8 +171,7 @@ class App:
         await send({"type": "websocket.accept"})
         wire = Wire(receive, send)
         client = replace(self._client(scope, headers), protocol="ws")
-        cut_off = scope["state"]["connection"].abort
-        session = Session(self._dispatcher, self._config, client, wire.send, cut_off)
+        session = Session(self._dispatcher, self._config, client, wire.send, _burden(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
@@ -208,6 +214,12 @@ class Wire:
         text: str | None = event["text"]
         data: bytes = event["bytes"]
         return data if text is None else text
+
+
+def _burden(scope: Scope) -> Burden:
+    """What is held for the connection."""
+    burden: Burden = scope["state"]["connection"].burden
+    return burden
 
 
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})

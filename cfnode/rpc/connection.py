@@ -31,6 +31,7 @@ from hypercorn.typing import AppWrapper, ConnectionState, H11SendableEvent
 from hypercorn.utils import parse_socket_addr
 from wsproto.events import Message, TextMessage
 
+from cfnode.rpc.burden import Burden, Burdens
 from cfnode.rpc.dispatch import Client
 
 log = logging.getLogger("cfnode.rpc")
@@ -93,9 +94,11 @@ class BoundedStream:
 class MessageBuffer(WebsocketBuffer):
     """The pieces of one WebSocket message; counts bytes, and ends the stream when they are too many."""
 
-    def __init__(self, max_length: int, stream: BoundedStream) -> None:
+    def __init__(self, max_length: int, stream: BoundedStream, burden: Burden) -> None:
         super().__init__(max_length)
         self._stream = stream
+        self._burden = burden
+        self._held = 0
 
     def extend(self, event: Message[Any]) -> None:
         """Add a piece; raises FrameTooLargeError, upon which hypercorn sends the close frame."""
@@ -105,12 +108,21 @@ class MessageBuffer(WebsocketBuffer):
             self._stream.is_over = True
             raise FrameTooLargeError
         super().extend(event)
+        self._held += len(event.data)
+        self._burden.add(len(event.data))
+
+    def clear(self) -> None:
+        """The message is complete."""
+        super().clear()
+        self._burden.remove(self._held)
+        self._held = 0
 
 
 class Http1(H11Protocol):
     """HTTP/1.1 and the WebSocket upgrade, nothing else."""
 
     bounded: BoundedStream
+    burden: Burden
     _head = b""
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
@@ -137,7 +149,9 @@ class Http1(H11Protocol):
             return
         await super()._create_stream(_without_extensions(request))
         if isinstance(self.stream, WSStream):
-            self.stream.buffer = MessageBuffer(self.config.websocket_max_message_size, self.bounded)
+            self.stream.buffer = MessageBuffer(
+                self.config.websocket_max_message_size, self.bounded, self.burden
+            )
 
 
 def _without_extensions(request: h11.Request) -> h11.Request:
@@ -160,8 +174,10 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         client: Client,
+        burdens: Burdens,
     ) -> None:
         self.client = client
+        self.burden = burdens.begin(self.abort)
         self._bounded = BoundedStream(stream)
         state = ConnectionState({"connection": self})
         super().__init__(app, config, context, state, cast(Any, self._bounded))
@@ -211,6 +227,7 @@ class Connection(TCPServer):
         except OSError:
             pass  # the client is gone
         finally:
+            self.burden.end()
             await self._close()
 
     def _new_protocol(self) -> Http1:
@@ -226,5 +243,5 @@ class Connection(TCPServer):
             parse_socket_addr(sock.family, sock.getsockname()),
             self.protocol_send,
         )
-        protocol.bounded = self._bounded
+        protocol.bounded, protocol.burden = self._bounded, self.burden
         return protocol

@@ -23,6 +23,7 @@ from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
 from cfnode.rpc.app import App, Busy
 from cfnode.rpc.backend.routes import Backend
+from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import Connection
 from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
 from cfnode.rpc.methods import table_for
@@ -123,6 +124,7 @@ class Server:
         self._settings = hypercorn_config(config)
         self._context = WorkerContext(None)
         self._peers = peers
+        self._burdens = Burdens()
         self._served: set[Connection] = set()
         self._turned_away: set[Connection] = set()
         self._stopping = trio.Event()
@@ -172,7 +174,8 @@ class Server:
     async def _serve(
         self, stream: trio.SocketStream, peer: str, app: ASGIWrapper, kind: set[Connection]
     ) -> None:
-        connection = Connection(app, self._settings, self._context, stream, self._peers.client(peer))
+        client = self._peers.client(peer)
+        connection = Connection(app, self._settings, self._context, stream, client, self._burdens)
         kind.add(connection)
         try:
             await connection.run()

@@ -27,6 +27,7 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
+from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held, Job
@@ -38,6 +39,9 @@ CONCURRENT_CALLS = 16
 WAITING_BYTES = 32 * 1024 * 1024
 """Bytes of unread messages at which answers wait and subscribers are cut off."""
 
+MADE_OF_IT = 2
+"""Copies of a message while it is sent: as text, and as a frame."""
+
 KEPT_MESSAGES = 2
 """How many messages of the greatest size may wait for their answers, or have begun what is not over."""
 BUSY = RpcError(ErrorCode.SERVER_BUSY, "Server is busy, try again later")
@@ -46,8 +50,9 @@ BUSY = RpcError(ErrorCode.SERVER_BUSY, "Server is busy, try again later")
 class Outbox:
     """Messages on their way to one client, sent in the order in which they were put in."""
 
-    def __init__(self, send: Callable[[bytes], Awaitable[None]], capacity: int) -> None:
+    def __init__(self, send: Callable[[bytes], Awaitable[None]], capacity: int, burden: Burden) -> None:
         self._send = send
+        self._burden = burden
         self._capacity = capacity
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
@@ -63,18 +68,23 @@ class Outbox:
         """Queue a message that cannot wait for room. Raises SlowReader if there is none."""
         if self._full:
             raise SlowReader
-        self._waiting.append(message)
-        self._bytes += len(message)
-        self._filled.set()
+        self._burden.add(len(message))
+        self._queue(message)
 
     async def put(self, message: bytes) -> None:
         """Send an answer, or queue it behind what is on its way, once there is room."""
+        self._burden.add(len(message))
         if not self._busy and not self._waiting:
             await self._transmit(message)
             return
         while self._full:
             await self._some_room()
-        self.push(message)
+        self._queue(message)
+
+    def _queue(self, message: bytes) -> None:
+        self._waiting.append(message)
+        self._bytes += len(message)
+        self._filled.set()
 
     async def put_patiently(self, message: bytes) -> None:
         """Send a message when nothing else waits, so that a long stream leaves the room to others."""
@@ -89,10 +99,12 @@ class Outbox:
 
     async def _transmit(self, message: bytes) -> None:
         self._busy = True
+        self._burden.add(MADE_OF_IT * len(message))
         try:
             await self._send(message)
         finally:
             self._busy = False
+            self._burden.remove((1 + MADE_OF_IT) * len(message))
             if self._waiting:
                 self._filled.set()
 
@@ -135,13 +147,13 @@ class Session:
         config: RpcConfig,
         client: Client,
         send: Callable[[bytes], Awaitable[None]],
-        cut_off: Callable[[], None],
+        burden: Burden,
     ) -> None:
         self._dispatcher = dispatcher
         self._config = config
         self._client = client
-        self._outbox = Outbox(send, config.message_buffer)
-        self._cut_off = cut_off
+        self._outbox = Outbox(send, config.message_buffer, burden)
+        self._burden = burden
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
         self._subscriptions: dict[str, Opened] = {}
         self._held = Held(dispatcher.pins)
@@ -165,7 +177,7 @@ class Session:
         if self._dispatcher.is_quick(message):
             await self._answer(message, size, self._caller)
         else:
-            self._kept += size
+            self._keep(size)
             await self._slots.acquire()
             self._nursery.start_soon(self._answer_beside, message, size)
 
@@ -173,8 +185,13 @@ class Session:
         try:
             await self._answer(message, size, self._new_caller())
         finally:
-            self._kept -= size
+            self._keep(-size)
             self._slots.release()
+
+    def _keep(self, size: int) -> None:
+        """A message is in memory until what it asks for is done; a negative size: it is done."""
+        self._kept += size
+        self._burden.add(size)
 
     def _new_caller(self) -> Caller:
         later: list[Job] = []
@@ -186,7 +203,7 @@ class Session:
         if reply := await self._dispatcher.answer(message, caller.client):
             await self._outbox.put(reply)
         while caller.later:
-            self._kept += size
+            self._keep(size)
             self._nursery.start_soon(self._run, caller.later.pop(0), size)
 
     async def _run(self, job: Job, size: int) -> None:
@@ -196,7 +213,7 @@ class Session:
         except Exception as error:
             explain(error, "what a call began")
         finally:
-            self._kept -= size
+            self._keep(-size)
 
     async def _subscribe(self, later: list[Job], row: Subscription, arguments: list[Any]) -> str:
         self._check_room(row)
@@ -233,7 +250,7 @@ class Session:
                 await self._push_all(opened)
         except SlowReader:
             log.debug("a subscriber of %s reads too slowly and is cut off", opened.row.name)
-            self._cut_off()
+            self._burden.cut_off()
         except Exception as error:
             explain(error, opened.row.name)
         finally:

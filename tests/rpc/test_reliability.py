@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 import socket
 import sys
+from contextlib import suppress
+from functools import partial
 
 import pytest
 import trio
@@ -12,6 +14,7 @@ import trio.testing
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
+from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import SEND_DEADLINE
 from cfnode.rpc.server import ListenError, listen
 from cfnode.rpc.system import METHODS
@@ -193,6 +196,58 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
             await trio.sleep_forever()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 150_000, "KiB, of 800 MB asked for"
+
+
+async def test_of_clients_that_read_nothing_the_heaviest_go_and_who_reads_is_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    burdens = Burdens(150_000_000)
+    monkeypatch.setattr(server, "Burdens", lambda: burdens)
+    async with served([*ROWS, Method("test_beside", beside)]) as port, trio.open_nursery() as nursery:
+        for _ in range(6):
+            await nursery.start(hoard, port)
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert len(burdens) == 3, "of 6 that are owed 48 MB each"
+        assert burdens.size <= 150_000_000
+        async with Http(port) as http, WebSocket(port) as ws:
+            for _ in range(3):
+                assert len((await http.call("test_large"))["result"]) == 4_000_000
+                assert len((await ws.call("test_beside"))["result"]) == 4_000_000
+        nursery.cancel_scope.cancel()
+
+
+async def beside(node: StandIn) -> str:
+    """An answer of 4 MB, beside others."""
+    await trio.lowlevel.checkpoint()
+    return large(node)
+
+
+async def hoard(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """A client that asks for 40 MB and reads nothing."""
+    async with WebSocket(port) as ws:
+        with suppress(trio.BrokenResourceError):
+            for _ in range(10):
+                await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_beside"}')
+        task_status.started()
+        await trio.sleep_forever()
+
+
+def test_the_heaviest_burden_goes_first_and_counts_no_more() -> None:
+    burdens, gone = Burdens(100), list[str]()
+    light, heavy, third = (burdens.begin(partial(gone.append, name)) for name in ("light", "heavy", "third"))
+    light.add(30)
+    heavy.add(60)
+    with third.holding() as hold:
+        hold(10)
+        assert gone == []
+        hold(1)
+        assert (gone, burdens.size) == (["heavy"], 41)
+        heavy.add(1_000)  # what a connection that is over still does
+        heavy.end()
+        assert burdens.size == 41
+    assert (third.size, burdens.size) == (0, 30)
+    light.add(71)
+    assert (gone, burdens.size) == (["heavy", "light"], 0)
 
 
 async def test_all_answers_come_to_a_client_that_reads_late() -> None:

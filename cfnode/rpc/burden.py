@@ -1,0 +1,98 @@
+"""How much may all clients together have the server hold for them?
+
+A request that comes in pieces, one that waits for its answer, an answer that nobody reads: each connection is
+bounded in all of these, but a hundred connections at their bounds would be gigabytes. So what they hold is
+counted, and when it is too much together, the connection that holds most is cut off. Who reads what it asks
+for holds little, and not for long.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+__all__ = ["MOST_BYTES", "Burden", "Burdens"]
+
+log = logging.getLogger("cfnode.rpc")
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Room for sixty clients that fetch the metadata at the same moment."""
+
+
+class Burden:
+    """The bytes that are held for one connection."""
+
+    def __init__(self, burdens: Burdens, cut_off: Callable[[], None]) -> None:
+        self._burdens = burdens
+        self._cut_off = cut_off
+        self._is_over = False
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """So many bytes more are held. Too much by all: the heaviest is cut off, which may be this one."""
+        if not self._is_over:
+            self.size += size
+            self._burdens.added(size)
+
+    def remove(self, size: int) -> None:
+        """So many bytes less."""
+        self.add(-size)
+
+    @contextmanager
+    def holding(self) -> Iterator[Callable[[int], None]]:
+        """Gives a function to add with; what was added is removed at the end."""
+        held = 0
+
+        def add(size: int) -> None:
+            nonlocal held
+            held += size
+            self.add(size)
+
+        try:
+            yield add
+        finally:
+            self.remove(held)
+
+    def cut_off(self) -> None:
+        """Close the connection now."""
+        self.end()
+        self._cut_off()
+
+    def end(self) -> None:
+        """The connection is over: nothing is held for it any more."""
+        if not self._is_over:
+            self._burdens.forget(self)
+            self._is_over = True
+
+
+class Burdens:
+    """The burdens of one server's connections."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._all: set[Burden] = set()
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def begin(self, cut_off: Callable[[], None]) -> Burden:
+        """A connection begins; `cut_off` closes it at once."""
+        burden = Burden(self, cut_off)
+        self._all.add(burden)
+        return burden
+
+    def added(self, size: int) -> None:
+        """Called by a burden."""
+        self.size += size
+        while self.size > self._most:
+            heaviest = max(self._all, key=lambda burden: burden.size)
+            log.debug("a client that leaves %d bytes lying here is cut off", heaviest.size)
+            heaviest.cut_off()
+
+    def forget(self, burden: Burden) -> None:
+        """Called by a burden that ends."""
+        self._all.discard(burden)
+        self.size -= burden.size
