@@ -1,14 +1,16 @@
 """How does a transaction get from our pool into the pools of others, and theirs into ours?
 
-What is ready goes once to every peer that is not known to have it: at each arrival, at each new peer, and
-every 2.9 s for what came back from a fork. What peers send is validated like anything else; an invalid one
-costs its sender. While the node syncs, nothing is taken. Substrate, network transactions.
+What is ready goes to every peer that is not known to have it: at each arrival, at each new peer, and every
+2.9 s for what has become ready meanwhile. What is in no block a minute later goes out again, since a pool may
+have lost it, to a restart or to a fork. What peers send is validated like anything else; an invalid one costs
+its sender. While the node syncs, nothing is taken. Substrate, network transactions.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Iterator
 
 import trio
 
@@ -28,6 +30,10 @@ __all__ = ["TransactionGossip"]
 log = logging.getLogger("cfnode.txpool")
 
 AGAIN_S = 2.9
+ANEW_S = 60.0
+"""Seconds after which a peer is told again what is still in no block: ten blocks."""
+MESSAGE = 1 << 20
+"""Bytes of transactions in one notification, beyond the first."""
 MOST_KNOWN = 10_240
 """Transactions remembered for each peer, as in Substrate."""
 LIMITS = NotificationLimits(message=16 << 20)
@@ -41,7 +47,7 @@ class TransactionGossip:
         self._pool = pool
         self._progress = progress
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01", LIMITS)
-        self._known: dict[str, OrderedDict[bytes, None]] = {}
+        self._known: dict[str, OrderedDict[bytes, float]] = {}
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -64,10 +70,14 @@ class TransactionGossip:
             return
         told: dict[bytes, list[str]] = {}
         ready = [(each.hash, each.data) for each in self._pool.ready() if each.propagate]
+        old = trio.current_time() - ANEW_S
         for peer, known in self._known.items():
-            news = [(tx_hash, extrinsic) for tx_hash, extrinsic in ready if tx_hash not in known]
-            if news and self._protocol.send(peer, encode_transactions([extrinsic for _, extrinsic in news])):
-                for tx_hash, _ in news:
+            news = [(tx_hash, extrinsic) for tx_hash, extrinsic in ready if known.get(tx_hash, old) <= old]
+            for message in _messages(news):
+                data = encode_transactions([extrinsic for _, extrinsic in message])
+                if not self._protocol.send(peer, data):
+                    break
+                for tx_hash, _ in message:
                     self._note(peer, tx_hash)
                     told.setdefault(tx_hash, []).append(peer)
         for tx_hash, peers in told.items():
@@ -75,7 +85,8 @@ class TransactionGossip:
 
     def _note(self, peer: str, tx_hash: bytes) -> None:
         known = self._known[peer]
-        known[tx_hash] = None
+        known[tx_hash] = trio.current_time()
+        known.move_to_end(tx_hash)
         while len(known) > MOST_KNOWN:
             known.popitem(last=False)
 
@@ -111,3 +122,17 @@ class TransactionGossip:
             self._network.report(peer, repute.BAD_MESSAGE, f"it sent an invalid transaction: {error}")
         except (PoolError, DoorError, UnknownBlock, StateDiscarded) as error:
             log.debug("A transaction of %s is not taken: %s", peer, error)
+
+
+def _messages(news: list[tuple[bytes, bytes]]) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Transactions in notifications of a size that every peer takes."""
+    message: list[tuple[bytes, bytes]] = []
+    size = 0
+    for tx_hash, extrinsic in news:
+        if message and size + len(extrinsic) > MESSAGE:
+            yield message
+            message, size = [], 0
+        message.append((tx_hash, extrinsic))
+        size += len(extrinsic)
+    if message:
+        yield message

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from cfnode.core.aura import seal_item
 from cfnode.core.grandpa import CommitMessage
+from cfnode.core.hashing import blake2_256
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.grandpa_gossip import encode_commit
@@ -213,6 +214,66 @@ async def test_a_transaction_given_to_the_light_node_reaches_the_author(
         statuses = [await watch.statuses.__anext__() for _ in range(2)]
         assert [status.kind.value for status in statuses] == ["ready", "broadcast"]
         assert list(statuses[1].peers) == ["authority"]
+
+
+async def test_its_watcher_hears_of_a_fork_that_drops_it_and_of_the_finality_in_the_end(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with running(authority, light) as nursery:
+        nursery.start_soon(light.rig.pool.run)
+        nursery.start_soon(authority.rig.pool.run)
+        await followed(light, authority)
+        below = authority.chain.best.hash
+        sent = tx("dave", 0, put("sent", "from afar"))
+        watch = await light.rig.pool.submit_and_watch(sent)
+        one = await authority.rig.block(sent)
+        await in_step(light, authority)
+        fork = await authority.rig.blocks(2, on=below)
+        await in_step(light, authority)
+        assert light.chain.best.hash == fork[-1]
+        await reached(light, lambda: [each.data for each in light.rig.pool.ready()] == [sent])
+        two = await authority.rig.block(sent)
+        await authority.rig.finality.finalize(two)
+        await in_step(light, authority)
+        seen = [(status.kind.value, status.hash) async for status in watch.statuses]
+        assert [step for step in seen if step[0] not in ("ready", "broadcast")] == [
+            ("inBlock", one),
+            ("retracted", one),
+            ("inBlock", two),
+            ("finalized", two),
+        ]
+
+
+async def test_what_is_in_no_block_after_a_minute_is_told_again(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with running(authority, light):
+        await followed(light, authority)
+        sent = tx("dave", 0)
+        await light.rig.pool.submit(sent)
+        await reached(light, lambda: bool(list(authority.rig.pool.ready())))
+        authority.rig.pool._graph.remove([blake2_256(sent)])
+        await trio.sleep(30)
+        assert list(authority.rig.pool.ready()) == []
+        await trio.sleep(40)
+        assert [each.data for each in authority.rig.pool.ready()] == [sent]
+
+
+async def test_many_transactions_go_in_messages_of_a_size_that_every_peer_takes(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with running(authority, light):
+        await followed(light, authority)
+        lengths = []
+        protocol = light.network.protocols["transactions/1"]
+        send = protocol.send
+        protocol.send = lambda peer, data: lengths.append(len(data)) or send(peer, data)  # type: ignore
+        protocol.open.discard("authority")
+        for nonce in range(5):
+            await light.rig.pool.submit(tx("dave", nonce, b"put large=" + b"x" * 400_000))
+        protocol.open.add("authority")
+        await reached(light, lambda: len(list(authority.rig.pool.ready())) == 5)
+        assert max(lengths) < 1 << 20
 
 
 async def test_a_transaction_that_is_invalid_costs_its_sender(
