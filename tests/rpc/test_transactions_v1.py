@@ -83,3 +83,14 @@ async def test_a_broadcast_belongs_to_its_connection(served_node: Served) -> Non
         assert (await other.call("transaction_v1_stop", identity))["error"]["code"] == -32602
     assert (await served_node.error("transaction_v1_broadcast", extrinsic))["code"] == -32000
     assert (await served_node.error("transaction_v1_stop", identity))["code"] == -32602
+
+
+async def test_who_sends_a_transaction_and_leaves_at_once_has_sent_it(served_node: Served) -> None:
+    for count, method in enumerate(("transaction_v1_broadcast", "transactionWatch_v1_submitAndWatch"), 1):
+        extrinsic = "0x" + (await served_node.signed_remark()).hex()
+        async with served_node.websocket() as ws:
+            await ws.call(method, extrinsic)
+        await settled(served_node, count)
+    with trio.fail_after(20):
+        while any(map(len, served_node.node.pool._watchers._watched.values())):
+            await trio.lowlevel.checkpoint()

@@ -22,8 +22,9 @@ from cfnode.node.pool_errors import (
     PoolError,
     TemporarilyBanned,
     TooLowPriority,
+    VerificationFailed,
 )
-from cfnode.node.watchers import StatusKind, TxStatus
+from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
 from cfnode.rpc.errors import words
 from cfnode.rpc.held import Held
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 MAX_BROADCASTS: Final = 16
 """Transactions that one connection may broadcast at a time; the specification asks for four."""
+
+LAST_SECONDS: Final = 2.0
+"""How long the end of a connection, or of the node, waits for a transaction that is being validated."""
 
 NEEDS_WEBSOCKET: Final = RpcError(
     ErrorCode.CALL_FAILED, "A broadcast goes on until its connection ends: it needs a WebSocket connection"
@@ -57,6 +61,38 @@ _MAY_PASS: Final = (
 _SETTLED: Final = (StatusKind.FINALIZED, StatusKind.FINALITY_TIMEOUT, StatusKind.USURPED)
 
 
+async def _sent(node: Node, extrinsic: bytes) -> Watch:
+    """Put an extrinsic into the pool, also for a client that has the id of what it began and leaves. Raises
+    PoolError.
+    """
+    watch: Watch | None = None
+    refusal: PoolError = VerificationFailed("the connection ended first")
+    try:
+        async with trio.open_nursery() as nursery:
+            with trio.CancelScope(shield=True) as scope:
+                nursery.start_soon(_hurry, scope)
+                try:
+                    watch = await node.pool.submit_and_watch(extrinsic)
+                except PoolError as error:
+                    refusal = error
+            nursery.cancel_scope.cancel()
+    except BaseException:  # it has left, and nobody watches
+        if watch is not None:
+            watch.statuses.close()
+        raise
+    if watch is None:
+        raise refusal
+    return watch
+
+
+async def _hurry(scope: trio.CancelScope) -> None:
+    """When the connection ends, what is in the scope has a last while."""
+    try:
+        await trio.sleep_forever()
+    finally:
+        scope.deadline = trio.current_time() + LAST_SECONDS
+
+
 # transactionWatch
 
 
@@ -67,7 +103,7 @@ async def watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
 
 async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     try:
-        watched = await node.pool.submit_and_watch(extrinsic)
+        watched = await _sent(node, extrinsic)
     except PoolError as error:
         yield {"event": "invalid", "error": words(error, "transactionWatch_v1_submitAndWatch")}
         return
@@ -125,7 +161,7 @@ async def _broadcast(node: Node, held: Held, identity: str, extrinsic: bytes) ->
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
     """Put it into the pool and stay until it has left; whether it need not be put there again."""
     try:
-        watched = await node.pool.submit_and_watch(extrinsic)
+        watched = await _sent(node, extrinsic)
     except PoolError as error:
         return not isinstance(error, _MAY_PASS)
     with watched.statuses as statuses:
