@@ -7,6 +7,9 @@ fractional bits. The numbers must come out to the last bit, so this is the arith
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import floor, log
+
 __all__ = ["MAX_SQRT_PRICE", "MAX_TICK", "MIN_SQRT_PRICE", "MIN_TICK", "sqrt_price_at", "tick_at"]
 
 MAX_TICK = 887_272
@@ -15,6 +18,7 @@ MIN_SQRT_PRICE = 4_295_128_739
 MAX_SQRT_PRICE = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_342
 
 _ONE = 1 << 128
+_LOG_OF_ONE, _LOG_OF_A_TICK = 96 * log(2), log(1.0001) / 2
 # 1.0001^(-2^i / 2) with 128 fractional bits, for each bit i of the tick.
 _FACTORS = (
     0xFFFCB933BD6FAD37AA2D162D1A594001,
@@ -40,6 +44,7 @@ _FACTORS = (
 )
 
 
+@lru_cache(maxsize=1 << 14)
 def sqrt_price_at(tick: int) -> int:
     """The square root of a tick's price, 96 fractional bits, rounded up."""
     ratio = _ONE
@@ -53,11 +58,11 @@ def sqrt_price_at(tick: int) -> int:
 
 def tick_at(sqrt_price: int) -> int:
     """The greatest tick whose price is not above this one."""
-    low, high = MIN_TICK, MAX_TICK
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sqrt_price_at(middle) <= sqrt_price:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    # The logarithm is off by one at most; what decides is the exact price of the ticks about it.
+    guess = floor((log(max(sqrt_price, 1)) - _LOG_OF_ONE) / _LOG_OF_A_TICK)
+    tick = max(MIN_TICK, min(guess, MAX_TICK))
+    while tick > MIN_TICK and sqrt_price_at(tick) > sqrt_price:
+        tick -= 1
+    while tick < MAX_TICK and sqrt_price_at(tick + 1) <= sqrt_price:
+        tick += 1
+    return tick
