@@ -73,7 +73,7 @@ class HoleFiller:
             await self._book.changed(AGAIN_S)
 
     async def _ask(self, peer: str, child: bytes, holes: Sequence[Hole]) -> dict[bytes, bytes]:
-        """What a peer sends, by hash; it is asked no more where nothing of it is missing."""
+        """What a peer sends, by hash; one that leaves out anything is asked no more."""
         keys = tuple(dict.fromkeys(hole.key for hole in holes))
         self._progress.waiting_for = f"{len(keys)} keys of the state of #{self._header.number} by {peer}"
         try:
@@ -87,11 +87,11 @@ class HoleFiller:
             self._drop(peer, str(error))
             return {}
         entries = await trio.to_thread.run_sync(_by_hash, proof or ())
-        if entries.keys().isdisjoint(hole.hash for hole in holes):
-            if proof is None:
-                self._useless[peer] = "it cannot tell"
-            else:
-                self._drop(peer, "its proof shows nothing of what was asked for")
+        left_out = sum(hole.hash not in entries for hole in holes)
+        if proof is None:
+            self._useless[peer] = "it cannot tell"
+        elif left_out:
+            self._drop(peer, f"it leaves out {left_out} of {len(holes)} entries")
         return entries
 
     def _drop(self, peer: str, reason: str) -> None:

@@ -118,6 +118,15 @@ def strip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | 
     return LightResponse((b"\x00" * 40,)).encode() if protocol == "light/2" else answer
 
 
+def drip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """One entry of many that was asked for, so that it takes for ever."""
+    if protocol != "light/2" or answer is None:
+        return answer
+    proof = LightResponse.decode(answer).proof
+    assert proof is not None
+    return LightResponse(proof[-1:]).encode()
+
+
 def extra(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
     assert answer is not None
     return StateResponse(proof=(*StateResponse.decode(answer).proof, b"\x00" * 40)).encode()
@@ -235,7 +244,7 @@ async def test_it_may_be_lost_at_the_last_step_too(
     assert client.header.hash not in blocks, "no range was asked for anew"
 
 
-@pytest.mark.parametrize("lie", [spoil_light, strip_light])
+@pytest.mark.parametrize("lie", [spoil_light, strip_light, drip_light])
 async def test_who_fills_holes_with_something_else_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
 ) -> None:
