@@ -25,10 +25,12 @@ from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
+from cfnode.sdk.names import Assets, Chains, Networks
 from cfnode.sdk.options import BrokerOptions, Features, Options
 
 __all__ = [
     "AffiliateBroker",
+    "Assets",
     "AsyncSwapSDK",
     "BackendError",
     "BadAnswer",
@@ -36,10 +38,12 @@ __all__ = [
     "BrokerOptions",
     "CcmParams",
     "ChainError",
+    "Chains",
     "DcaParams",
     "DepositAddress",
     "Features",
     "FillOrKillParams",
+    "Networks",
     "Options",
     "Quote",
     "QuoteCcmParams",

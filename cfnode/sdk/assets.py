@@ -12,7 +12,7 @@ from cfnode.core.assets import ASSETS, Asset, asset_by_symbol
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Record
 
-__all__ = ["BLOCK_SECONDS", "AssetRef", "asset_named", "contract_address", "display_name"]
+__all__ = ["BLOCK_SECONDS", "AssetRef", "asset_named", "contract_address", "display_name", "wire_asset"]
 
 BLOCK_SECONDS: dict[str, float] = {
     "Ethereum": 12,
@@ -132,10 +132,6 @@ class AssetRef(Record):
         """Its facts; ValidationError for a pair that does not exist."""
         return asset_named(self.chain, self.asset, field)
 
-    def wire(self) -> dict[str, str]:
-        """As the node takes it."""
-        return {"asset": self.asset, "chain": self.chain}
-
 
 def asset_named(chain: Any, symbol: Any, field: str) -> Asset:
     """The asset of a chain and a symbol; ValidationError for a pair that does not exist."""
@@ -144,6 +140,11 @@ def asset_named(chain: Any, symbol: Any, field: str) -> Asset:
     except (KeyError, TypeError):
         text = f'{{"chain":"{chain}","asset":"{symbol}"}}'
         raise ValidationError(field, f"invalid asset and chain combination: {text}") from None
+
+
+def wire_asset(asset: Asset) -> dict[str, str]:
+    """As a broker and the swap service take it."""
+    return {"asset": asset.symbol, "chain": asset.chain}
 
 
 def display_name(asset: Asset) -> str:

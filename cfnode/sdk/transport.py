@@ -19,6 +19,7 @@ __all__ = ["AsyncTransport", "Transport"]
 
 MAX_ANSWER = 32 * 1024 * 1024
 """Bytes; the largest answers (all open channels) stay far below."""
+IDLE_SECONDS = 3.0
 
 
 class Transport:
@@ -30,7 +31,7 @@ class Transport:
         from cfnode.sdk.deadline import Deadlines, bind
 
         self._deadlines = Deadlines()
-        self._client = httpx.Client(follow_redirects=False, headers=_headers())
+        self._client = httpx.Client(follow_redirects=False, headers=_headers(), limits=_limits())
         bind(self._client, self._deadlines)
 
     def exchange(self, call: HttpCall) -> HttpAnswer:
@@ -61,7 +62,7 @@ class AsyncTransport:
     def __init__(self) -> None:
         import httpx
 
-        self._client = httpx.AsyncClient(follow_redirects=False, headers=_headers())
+        self._client = httpx.AsyncClient(follow_redirects=False, headers=_headers(), limits=_limits())
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
         """The answer, or a TransportError; cancelling ends it at once."""
@@ -120,6 +121,16 @@ class _Body:
     def _bad(self, text: str) -> BadAnswer:
         url = shown(self._call.url)
         return BadAnswer(told(self._call, text), url=url, sent=True, retryable=False)
+
+
+def _limits() -> httpx.Limits:
+    """Idle connections go before common servers close them (5 s).
+
+    A request that meets a closing connection is lost, and nobody can tell whether it was read.
+    """
+    import httpx
+
+    return httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=IDLE_SECONDS)
 
 
 def _headers() -> dict[str, str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.sdk import Assets, Chains, Networks
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
@@ -21,6 +23,7 @@ from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
 from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, ValidationError
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.networks import NETWORKS
 from tests.conftest import shared
 from tests.sdk.scripted import Script, session
 
@@ -230,6 +233,22 @@ def test_boost_pools_by_tier() -> None:
     pools = script.run(GetBoostLiquidity(asset="BTC", chain="Bitcoin"), session())
     assert [(pool.fee_tier_bps, pool.available_amount) for pool in pools] == [(30, 20), (5, 10)]
     assert len(script.run(GetBoostLiquidity(fee_tier_bps=5), session())) == 1
+
+
+def test_the_names_are_those_of_the_assets_and_networks() -> None:
+    assert set(Chains) == set(CHAINS)
+    assert set(Assets) == {asset.symbol for asset in ASSETS.values()}
+    assert set(Networks) == set(NETWORKS)
+    pair = (Chains.Bitcoin, Assets.BTC, Chains.Ethereum, Assets.ETH)
+    script = Script(pages={"/v2/quote": (200, [])})
+    asked = script.run(GetQuoteV2(*pair, 10**8), session(backend_url="http://service.test"))
+    assert script.calls[0].query[1:5] == (
+        ("srcChain", "Bitcoin"),
+        ("srcAsset", "BTC"),
+        ("destChain", "Ethereum"),
+        ("destAsset", "ETH"),
+    )
+    assert json.loads(json.dumps(asked.to_json()))["destAsset"] == "ETH"
 
 
 @pytest.mark.parametrize("answer", [{}, {"ingress_egress": {}}, [], None, "x"])

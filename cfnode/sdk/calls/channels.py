@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import BLOCK_SECONDS
+from cfnode.sdk.assets import BLOCK_SECONDS, wire_asset
 from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, rpc, shown
@@ -60,8 +60,8 @@ class ChannelOrder:
     def params(self) -> list[Any]:
         """The nine positional parameters of the broker method."""
         return [
-            {"asset": self.source.symbol, "chain": self.source.chain},
-            {"asset": self.destination.symbol, "chain": self.destination.chain},
+            wire_asset(self.source),
+            wire_asset(self.destination),
             self.asked.dest_address,
             self.commission_bps,
             self.ccm,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import Asset
+from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import (
     RefundTerms,
@@ -110,8 +111,8 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
     def _params(self, session: Session, order: _Order) -> list[Any]:
         return [
-            _pair(order.source),
-            _pair(order.destination),
+            wire_asset(order.source),
+            wire_asset(order.destination),
             self.dest_address,
             commission(session, self.broker_commission_bps),
             self._extra(session, order.source, order.terms),
@@ -123,8 +124,8 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
     def _body(self, session: Session, order: _Order) -> dict[str, Any]:
         body = {
-            "srcAsset": _pair(order.source),
-            "destAsset": _pair(order.destination),
+            "srcAsset": wire_asset(order.source),
+            "destAsset": wire_asset(order.destination),
             "srcAddress": self.src_address,
             "destAddress": self.dest_address,
             "amount": str(self.quote.deposit_amount),
@@ -164,10 +165,6 @@ class _Order:
     dca: DcaParams | None
     ccm: dict[str, Any] | None
     boost_fee_bps: int | None
-
-
-def _pair(asset: Asset) -> dict[str, str]:
-    return {"asset": asset.symbol, "chain": asset.chain}
 
 
 def _read(document: Any, source: str) -> VaultSwapData:

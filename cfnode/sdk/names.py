@@ -1,0 +1,46 @@
+"""The names of chains, assets and networks, for editors that complete them; each is also an ordinary text."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Assets", "Chains", "Networks"]
+
+
+class Chains(StrEnum):
+    """The chains between which is swapped."""
+
+    Arbitrum = "Arbitrum"
+    Assethub = "Assethub"
+    Bitcoin = "Bitcoin"
+    Bsc = "Bsc"
+    Ethereum = "Ethereum"
+    Polkadot = "Polkadot"
+    Solana = "Solana"
+    Tron = "Tron"
+
+
+class Assets(StrEnum):
+    """The symbols of assets; with a chain they name one (`Chains.Arbitrum`, `Assets.USDC`)."""
+
+    BNB = "BNB"
+    BTC = "BTC"
+    CBBTC = "CBBTC"
+    DOT = "DOT"
+    ETH = "ETH"
+    FLIP = "FLIP"
+    SOL = "SOL"
+    TRX = "TRX"
+    USDC = "USDC"
+    USDT = "USDT"
+    WBTC = "WBTC"
+
+
+class Networks(StrEnum):
+    """The networks that a client may speak to; `dev` is a node on this machine."""
+
+    mainnet = "mainnet"
+    perseverance = "perseverance"
+    sisyphos = "sisyphos"
+    backspin = "backspin"
+    dev = "dev"
