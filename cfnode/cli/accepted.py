@@ -40,8 +40,6 @@ VALUED = (
 SWITCHES = (
     "--no-telemetry",
     "--no-mdns",
-    "--no-private-ip",
-    "--allow-private-ip",
     "--discover-local",
     "--kademlia-disjoint-query-paths",
     "--ipfs-server",

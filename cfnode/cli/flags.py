@@ -43,6 +43,29 @@ def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return Checkpoint(bytes.fromhex(found[1]), int(found[2]))
 
 
+def addresses(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...], *, of_nodes: bool = False
+) -> tuple[str, ...]:
+    """Multiaddresses; `of_nodes`: with the peer id at the end."""
+    from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError  # needed by few command lines
+
+    for value in values:
+        try:
+            peer = Multiaddr.parse(value).peer
+        except MultiaddrError as error:
+            raise click.BadParameter(str(error), ctx, param) from None
+        if of_nodes and peer is None:
+            raise click.BadParameter(
+                f"{value!r} does not say which node: its peer id is missing, as in {value}/p2p/12D3KooW….",
+                ctx,
+                param,
+            )
+    return values
+
+
+nodes = partial(addresses, of_nodes=True)
+
+
 class GroupedOption(click.Option):
     """An option that knows under which heading of `--help` it stands."""
 
@@ -139,13 +162,19 @@ METRICS_FLAGS = [
 
 NETWORK_FLAGS = [
     network("--port", type=PORT, default=30333, show_default=True, help="Where peers reach this node."),
-    network("--listen-addr", multiple=True, metavar="MULTIADDR", help="Listen here instead."),
-    network("--public-addr", multiple=True, metavar="MULTIADDR", help="What peers are told."),
-    network("--bootnodes", multiple=True, metavar="MULTIADDR", help="Beside those of the chain."),
-    network("--reserved-nodes", multiple=True, metavar="MULTIADDR", help="Peers always kept."),
+    network("--listen-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
+           help="Listen here instead; /ws for WebSocket."),
+    network("--public-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
+           help="What peers are told."),
+    network("--bootnodes", multiple=True, callback=nodes, metavar="MULTIADDR",
+           help="Beside those of the chain."),
+    network("--reserved-nodes", multiple=True, callback=nodes, metavar="MULTIADDR",
+           help="Peers always kept."),
     network("--reserved-only", is_flag=True, help="No other peers."),
     network("--in-peers", type=COUNT, default=32, show_default=True, help="Peers that dialled us."),
     network("--out-peers", type=COUNT, default=8, show_default=True, help="Peers that we dial."),
+    network("--allow-private-ip/--no-private-ip", "private_ip", default=None,
+           help="Dial private addresses that peers tell of.  [default: not on live chains]"),
     network("--node-key", metavar="HEX", help="Secret of its identity (shows in the process list)."),
     network("--node-key-file", type=click.Path(path_type=Path), metavar="FILE",
            help="File of that secret.  [default: chains/ID/network/secret_ed25519 under the base path]"),

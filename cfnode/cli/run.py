@@ -69,6 +69,7 @@ def network_config(given: dict[str, Any]) -> NetworkConfig:
         reserved_only=given["reserved_only"],
         in_peers=given["in_peers"],
         out_peers=given["out_peers"],
+        private_addresses=given["private_ip"],
         node_key=node_key(given["node_key"]),
         node_key_file=given["node_key_file"],
     )

@@ -109,6 +109,8 @@ class NetworkConfig:
     reserved_only: bool = False
     in_peers: int = 32
     out_peers: int = 8
+    private_addresses: bool | None = None
+    """Whether private addresses of strangers are dialed; None: on development and local chains."""
     node_key: bytes | None = field(default=None, repr=False)
     """The 32 secret bytes of an ed25519 key given by flag; never shown."""
     node_key_file: Path | None = None

@@ -41,9 +41,14 @@ def open_network(config: Config, spec: ChainSpec, identity: Keypair, genesis_has
         in_peers=flags.in_peers,
         out_peers=flags.out_peers,
         agent=f"cfnode/v{__version__} ({config.name})",
-        private_addresses=spec.chain_type in LOCAL_TYPES,
+        private_addresses=_private(flags, spec),
     )
     return Service(identity, settings)
+
+
+def _private(flags: NetworkConfig, spec: ChainSpec) -> bool:
+    chosen = flags.private_addresses
+    return spec.chain_type in LOCAL_TYPES if chosen is None else chosen
 
 
 def _listen(flags: NetworkConfig) -> tuple[str, ...]:

@@ -1,0 +1,92 @@
+"""`cfnode run`: the flags about peers, and what is refused in words before anything starts."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import lifetime
+from cfnode.cli.run import run
+from cfnode.core.chainspec import ChainSpec
+from cfnode.core.keys import Keypair
+from cfnode.node.config import Config
+from cfnode.node.networking import open_network
+from cfnode.runtime.dev.genesis import dev_chain_spec
+
+NODE = "/ip4/1.2.3.4/tcp/30333/p2p/12D3KooWPWqdeeWGjycVLiy6drp2P9ghozqbe9o57Fjvj39QFHaF"
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
+    """The configurations of nodes that would have run."""
+    configs: list[Config] = []
+    monkeypatch.setattr(lifetime, "run_until_stopped", lambda config, ignored: configs.append(config))
+    return configs
+
+
+def given(*flags: str) -> Result:
+    return CliRunner().invoke(run, ["--tmp", *flags])
+
+
+def test_an_operators_command_line_becomes_the_network(started: list[Config]) -> None:
+    flags = (
+        f"--reserved-nodes={NODE}",
+        "--reserved-only",
+        "--in-peers=5",
+        "--out-peers=3",
+        "--public-addr=/dns4/node.example/tcp/443/wss",
+        "--listen-addr=/ip4/0.0.0.0/tcp/30333",
+        "--listen-addr=/ip4/0.0.0.0/tcp/30334/ws",
+        f"--node-key={'07' * 32}",
+        "--no-mdns",
+        "--kademlia-replication-factor=20",
+        "--in-peers-light=100",
+    )
+    assert given(*flags).exit_code == 0
+    network = started[0].network
+    assert (network.reserved_nodes, network.reserved_only) == ((NODE,), True)
+    assert (network.in_peers, network.out_peers) == (5, 3)
+    assert network.public == ("/dns4/node.example/tcp/443/wss",)
+    assert network.listen == ("/ip4/0.0.0.0/tcp/30333", "/ip4/0.0.0.0/tcp/30334/ws")
+    assert network.node_key == bytes([7]) * 32
+    service = open_network(started[0], dev_chain_spec(), Keypair.from_seed(bytes(32), "ed25519"), bytes(32))
+    assert service.reserved == {NODE.rpartition("/")[2]}
+    assert [str(address) for address in service.addresses] == list(network.public), "not listening yet"
+
+
+@pytest.mark.parametrize(
+    ("flags", "chain_type", "dials"),
+    [
+        ((), "Live", False),
+        ((), "Local", True),
+        (("--allow-private-ip",), "Live", True),
+        (("--no-private-ip",), "Development", False),
+    ],
+)
+def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
+    started: list[Config], flags: tuple[str, ...], chain_type: str, dials: bool
+) -> None:
+    assert given(*flags).exit_code == 0
+    spec = dev_chain_spec()
+    spec = ChainSpec(**{**{name: getattr(spec, name) for name in spec.__slots__}, "chain_type": chain_type})
+    service = open_network(started[0], spec, Keypair.from_seed(bytes(32), "ed25519"), bytes(32))
+    assert service._settings.private_addresses is dials
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"),
+    [
+        ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "its peer id is missing, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
+        ("--reserved-nodes=/dns/a.example/tcp/1/ws", "its peer id is missing"),
+        ("--reserved-nodes=1.2.3.4", "an address begins with /"),
+        ("--public-addr=/ip4/1.2.3/tcp/1", "'1.2.3' is no value for /ip4"),
+        ("--listen-addr=/ip4/0.0.0.0/tcp/70000", "'70000' is no value for /tcp"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_with_the_reason(
+    started: list[Config], flag: str, reason: str
+) -> None:
+    done = given(flag)
+    assert done.exit_code == 2
+    assert reason in done.output
+    assert not started
