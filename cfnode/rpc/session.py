@@ -73,24 +73,29 @@ class Outbox:
 
     async def put(self, message: bytes) -> None:
         """Send an answer, or queue it behind what is on its way, once there is room."""
+        await self._put(message, lambda: not self._full)
+
+    async def put_patiently(self, message: bytes) -> None:
+        """Send a message when nothing else waits, so that a long stream leaves the room to others."""
+        await self._put(message, lambda: not self._waiting)
+
+    async def _put(self, message: bytes, has_room: Callable[[], bool]) -> None:
         self._burden.add(len(message))
-        if not self._busy and not self._waiting:
+        try:
+            while not has_room():
+                await self._some_room()
+        except BaseException:  # it will not be sent
+            self._burden.remove(len(message))
+            raise
+        if self._busy or self._waiting:
+            self._queue(message)
+        else:
             await self._transmit(message)
-            return
-        while self._full:
-            await self._some_room()
-        self._queue(message)
 
     def _queue(self, message: bytes) -> None:
         self._waiting.append(message)
         self._bytes += len(message)
         self._filled.set()
-
-    async def put_patiently(self, message: bytes) -> None:
-        """Send a message when nothing else waits, so that a long stream leaves the room to others."""
-        while self._waiting:
-            await self._some_room()
-        await self.put(message)
 
     async def _some_room(self) -> None:
         if self._room.is_set():

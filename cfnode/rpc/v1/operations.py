@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 MAX_OPERATIONS: Final = 16
-MAX_ANSWERS: Final = 4
+MAX_ANSWERS: Final = 2
 """Operations that have something to tell, or are finding it: what a slow reader can make us keep."""
 BREATH: Final = 1024 * 1024
 """Bytes of JSON that a walk over many keys tells before it waits for chainHead_v1_continue."""
