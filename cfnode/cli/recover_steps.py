@@ -12,7 +12,7 @@ from cfnode.cli.sdk_errors import print_json, told_by_sdk
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapSDK
-    from cfnode.sdk.recovery import FailedCall, UnsignedTransaction, Wallet
+    from cfnode.sdk.recovery import FailedCall, Receipt, UnsignedTransaction, Wallet
 
 __all__ = ["Recovery"]
 
@@ -108,10 +108,10 @@ class Recovery:
             receipt = self._receipt(identity)
         self._receive(receipt, wallet)
 
-    def _receipt(self, identity: str) -> dict[str, Any]:
+    def _receipt(self, identity: str) -> Receipt:
         """The receipt, once there is one; an EVM node that is gone for a moment is asked again."""
         from cfnode.cli.progress import waiting
-        from cfnode.sdk.errors import TransportError
+        from cfnode.sdk import SdkError
         from cfnode.sdk.recovery import FetchReceipt
 
         assert self.eth_rpc is not None
@@ -121,22 +121,21 @@ class Recovery:
                 try:
                     if (receipt := self.sdk.call(FetchReceipt(identity, self.eth_rpc))) is not None:
                         return receipt
-                except TransportError as error:
+                except SdkError as error:
                     missing = error.message
                 time.sleep(_RECEIPT_PAUSE)
         raise Failure(f"after {self.timeout:g} s: {missing}; it was sent as {identity}", ExitCode.NETWORK)
 
-    def _receive(self, receipt: dict[str, Any], wallet: Wallet) -> None:
+    def _receive(self, receipt: Receipt, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import PrepareTransaction, WouldRevert
         from cfnode.sdk.recovery.words import address_text, amount_text
 
-        self.report["block"] = int(str(receipt["blockNumber"]), 16)
-        self.report["gasUsed"] = int(str(receipt["gasUsed"]), 16)
+        self.report |= {"block": receipt.block, "gasUsed": receipt.gas_used}
         payload = self.failed.payload
-        if int(str(receipt["status"]), 16) == 1:
+        if receipt.succeeded:
             to = address_text(payload.chain, payload.transfer.recipient)
-            paid = f"Done: {amount_text(payload)} paid to {to} in block {self.report['block']}"
-            self.finish(f"{paid}, for {self.report['gasUsed']} gas.")
+            paid = f"Done: {amount_text(payload)} paid to {to} in block {receipt.block}"
+            self.finish(f"{paid}, for {receipt.gas_used} gas.")
             return
         assert self.eth_rpc is not None
         self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, wallet.address))  # says why

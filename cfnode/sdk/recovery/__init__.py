@@ -29,6 +29,7 @@ from cfnode.sdk.recovery.evm import (
     CheckContracts,
     FetchReceipt,
     PrepareTransaction,
+    Receipt,
     SendTransaction,
     UnsignedTransaction,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "NoSuchCall",
     "Payload",
     "PrepareTransaction",
+    "Receipt",
     "RecoveryError",
     "SendTransaction",
     "UnsignedTransaction",

@@ -32,6 +32,7 @@ __all__ = [
     "CheckContracts",
     "FetchReceipt",
     "PrepareTransaction",
+    "Receipt",
     "SendTransaction",
     "UnsignedTransaction",
     "revert_reason",
@@ -178,16 +179,29 @@ class SendTransaction(Call[str]):
         return str(found)
 
 
-class FetchReceipt(Call[dict[str, Any] | None]):
-    """The receipt of a transaction, None while it waits."""
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a transaction: its block's number, the gas it took, whether it went through."""
+
+    block: int
+    gas_used: int
+    succeeded: bool
+
+
+class FetchReceipt(Call[Receipt | None]):
+    """The receipt of a transaction, None while it waits for its block."""
 
     def __init__(self, transaction_hash: str, url: str) -> None:
         self.transaction_hash = transaction_hash
         self.url = url
 
-    def steps(self, session: Session) -> Steps[dict[str, Any] | None]:
+    def steps(self, session: Session) -> Steps[Receipt | None]:
         found = yield from rpc(session, self.url, "eth_getTransactionReceipt", [self.transaction_hash])
-        return found if isinstance(found, dict) else None
+        if not isinstance(found, dict) or found.get("blockNumber") is None:
+            return None
+        names = ("blockNumber", "gasUsed", "status")
+        block, gas_used, status = (_number(found.get(name), self.url) for name in names)
+        return Receipt(block, gas_used, status == 1)
 
 
 def revert_reason(error: RpcCallError) -> str:

@@ -74,8 +74,8 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
         if not offered:
             return _of(offered, (), waiting, chain)
         payees = yield from self._payees(session, chain, owner, offered)
-        if not payees:
-            raise NoSuchCall(f"nothing of {owner} is paid out on {chain}")
+        if not payees and not waiting:
+            raise NoSuchCall(f"nothing of {owner} that failed is paid out on {chain}")
         return _of(offered, payees, waiting, chain)
 
     def _payees(

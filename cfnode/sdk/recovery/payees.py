@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
@@ -64,7 +64,7 @@ def payees_of_swap(session: Session, url: str, chain: str, swap: int) -> Steps[P
 
 
 def payees_of_account(
-    session: Session, url: str, chain: str, account: bytes, wanted: Collection[bytes]
+    session: Session, url: str, chain: str, account: bytes, wanted: Set[bytes]
 ) -> Steps[Payees]:
     """Those of the `wanted` accounts (20 bytes) that a State Chain account (32 bytes) has had paid."""
     found: Payees = set()
@@ -78,9 +78,10 @@ def payees_of_account(
                 raise needs_archive(url, f"what {len(wanted)} failed calls on {chain} came from")
             for group in groups:
                 if any(_mentions(fields, account) for _, _, fields in group):
-                    found |= {payee for _, _, fields in group for payee in _accounts(fields, chain)}
-        found &= set(wanted)
-        if len(found) == len(set(wanted)):
+                    found.update(
+                        wanted & {each for _, _, fields in group for each in _accounts(fields, chain)}
+                    )
+        if found == wanted:
             break
     return found
 
