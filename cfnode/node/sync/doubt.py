@@ -91,10 +91,12 @@ class Doubt:
             await self._book.changed(float("inf"))
 
     async def _ask(self, peer: str) -> None:
-        await self._hear(peer)
-        self._asking.discard(peer)
-        self._answered.set()
-        self._answered = trio.Event()
+        try:
+            await self._hear(peer)
+        finally:
+            self._asking.discard(peer)
+            self._answered.set()
+            self._answered = trio.Event()
 
     async def _hear(self, peer: str) -> None:
         number = self._memory.number

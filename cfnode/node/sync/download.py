@@ -77,9 +77,15 @@ class Download:
 
             nursery.start_soon(arrive)
             await self._doubt.confirmed()
-            nursery.cancel_scope.cancel()
+            if not self._warp.forgotten:
+                nursery.cancel_scope.cancel()
         self._doubt = None
         return arrived or (self._chain.finalized.number > 0 and self._chain.states.remote is None)
+
+    @property
+    def _doubt_left(self) -> Doubt | None:
+        """None where nothing remembered is in use, or not any more."""
+        return None if self._warp.forgotten else self._doubt
 
     async def _arrive(self) -> None:
         trust: Trust | None = None
@@ -106,8 +112,8 @@ class Download:
     async def _adopt(self, trust: Trust) -> None:
         target = await self._target_block(trust)
         keys = await self._download(trust, target)
-        if self._doubt is not None:
-            await self._doubt.settled()
+        if (doubt := self._doubt_left) is not None:
+            await doubt.settled()
         votes = [] if trust.votes is None else [(ENGINE, trust.votes)]
         await self._chain.adopt(self._adoption, trust.header, target.body, votes)
         self._progress.enter(Phase.BLOCKS, "blocks after the downloaded state")
@@ -134,8 +140,8 @@ class Download:
 
     async def _answer_early(self, trust: Trust, target: FetchedBlock) -> None:
         """Let the chain stand on the target as soon as nobody doubts it."""
-        if self._doubt is not None:
-            await self._doubt.undisputed()
+        if (doubt := self._doubt_left) is not None:
+            await doubt.undisputed()
         executor = self._chain.states.executor
         early = EarlyState(self._network, self._book, executor, trust.header, target.body)
         await self._chain.stand_on(early, trust.votes)

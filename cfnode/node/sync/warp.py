@@ -86,6 +86,8 @@ class WarpSync:
         self._beginning = beginning
         self._memory = memory
         self._progress = progress
+        self.forgotten = False
+        """Has what an earlier run proved been given up?"""
         self._set_aside: set[str] = set()
         self._useless: dict[str, str] = {}
 
@@ -185,5 +187,6 @@ class WarpSync:
 
     async def forget(self) -> None:
         """Drop what an earlier run proved."""
+        self.forgotten = True
         if self._memory is not None:
             await trio.to_thread.run_sync(self._memory.forget)

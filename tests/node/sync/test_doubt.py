@@ -11,6 +11,7 @@ from trio.testing import MockClock
 from cfnode.core.grandpa import AuthoritySet, ScheduledChange
 from cfnode.core.header import Header
 from cfnode.node.authorities import well_known
+from cfnode.node.events import Finalized
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.doubt import Doubt, contradicts
 from cfnode.node.sync.memory import SetsFile, Trust
@@ -152,3 +153,30 @@ async def test_a_node_misled_before_comes_to_the_true_chain(
     kept = memory.load()
     assert kept is not None
     assert kept.header.hash == true.chain.finalized.hash
+
+
+async def test_what_has_been_given_up_is_not_doubted_any_more(
+    make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody goes on from the remembered block, so the proofs begin anew: once."""
+    true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
+    own = await make_rig("own", authorities=KEYS)
+    memory = SetsFile(tmp_path / "sets", own.chain.genesis_hash)
+    memory.save(remembered(false))
+    network = MemoryNetwork("light")
+    light = ChainSync(network, own.chain, own.store, beginning=Peers(own).genesis, memory=memory)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(light.run)
+        for name in ("one", "two", "three"):
+            peer = MemoryNetwork(name)
+            nursery.start_soon(ChainSync(peer, true.chain, true.store, author=True).run)
+            join(network, peer)
+        with trio.fail_after(30), own.chain.subscribe() as events:
+            async for event in events:
+                if isinstance(event, Finalized):
+                    break
+        nursery.cancel_scope.cancel()
+    assert own.chain.finalized == true.chain.finalized
+    reasons = ("No peer continues from block #4", "Two peers prove another chain")
+    assert sum(caplog.text.count(reason) for reason in reasons) == 1, "whichever comes first"
+    assert memory.load() is not None
