@@ -30,6 +30,7 @@ from cfnode.node.sync.gossip import FinalityGossip
 from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress, tell_waiting
 from cfnode.node.sync.serve import Server
+from cfnode.node.sync.stall import tell_stall
 from cfnode.node.sync.transactions import TransactionGossip
 from cfnode.store import Store
 
@@ -102,6 +103,7 @@ class ChainSync:
                 nursery.start_soon(self._transactions.run)
             nursery.start_soon(self._announce)
             if not self._author:
+                nursery.start_soon(tell_stall, self._chain)
                 nursery.start_soon(self._follower.run)
 
     # --- the peers' words

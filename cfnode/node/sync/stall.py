@@ -1,0 +1,35 @@
+"""Does finality stand still while blocks go on?
+
+Nothing breaks then: states beyond a bound go to disk (`store/shelf.py`), and all forks stay possible. But no
+chain should be so, and a node that no votes reach looks the same. So it is said, again and again.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import trio
+
+from cfnode.node.chain import Chain
+
+__all__ = ["MOST_BEHIND", "STALLED_S", "tell_stall"]
+
+log = logging.getLogger("cfnode.grandpa")
+
+MOST_BEHIND = 64
+"""Blocks that finality may be behind without a word."""
+
+STALLED_S = 60.0
+"""Seconds without a new final block after which it is said, each time."""
+
+
+async def tell_stall(chain: Chain) -> None:
+    """Until cancelled."""
+    while True:
+        before = chain.finalized
+        await trio.sleep(STALLED_S)
+        behind = chain.best.number - before.number
+        if chain.finalized == before and behind > MOST_BEHIND:
+            log.warning("Finality stands still: #%d is final, %d blocks before the best one. Too few "
+                        "authorities vote, or their votes do not reach this node; blocks are followed",
+                        before.number, behind)  # fmt: skip

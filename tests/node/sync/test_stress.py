@@ -1,0 +1,109 @@
+"""What a chain does on a bad day, seen by who follows it: deep forks, rival authorities, no finality."""
+
+from __future__ import annotations
+
+import pytest
+from trio.testing import MockClock
+
+from cfnode.node.sync.stall import MOST_BEHIND
+from cfnode.node.watchers import StatusKind
+from cfnode.store.overlays import MOST_BLOCKS
+from tests.node.mini import put, tx, voter_set, voters_of
+from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
+
+DEEP = MOST_BLOCKS + 16
+"""More unfinalized blocks than are held in memory."""
+
+
+async def test_a_fork_deeper_than_what_is_held_in_memory_is_followed_and_becomes_final(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with running(authority, light):
+        await followed(light, authority)
+        base = authority.chain.finalized.hash
+        loser = await authority.rig.blocks(DEEP, on=base)
+        await in_step(light, authority)
+        assert light.chain.best.hash == loser[-1]
+        first = await authority.rig.block(tx("carol", 0, put("fork", "wins")), on=base)
+        winner = [first, *await authority.rig.blocks(DEEP, on=first)]
+        await in_step(light, authority)
+        assert light.chain.best.hash == winner[-1]
+        assert light.rig.read("fork") == "wins"
+        assert len(light.rig.store.overlays()) <= MOST_BLOCKS
+        await authority.rig.finality.finalize(winner[-1])
+        await in_step(light, authority)
+        assert light.chain.finalized.hash == winner[-1]
+        assert not light.chain.can_win(loser[-1])
+        assert light.rig.read("fork") == "wins"
+        assert light.network.reports == []
+
+
+async def test_of_two_forks_that_change_the_authorities_the_final_one_counts(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with running(authority, light):
+        await followed(light, authority)
+        base = authority.chain.finalized.hash
+        rivals, heads = [], []
+        for keys, length in ((KEYS, 6), (KEYS[:2], 9)):
+            rivals.append(await authority.rig.block(tx("carol", 0, voters_of(keys)), on=base))
+            heads.append((await authority.rig.blocks(length, on=rivals[-1]))[-1])
+            await in_step(light, authority)
+            assert light.chain.best.hash == heads[-1]
+        await authority.rig.finality.finalize(rivals[0])
+        await in_step(light, authority)
+        assert (light.chain.finalized.hash, light.chain.best.hash) == (rivals[0], heads[0])
+        assert await light.chain.voters() == voter_set(KEYS, 3)
+        assert not light.chain.can_win(heads[1])
+        await authority.rig.finality.finalize(heads[0])
+        await in_step(light, authority)
+
+
+async def test_a_stall_of_finality_is_told_and_bounded(
+    authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(authority, light):
+        await followed(light, authority)
+        await authority.rig.blocks(DEEP)
+        await in_step(light, authority)
+        assert light.chain.best.number - light.chain.finalized.number > MOST_BEHIND
+        await reached(light, lambda: "Finality stands still: #4 is final" in caplog.text)
+        assert len(light.rig.store.overlays()) <= MOST_BLOCKS
+        await authority.rig.finality.finalize(authority.chain.best.hash)
+        await in_step(light, authority)
+        assert light.chain.finalized == light.chain.best
+
+
+async def test_a_transaction_of_ours_is_watched_through_a_fork_until_it_is_final(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    ours = tx("dave", 0, put("ours", "twice"))
+    async with running(authority, light) as nursery:
+        nursery.start_soon(light.rig.pool.run)
+        await followed(light, authority)
+        base = authority.chain.best.hash
+        watch = await light.rig.pool.submit_and_watch(ours)
+        told: list[tuple[StatusKind, bytes | None]] = []
+
+        async def until(kind: StatusKind) -> None:
+            while not told or told[-1][0] is not kind:
+                status = await watch.statuses.__anext__()
+                told.append((status.kind, status.hash))
+
+        await until(StatusKind.BROADCAST)
+        first = await authority.rig.block(ours, on=base)
+        await until(StatusKind.IN_BLOCK)
+        fork = await authority.rig.blocks(2, on=base)
+        await until(StatusKind.RETRACTED)
+        again = await authority.rig.block(ours, on=fork[-1])
+        await until(StatusKind.IN_BLOCK)
+        await authority.rig.finality.finalize(again)
+        await until(StatusKind.FINALIZED)
+        places = [(kind, block) for kind, block in told if kind is not StatusKind.BROADCAST and block]
+        assert places == [
+            (StatusKind.IN_BLOCK, first),
+            (StatusKind.RETRACTED, first),
+            (StatusKind.IN_BLOCK, again),
+            (StatusKind.FINALIZED, again),
+        ]
+        assert light.rig.read("ours", again) == "twice"
