@@ -58,9 +58,10 @@ class Download:
         if memory is None:
             await self._arrive()
         elif not await self._arrive_unless_refuted(memory):
-            log.warning("Two peers prove another chain than block #%d, which an earlier run was led to: "
-                        "beginning at #%d", memory.number, self._beginning.number)  # fmt: skip
-            await self._warp.forget()
+            if not self._warp.forgotten:
+                log.warning("Two peers prove another chain than block #%d, which an earlier run was led to: "
+                            "beginning at #%d", memory.number, self._beginning.number)  # fmt: skip
+                await self._warp.forget()
             await self._arrive()
 
     async def _arrive_unless_refuted(self, memory: Trust) -> bool:
