@@ -39,6 +39,9 @@ CONCURRENT_CALLS = 16
 WAITING_BYTES = 32 * 1024 * 1024
 """Bytes of unread messages at which answers wait and subscribers are cut off."""
 
+PATIENCE_S = 1.0
+"""Seconds without any message leaving after which nobody seems to read."""
+
 MADE_OF_IT = 2
 """Copies of a message while it is sent: as text, and as a frame."""
 
@@ -58,16 +61,26 @@ class Outbox:
         self._bytes = 0
         self._busy = False
         self._filled = trio.Event()
-        self._room = trio.Event()
+        self._room = trio.lowlevel.ParkingLot()
+        self._gone = 0
+        """How many messages have left the queue."""
 
     @property
     def _full(self) -> bool:
         return len(self._waiting) >= self._capacity or self._bytes >= WAITING_BYTES
 
-    def push(self, message: bytes) -> None:
-        """Queue a message that cannot wait for room. Raises SlowReader if there is none."""
-        if self._full:
-            raise SlowReader
+    async def push(self, message: bytes) -> None:
+        """Queue a message of a stream. Raises SlowReader if there is no room, and nothing moves.
+
+        A block may bring more messages than there is room for, all at the same moment: they have to be on
+        their way before it can be said that nobody reads them.
+        """
+        while self._full:
+            gone = self._gone
+            with trio.move_on_after(PATIENCE_S):
+                await self._room.park()
+            if self._full and self._gone == gone:
+                raise SlowReader
         self._burden.add(len(message))
         self._queue(message)
 
@@ -83,7 +96,7 @@ class Outbox:
         self._burden.add(len(message))
         try:
             while not has_room():
-                await self._some_room()
+                await self._room.park()
         except BaseException:  # it will not be sent
             self._burden.remove(len(message))
             raise
@@ -96,11 +109,6 @@ class Outbox:
         self._waiting.append(message)
         self._bytes += len(message)
         self._filled.set()
-
-    async def _some_room(self) -> None:
-        if self._room.is_set():
-            self._room = trio.Event()
-        await self._room.wait()
 
     async def _transmit(self, message: bytes) -> None:
         self._busy = True
@@ -119,8 +127,11 @@ class Outbox:
             while self._waiting and not self._busy:
                 message = self._waiting.popleft()
                 self._bytes -= len(message)
-                self._room.set()
+                self._gone += 1
+                self._room.unpark()  # one for each that goes: hundreds may wait
                 await self._transmit(message)
+            if not self._waiting:
+                self._room.unpark_all()
             self._filled = trio.Event()
             await self._filled.wait()
 
@@ -270,4 +281,4 @@ class Session:
                 if row.patient:
                     await self._outbox.put_patiently(message)
                 else:
-                    self._outbox.push(message)
+                    await self._outbox.push(message)

@@ -111,6 +111,17 @@ async def test_a_subscription_gives_its_id_first_then_its_messages_until_unsubsc
         assert (await ws.call("test_unsubscribeCount"))["result"] is False
 
 
+async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() -> None:
+    call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [2]}
+    async with served(ROWS, message_buffer=4) as port, WebSocket(port) as ws:
+        await ws.send(json.dumps([call | {"id": number} for number in range(100)]).encode())
+        ids = {entry["result"] for entry in await ws.message()}
+        told = [await ws.notification() for _ in range(300)]
+    assert len(ids) == 100
+    assert {each["subscription"] for each in told} == ids
+    assert sorted(each["result"] for each in told) == [0] * 100 + [1] * 100 + [2] * 100
+
+
 async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered() -> None:
     async with served(ROWS) as port, WebSocket(port) as ws:
         call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": {"last": 0}}
