@@ -21,6 +21,7 @@ from cfnode.network.model import Network, RequestFailed
 from cfnode.node.events import BlockRef
 from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
+from cfnode.store import StateDiscarded
 
 __all__ = ["ProofAsker"]
 
@@ -28,6 +29,9 @@ log = logging.getLogger("cfnode.sync")
 
 AGAIN_S = 2.0
 """Seconds after which those who could not help are asked again."""
+
+MOST_REQUEST = 1 << 20
+"""Bytes that a peer takes: more would be held against us."""
 
 Check = Callable[[ProofState], None]
 """Raises MissingNode where a proof leaves out what was asked for."""
@@ -44,7 +48,10 @@ class ProofAsker:
         self._failures: Counter[str] = Counter()
 
     async def read(self, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
-        """Nodes and values that show the values, or the absence, of all these keys, once a peer helps."""
+        """Nodes and values that show the values, or the absence, of all these keys, once a peer helps.
+
+        Raises StateDiscarded, as `call` does, for what is too long to be asked.
+        """
 
         def check(shown: ProofState) -> None:
             for key in keys:
@@ -70,6 +77,8 @@ class ProofAsker:
         return False
 
     async def _ask(self, request: bytes, check: Check) -> tuple[str, list[bytes]]:
+        if len(request) > MOST_REQUEST:
+            raise StateDiscarded(self._block.hash)
         asked: set[str] = set()
         while True:
             peer = self._pick(asked)

@@ -22,7 +22,6 @@ import trio
 from cfnode.core.header import Header
 from cfnode.core.state import State
 from cfnode.core.trie import MissingNode, ProofState
-from cfnode.core.wire.light import MAX_KEYS
 from cfnode.network.model import Network
 from cfnode.node.events import BlockRef
 from cfnode.node.sync.ask_proofs import ProofAsker
@@ -51,8 +50,8 @@ MOST_ROUNDS = 64
 MOST_KEPT = 16 << 20
 """Bytes of outputs that are kept, and of what reads have learned."""
 
-READ_AHEAD = 256
-"""Branches that a long walk asks for at a time."""
+AT_A_TIME = 256
+"""Keys of one question, and branches that a long walk asks for at most."""
 
 
 class EarlyState:
@@ -89,14 +88,14 @@ class EarlyState:
     async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
         """What `walk` finds. Raises StateDiscarded where nobody helps in time, or it reads too much."""
         async with self._patiently("a read"):
-            if keys:
-                await self._learn(list(keys[:MAX_KEYS]), child)
+            for start in range(0, len(keys), AT_A_TIME):
+                await self._learn(list(keys[start : start + AT_A_TIME]), child)
             for rounds in range(MOST_ROUNDS):
                 known = self._known
                 try:
                     return await trio.to_thread.run_sync(walk, known)
                 except MissingNode as missing:
-                    ahead = min(4**rounds, READ_AHEAD) if rounds else 0
+                    ahead = min(4**rounds, AT_A_TIME) if rounds else 0
                     further = known.unknown_after(missing.key, ahead, missing.child) if ahead else []
                     await self._learn([missing.key, *further], missing.child)
         raise StateDiscarded(self.block.hash)

@@ -16,6 +16,7 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.light import LightResponse, RemoteCall, RemoteRead
 from cfnode.node.sync import repute
 from cfnode.node.sync.ask_proofs import read_answer
+from cfnode.runtime.door import UnknownFunction
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
 from tests.node.mini import account, put, tx
@@ -198,6 +199,19 @@ async def test_where_nobody_can_tell_the_state_is_as_good_as_gone(
         assert light.network.reports == []
         with pytest.raises(StateDiscarded):
             await light.chain.states.read(light.chain.genesis_hash, value_of("before"))
+
+
+async def test_nobody_is_asked_what_is_too_long_for_a_question_or_is_no_function(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with early(light, authority):
+        block, queries = light.chain.best.hash, light.chain.queries
+        with pytest.raises(StateDiscarded):
+            await light.chain.states.read(block, lambda state: state.get(b"k" * (1 << 20)))
+        with pytest.raises(UnknownFunction):
+            await queries.call(block, "Nobody_knows" * 100)
+        assert await queries.account_nonce(block, account("carol")) == 40
+        assert authority.network.reports == light.network.reports == []
 
 
 async def test_no_spoilt_byte_of_an_answer_gets_through(authority: Peer) -> None:
