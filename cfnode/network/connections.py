@@ -10,6 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
+from ipaddress import IPv6Network
 
 import trio
 
@@ -39,7 +40,7 @@ SPARE_CONNECTIONS = 16
 MAX_PENDING = 32
 """Connections that are being secured while strangers are let in."""
 MAX_PER_ADDRESS = 5
-"""Connections from one address of the internet."""
+"""Connections from one address of the internet, or one IPv6 network of 64 bits, which one subscriber has."""
 BROKEN_RULES = -(1 << 20)
 """Reputation for a connection that ended by a broken protocol."""
 
@@ -102,8 +103,7 @@ class Connections:
 
     def _admits(self, address: Multiaddr) -> bool:
         wide = self._settings.in_peers + self._settings.out_peers + SPARE_CONNECTIONS
-        host = address.parts[0][1]
-        crowded = address.is_global and self._per_address[host] >= MAX_PER_ADDRESS
+        crowded = address.is_global and self._per_address[_origin(address)] >= MAX_PER_ADDRESS
         return self._pending < MAX_PENDING and len(self.peers) < wide and not crowded
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
@@ -196,7 +196,7 @@ class Connections:
             old.connection.close("replaced by a newer connection")
             self._let_go(old.connection)
         self.peers[identity] = Peer(connection)
-        self._per_address[connection.address.parts[0][1]] += 1
+        self._per_address[_origin(connection.address)] += 1
 
     async def _serve(
         self, connection: Connection, first: bytes, started: Callable[[Connection], None]
@@ -226,11 +226,17 @@ class Connections:
             del self.peers[connection.peer_id]
             self._past_received += connection.received
             self._past_sent += connection.sent
-            self._per_address[connection.address.parts[0][1]] -= 1
+            self._per_address[_origin(connection.address)] -= 1
             self._per_address += Counter()
             # However it ended: a node that hangs up at once is not called again at once.
             self._standing.failed(connection.peer_id, trio.current_time())
             self._on_gone()
+
+
+def _origin(address: Multiaddr) -> str:
+    """Whose address is it? Of IPv6 the first half tells: whoever has that has all the rest."""
+    kind, host = address.parts[0]
+    return str(IPv6Network((host, 64), strict=False)) if kind == "ip6" else host
 
 
 def _outlives(new: Connection, old: Connection, own: bytes) -> bool:

@@ -176,6 +176,10 @@ def test_one_address_of_the_internet_gets_five_connections() -> None:
     assert not connections._admits(crowded)
     assert connections._admits(other)
     assert connections._admits(here), "many nodes of a development chain share one machine"
+    near, far = (Multiaddr.parse(f"/ip6/2606:4700:{net}::7/tcp/1") for net in ("1:2", "1:3"))
+    connections._per_address["2606:4700:1:2::/64"] = 5
+    assert not connections._admits(near)
+    assert connections._admits(far)
 
 
 async def test_who_says_nothing_while_it_should_be_secured_is_given_up(
