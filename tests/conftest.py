@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,4 +79,13 @@ def substrate_interface() -> Path:
     path = PEERS / "substrate-interface" / "bin" / "python"
     if not path.exists():
         pytest.skip("substrate-interface is not here: scripts/peers installs it")
+    return path
+
+
+@pytest.fixture(scope="session")
+def node_modules() -> Path:
+    """The folder of the Node.js peers."""
+    path = PEERS / "node" / "node_modules"
+    if shutil.which("node") is None or not (path / "@polkadot" / "api").exists():
+        pytest.skip("the Node.js peers are not here: scripts/peers installs them (needs node and npm)")
     return path

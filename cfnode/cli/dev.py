@@ -281,6 +281,32 @@ def seal(said: Said, count: int) -> None:
     said.block(f"{count} block{'s' if count > 1 else ''} made", block)
 
 
+@command("events")
+@click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
+@click.option("--all", "everything", is_flag=True, help="Also the housekeeping of each block.")
+def events(said: Said, count: int, everything: bool) -> None:
+    """Tell what happened in the last COUNT blocks; one unless said otherwise. --json tells it in full."""
+    best = int(said.call("chain_getHeader")["number"], 16)
+    for number in range(max(best - count, 0) + 1, best + 1):
+        for event in said.call("dev_events", said.call("chain_getBlockHash", number)):
+            if everything or _matters(event["pallet"], event["name"]):
+                said.tell(f"{number} {event['pallet']}.{event['name']}", {"number": number, **event})
+
+
+HOUSEKEEPING = {
+    ("TransactionPayment", "TransactionFeePaid"),
+    ("Swapping", "BatchSwapExecuted"),
+    ("AssetBalances", "AccountCredited"),
+}
+"""Events, besides those of whole pallets, that most blocks have."""
+
+
+def _matters(pallet: str, name: str) -> bool:
+    if pallet in ("System", "Timestamp", "Flip", "LiquidityPools") or pallet.endswith("ThresholdSigner"):
+        return False
+    return not pallet.endswith("ChainTracking") and (pallet, name) not in HOUSEKEEPING
+
+
 @command("finalize")
 @click.argument("block", metavar="HASH", required=False)
 def finalize(said: Said, block: str | None) -> None:

@@ -84,17 +84,28 @@ async def read_inclusion(chain: Chain, tx_hash: bytes, block_hash: bytes, index:
     return Inclusion(tx_hash, block, index, events)
 
 
+async def read_events(chain: Chain, block_hash: bytes) -> tuple[Event, ...]:
+    """All events of a block, in their order. Raises EventError; UnknownBlock or StateDiscarded."""
+    runtime = await chain.runtime_at(block_hash)
+    return tuple(_event(record) for record in await _records(chain, runtime.metadata, block_hash))
+
+
 async def _events_of(chain: Chain, metadata: Metadata, block_hash: bytes, index: int) -> tuple[Event, ...]:
+    records = await _records(chain, metadata, block_hash)
+    return tuple(_event(record) for record in records if record["phase"] == ("ApplyExtrinsic", index))
+
+
+async def _records(chain: Chain, metadata: Metadata, block_hash: bytes) -> list[dict[str, Any]]:
     with chain.state(block_hash) as state:
         data = state.get(metadata.storage_key("System", "Events")) or b"\0"
     try:
         if len(data) > LARGE_EVENTS:
-            records = await trio.to_thread.run_sync(metadata.event_codec.decode, data)
+            records: list[dict[str, Any]] = await trio.to_thread.run_sync(metadata.event_codec.decode, data)
         else:
             records = metadata.event_codec.decode(data)
     except ScaleError as error:
         raise EventError("System.Events", str(error)) from error
-    return tuple(_event(record) for record in records if record["phase"] == ("ApplyExtrinsic", index))
+    return records
 
 
 def _event(record: dict[str, Any]) -> Event:

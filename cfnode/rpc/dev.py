@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.assets import ASSETS
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.dev import DevControl
-from cfnode.node.outcome import Inclusion
+from cfnode.node.outcome import Inclusion, read_events
 from cfnode.rpc.broker_params import ASSET, address_on
 from cfnode.rpc.cf.params import CHAIN, one_of
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 REFUSED: Final = -32000
 MAX_TRANSACTIONS: Final = 4096
 MAX_AUTHORITIES: Final = 10_000
+MOST_EXACT: Final = 2**53
+"""Integers beyond it are not exact in every reader of JSON."""
 FUNDS: Final = 1_000 * 10**18
 
 TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
@@ -172,6 +174,26 @@ def _block(inclusion: Inclusion) -> str:
     return to_hex(inclusion.block.hash)
 
 
+async def events(node: Node, block_hash: bytes | None) -> list[dict[str, Any]]:
+    """All events of a block (default: the best), in their order: `pallet`, `name`, `fields`.
+
+    Bytes are hex, integers beyond 2^53 too; an enum's variant with fields is `[name, fields]`.
+    """
+    found = await read_events(node.chain, block_hash or node.chain.best.hash)
+    return [{"pallet": each.pallet, "name": each.name, "fields": _plain(each.fields)} for each in found]
+
+
+def _plain(value: Any) -> Any:
+    """A decoded SCALE value as JSON."""
+    if isinstance(value, bytes):
+        return to_hex(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MOST_EXACT:
+        return hex(value)
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def time_travel(node: Node, milliseconds: int) -> int:
     """Let the chain's clock jump forward; the time of the next block, Unix milliseconds."""
     return _dev(node).jump(milliseconds)
@@ -240,6 +262,7 @@ METHODS: Final = tuple(
         ("dev_failReceiver", fail_receiver, (*PLACE, Param("fails", BOOL, optional=True))),
         ("dev_abortBroadcast", abort_broadcast, (CHAIN,)),
         ("dev_nextEpoch", next_epoch, ()),
+        ("dev_events", events, (Param("at", HASH, optional=True),)),
         ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
     )
 )

@@ -70,6 +70,36 @@ def test_a_command_is_a_call_in_the_chains_own_units(typed: tuple[str, ...], cal
     assert out.endswith(f": block 42 {BLOCK}\n")
 
 
+EVENTS = [
+    {"pallet": "System", "name": "ExtrinsicSuccess", "fields": {}},
+    {"pallet": "Swapping", "name": "SwapExecuted", "fields": {"swap_id": 1}},
+]
+
+
+def told(*arguments: str) -> str:
+    """What `events` prints of a chain of three blocks with the same events."""
+
+    def answer(request: dict[str, Any]) -> bytes:
+        number = request["params"][0] if request["params"] else None
+        answers = {"chain_getHeader": {"number": "0x3"}, "chain_getBlockHash": number, "dev_events": EVENTS}
+        return result(answers[request["method"]])
+
+    with serving(answer) as url:
+        code, out, err = run("dev", "events", *arguments, "--url", url)
+    assert (code, err) == (0, "")
+    return out
+
+
+def test_events_are_told_block_by_block_without_the_housekeeping() -> None:
+    assert told("2") == "2 Swapping.SwapExecuted\n3 Swapping.SwapExecuted\n"
+    assert told("--all") == "3 System.ExtrinsicSuccess\n3 Swapping.SwapExecuted\n"
+    assert len(told("100").splitlines()) == 3
+
+
+def test_events_in_full_are_an_object_a_line() -> None:
+    assert [json.loads(line) for line in told("--json").splitlines()] == [{"number": 3, **EVENTS[1]}]
+
+
 def test_json_is_one_object() -> None:
     assert json.loads(played("seal", "--json")[1]) == {"block": BLOCK, "number": 42}
 

@@ -47,6 +47,21 @@ async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
     assert finalised["action"] == ("Swap", {"swap_request_id": 1})
 
 
+async def test_the_events_of_a_block_are_told_as_json(instant: Served) -> None:
+    address = await open_channel(instant)
+    block = await instant.call("dev_deposit", address, ETH, ETHER)
+    told = await instant.call("dev_events", block)
+    assert told == await instant.call("dev_events")
+    found = await events_of(instant, block)
+    assert [(each["pallet"], each["name"]) for each in told] == [each[:2] for each in found]
+    finalised = next(each["fields"] for each in told if each["name"] == "DepositFinalised")
+    assert finalised["deposit_address"] == address.lower()
+    assert (finalised["amount"], finalised["asset"]) == (hex(ETHER), "Eth")
+    assert finalised["action"] == ["Swap", {"swap_request_id": 1}]
+    unknown = await instant.error("dev_events", "0x" + "77" * 32)
+    assert "Header was not found" in unknown["message"]
+
+
 async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
     await instant.call("broker_registerAccount")
     refund = REFUND | {"refund_address": BTC_ADDRESS}
