@@ -45,6 +45,7 @@ from cfnode.node.events import (
 )
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
+from cfnode.node.slots import check_slot
 from cfnode.node.states import RemoteState, States
 from cfnode.node.tree import BlockTree, Route
 from cfnode.runtime.door import DoorError
@@ -266,16 +267,7 @@ class Chain:
 
     async def _check(self, header: Header) -> None:
         parent = self._check_place(header)
-        parent_slot = self.slot_of(parent.hash)
-        try:
-            slot = slot_of(header)
-            scheduled_change(header)
-        except (AuraError, ScaleError) as error:
-            raise refused.BadDigest(str(error)) from error
-        if parent_slot is not None and slot <= parent_slot:
-            raise refused.SlotRefused(f"slot {slot} is not later than its parent's, {parent_slot}")
-        if slot > self.slot_now() + 1:
-            raise refused.SlotRefused(f"slot {slot} lies in the future: the present one is {self.slot_now()}")
+        check_slot(header, self.slot_of(parent.hash), self.slot_now())
         try:
             verify_seal(header, await self.queries.aura_authorities(parent.hash))
         except AuraError as error:
