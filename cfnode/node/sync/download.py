@@ -61,7 +61,7 @@ class Download:
             if not self._warp.forgotten:
                 log.warning("Two peers prove another chain than block #%d, which an earlier run was led to: "
                             "beginning at #%d", memory.number, self._beginning.number)  # fmt: skip
-                await self._warp.forget()
+            await self._warp.forget()  # again, if that was interrupted
             await self._arrive()
 
     async def _arrive_unless_refuted(self, memory: Trust) -> bool:
