@@ -1,77 +1,17 @@
-"""Which limits does the State Chain set at present? The answer of `cf_environment`, asked once a minute.
-
-Amounts come as numbers or 0x hex. A chain or asset that the node does not list has no minimum, no fee and no
-maximum.
-"""
+"""Which limits does the State Chain set at present? `cf_environment`, asked once a minute."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from cfnode.core.assets import Asset
-from cfnode.sdk.errors import BadAnswer, ValidationError
+from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, rpc, shown
+from cfnode.sdk.limits import Environment
 from cfnode.sdk.options import Session
-from cfnode.sdk.record import read_amount
 
-__all__ = ["Environment", "check_amount", "environment"]
+__all__ = ["environment"]
 
 KEPT_SECONDS = 60.0
-_U128 = 2**128 - 1
-
-
-@dataclass(frozen=True)
-class Environment:
-    """The two parts of `cf_environment` that swaps depend on, as JSON."""
-
-    ingress_egress: Mapping[str, Any]
-    swapping: Mapping[str, Any]
-    source: str
-
-    def minimum_deposit(self, asset: Asset) -> int:
-        """The smallest deposit that is not ignored."""
-        return self._leaf(self.ingress_egress, "minimum_deposit_amounts", asset) or 0
-
-    def maximum_swap(self, asset: Asset) -> int | None:
-        """The largest amount of a swap; None is without limit."""
-        return self._leaf(self.swapping, "maximum_swap_amounts", asset)
-
-    def dust_limit(self, asset: Asset) -> int:
-        """The smallest amount that is sent out."""
-        return self._leaf(self.ingress_egress, "egress_dust_limits", asset) or 0
-
-    def opening_fees(self) -> dict[str, int]:
-        """What opening a channel costs, in FLIP base units, by source chain."""
-        fees = _member(self.ingress_egress, "channel_opening_fees")
-        return {chain: self._amount(fee, f"channel_opening_fees.{chain}") for chain, fee in fees.items()}
-
-    def confirmations(self) -> dict[str, int | None]:
-        """Blocks after which a deposit counts; None where it counts at once."""
-        margins = _member(self.ingress_egress, "witness_safety_margins")
-        return {
-            chain: self._amount(margin, f"witness_safety_margins.{chain}") + 1 if margin else None
-            for chain, margin in margins.items()
-        }
-
-    def retry_duration_blocks(self, chain: str) -> int | None:
-        """How long a swap may be retried, in State Chain blocks; older nodes say it by source chain."""
-        by_chain = self.ingress_egress.get("max_swap_retry_duration_blocks")
-        found = by_chain.get(chain) if isinstance(by_chain, Mapping) else None
-        return found if found is not None else self.swapping.get("max_swap_retry_duration_blocks")
-
-    def _leaf(self, part: Mapping[str, Any], name: str, asset: Asset) -> int | None:
-        chain = _member(part, name).get(asset.chain)
-        value = chain.get(asset.symbol) if isinstance(chain, Mapping) else None
-        return None if value is None else self._amount(value, f"{name}.{asset.chain}.{asset.symbol}")
-
-    def _amount(self, value: Any, where: str) -> int:
-        try:
-            return read_amount(value, where)
-        except ValidationError as error:
-            text = f"unexpected cf_environment: {error.message}"
-            raise BadAnswer(text, url=self.source, sent=True, retryable=False) from None
 
 
 def environment(session: Session) -> Steps[Environment]:
@@ -86,17 +26,3 @@ def environment(session: Session) -> Steps[Environment]:
     found = Environment(parts["ingress_egress"], parts["swapping"], shown(session.rpc_url))
     session.environment = session.monotonic(), found
     return found
-
-
-def check_amount(asset: Asset, amount: int, limits: Environment, field: str) -> None:
-    """ValidationError for an amount that the chain would ignore or refuse."""
-    if amount < (minimum := limits.minimum_deposit(asset)):
-        raise ValidationError(field, f"expected amount is below minimum swap amount ({minimum})")
-    maximum = limits.maximum_swap(asset)
-    if amount > (maximum := _U128 if maximum is None else maximum):
-        raise ValidationError(field, f"expected amount is above maximum swap amount ({maximum})")
-
-
-def _member(part: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = part.get(name)
-    return value if isinstance(value, Mapping) else {}

@@ -11,7 +11,7 @@ from cfnode.sdk.record import Record, settle
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
-    from cfnode.sdk.environment import Environment
+    from cfnode.sdk.limits import Environment
 
 __all__ = ["BrokerOptions", "Features", "Options", "OptionsByName", "Session"]
 

@@ -22,9 +22,10 @@ from cfnode.sdk.calls.terms import (
     refund_terms,
     whole_number,
 )
-from cfnode.sdk.environment import check_amount, environment
+from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps
+from cfnode.sdk.limits import check_amount
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams

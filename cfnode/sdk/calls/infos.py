@@ -8,9 +8,10 @@ from typing import Any
 from cfnode.core.assets import CHAINS, Asset, asset_by_symbol
 from cfnode.sdk.assets import contract_address, display_name
 from cfnode.sdk.calls import Call
-from cfnode.sdk.environment import Environment, environment
+from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer, ValidationError
 from cfnode.sdk.exchange import Steps, rpc, shown
+from cfnode.sdk.limits import Environment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import read_amount

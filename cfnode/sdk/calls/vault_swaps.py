@@ -24,9 +24,10 @@ from cfnode.sdk.calls.terms import (
     dca_for_broker,
     refund_terms,
 )
-from cfnode.sdk.environment import check_amount, environment
+from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer, ValidationError
 from cfnode.sdk.exchange import Steps, backend, read_answer, rpc, shown
+from cfnode.sdk.limits import check_amount
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.models.vault_swap import (
