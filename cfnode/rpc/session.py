@@ -45,6 +45,9 @@ PATIENCE_S = 1.0
 MADE_OF_IT = 2
 """Copies of a message while it is sent: as text, and as a frame."""
 
+SUBSCRIPTION_BYTES = 16 * 1024
+"""What a subscription counts as: its memory, and that each block has something to do for it."""
+
 KEPT_MESSAGES = 2
 """How many messages of the greatest size may wait for their answers, or have begun what is not over."""
 BUSY = RpcError(ErrorCode.SERVER_BUSY, "Server is busy, try again later")
@@ -262,7 +265,8 @@ class Session:
 
     async def _forward(self, opened: Opened) -> None:
         try:
-            with opened.scope:
+            with opened.scope, self._burden.holding() as hold:
+                hold(SUBSCRIPTION_BYTES)
                 await self._push_all(opened)
         except SlowReader:
             log.debug("a subscriber of %s reads too slowly and is cut off", opened.row.name)

@@ -11,7 +11,10 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
+from cfnode.rpc import server
+from cfnode.rpc.burden import Burdens
 from cfnode.rpc.convert import TEXT, U32
+from cfnode.rpc.session import SUBSCRIPTION_BYTES
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
 from tests.rpc.clients import StandIn, WebSocket, served
@@ -120,6 +123,24 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
     assert len(ids) == 100
     assert {each["subscription"] for each in told} == ids
     assert sorted(each["result"] for each in told) == [0] * 100 + [1] * 100 + [2] * 100
+
+
+async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    burdens = Burdens(100 * SUBSCRIPTION_BYTES)
+    monkeypatch.setattr(server, "Burdens", lambda: burdens)
+    call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [0]}
+    async with served(ROWS) as port, WebSocket(port) as modest, WebSocket(port) as greedy:
+        assert "result" in await modest.call("test_subscribeCount", 0)
+        await greedy.send(json.dumps([call | {"id": number} for number in range(100)]).encode())
+        with trio.fail_after(10):
+            with pytest.raises((EOFError, trio.BrokenResourceError)):
+                while True:
+                    await greedy.message()
+        assert "result" in await modest.call("test_subscribeCount", 0)
+        await trio.testing.wait_all_tasks_blocked(0.02)
+        assert (len(burdens), burdens.size // SUBSCRIPTION_BYTES) == (1, 2)
 
 
 async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered() -> None:
