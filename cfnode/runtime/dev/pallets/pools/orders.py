@@ -18,7 +18,7 @@ from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from .stored import SIDES, STABLE, StoredPool
 
 if TYPE_CHECKING:
-    from .pallet import LiquidityPools
+    from .storage import PoolsStorage
 
 __all__ = [
     "add_limit_order",
@@ -42,7 +42,7 @@ _NOTHING = ("Liquidity", {"liquidity": 0})
 
 
 def set_limit_order(
-    pools: LiquidityPools, lp: bytes, asset: str, side: str, number: int, tick: int | None, amount: int
+    pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int, tick: int | None, amount: int
 ) -> None:
     """Let an order sell exactly an amount, at its own tick or at another one."""
     sweep(pools, lp)
@@ -58,7 +58,7 @@ def set_limit_order(
 
 
 def add_limit_order(
-    pools: LiquidityPools, lp: bytes, asset: str, side: str, number: int, tick: int, amount: int
+    pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int, tick: int, amount: int
 ) -> None:
     """Put an order into a pool that nobody pays for."""
     stored = pools.stored_pool(asset)
@@ -71,7 +71,7 @@ def add_limit_order(
 
 
 def update_limit_order(
-    pools: LiquidityPools, lp: bytes, asset: str, side: str, number: int, tick: int | None, change: Any
+    pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int, tick: int | None, change: Any
 ) -> None:
     """Let an order sell more or less; at another tick it is made again there first."""
     sweep(pools, lp)
@@ -91,7 +91,7 @@ def update_limit_order(
     pools.put_back(stored)
 
 
-def close_limit_order(pools: LiquidityPools, lp: bytes, asset: str, side: str, number: int) -> bool:
+def close_limit_order(pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int) -> bool:
     """Close an order; False if there is none."""
     stored = pools.stored_pool(asset)
     tick = stored.limits[SIDES[side]].get(lp, {}).get(number)
@@ -103,7 +103,7 @@ def close_limit_order(pools: LiquidityPools, lp: bytes, asset: str, side: str, n
 
 
 def _mint_limit(
-    pools: LiquidityPools,
+    pools: PoolsStorage,
     stored: StoredPool,
     lp: bytes,
     side: str,
@@ -126,7 +126,7 @@ def _mint_limit(
 
 
 def _burn_limit(
-    pools: LiquidityPools, stored: StoredPool, lp: bytes, side: str, number: int, tick: int, amount: int
+    pools: PoolsStorage, stored: StoredPool, lp: bytes, side: str, number: int, tick: int, amount: int
 ) -> int:
     sold = SIDES[side]
     try:
@@ -140,7 +140,7 @@ def _burn_limit(
 
 
 def _changed_limit(
-    pools: LiquidityPools, stored: StoredPool, order: LimitOrder, side: str, change: tuple[str, int]
+    pools: PoolsStorage, stored: StoredPool, order: LimitOrder, side: str, change: tuple[str, int]
 ) -> None:
     """Pay what the order has bought, and say what has become of it."""
     lp, number = order.owner
@@ -168,7 +168,7 @@ def _changed_limit(
 
 
 def set_range_order(
-    pools: LiquidityPools,
+    pools: PoolsStorage,
     lp: bytes,
     asset: str,
     number: int,
@@ -188,7 +188,7 @@ def set_range_order(
 
 
 def update_range_order(
-    pools: LiquidityPools,
+    pools: PoolsStorage,
     lp: bytes,
     asset: str,
     number: int,
@@ -212,7 +212,7 @@ def update_range_order(
     pools.put_back(stored)
 
 
-def close_range_order(pools: LiquidityPools, lp: bytes, asset: str, number: int) -> bool:
+def close_range_order(pools: PoolsStorage, lp: bytes, asset: str, number: int) -> bool:
     """Close an order; False if there is none."""
     stored = pools.stored_pool(asset)
     place = stored.ranges.get(lp, {}).get(number)
@@ -224,7 +224,7 @@ def close_range_order(pools: LiquidityPools, lp: bytes, asset: str, number: int)
 
 
 def _place(
-    pools: LiquidityPools, before: tuple[int, int] | None, ticks: Mapping[str, int] | None
+    pools: PoolsStorage, before: tuple[int, int] | None, ticks: Mapping[str, int] | None
 ) -> tuple[int, int]:
     if ticks is not None:
         return ticks["start"], ticks["end"]
@@ -239,7 +239,7 @@ def _is_zero(size: tuple[str, Any]) -> bool:
 
 
 def _mint_range(
-    pools: LiquidityPools,
+    pools: PoolsStorage,
     stored: StoredPool,
     owner: tuple[bytes, int],
     place: tuple[int, int],
@@ -261,7 +261,7 @@ def _mint_range(
 
 
 def _burn_range(
-    pools: LiquidityPools,
+    pools: PoolsStorage,
     stored: StoredPool,
     owner: tuple[bytes, int],
     place: tuple[int, int],
@@ -278,7 +278,7 @@ def _burn_range(
 
 
 def _changed_range(
-    pools: LiquidityPools,
+    pools: PoolsStorage,
     stored: StoredPool,
     owner: tuple[bytes, int],
     place: tuple[int, int],
@@ -307,7 +307,7 @@ def _changed_range(
     )
 
 
-def _pay_fee(pools: LiquidityPools, lp: bytes, asset: str, fee: int) -> None:
+def _pay_fee(pools: PoolsStorage, lp: bytes, asset: str, fee: int) -> None:
     if fee:
         pools.HistoricalEarnedFees.mutate(lp, asset, lambda earned: min(earned + fee, MAX_AMOUNT))
         pools.other(AssetBalances).credit(lp, asset, fee)
@@ -316,7 +316,7 @@ def _pay_fee(pools: LiquidityPools, lp: bytes, asset: str, fee: int) -> None:
 # Paying out
 
 
-def sweep(pools: LiquidityPools, lp: bytes) -> None:
+def sweep(pools: PoolsStorage, lp: bytes) -> None:
     """Pay out what all orders of a provider have earned."""
     for asset in pools.assets():
         stored = pools.stored_pool(asset)
@@ -330,7 +330,7 @@ def sweep(pools: LiquidityPools, lp: bytes) -> None:
         pools.put_back(stored)
 
 
-def auto_sweep(pools: LiquidityPools, assets: Iterable[str]) -> None:
+def auto_sweep(pools: PoolsStorage, assets: Iterable[str]) -> None:
     """Pay out every limit order that has bought more than a threshold."""
     thresholds = dict(pools.LimitOrderAutoSweepingThresholds.get())
     for asset in assets:

@@ -7,7 +7,7 @@ over all prices in each; other providers come beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,6 @@ POOL_FEE = 20  # parts per million
 MAX_AMOUNT = 2**128 - 1
 MAX_LIMITS, MAX_CLOSED = 10, 100
 PROVIDER = "LiquidityProvider"
-_CACHE = "BTreeMap<AccountId32, BTreeMap<u64, Range<i32>>>"
 
 
 class LiquidityPools(PoolsStorage):
@@ -60,35 +59,8 @@ class LiquidityPools(PoolsStorage):
 
     def on_initialize(self, number: int) -> None:
         """Pay out what has bought much, then do what was scheduled for this block."""
-        orders.auto_sweep(self, list(self._with_limit_orders()))
+        orders.auto_sweep(self, list(self.with_limit_orders()))
         dispatch_due(self, number)
-
-    # Pools
-
-    def assets(self) -> list[str]:
-        """The assets that have a pool, in storage order."""
-        return [pair["assets"]["base"] for pair, _ in self.Pools.raw_items()]
-
-    def stored_pool(self, asset: str) -> StoredPool:
-        """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
-        value = self.Pools.get(pair_of(asset))
-        self.ensure(value is not None, self.Error.PoolDoesNotExist)
-        return StoredPool.from_value(asset, value)
-
-    def put_back(self, stored: StoredPool) -> None:
-        """Store a pool that has changed."""
-        self.Pools.put(pair_of(stored.asset), stored.to_value())
-
-    def pool(self, asset: str) -> Pool:
-        """The orders of an asset's pool. PoolDoesNotExist."""
-        return self.stored_pool(asset).pool
-
-    def _with_limit_orders(self) -> Iterator[str]:
-        """The assets whose pools have any. Their caches come after that of range orders: no more is read."""
-        for pair, raw in self.Pools.raw_items():
-            _, offset = self.codec(_CACHE).decode_from(raw, 0)
-            if raw[offset : offset + 2] != b"\0\0":
-                yield pair["assets"]["base"]
 
     # Swapping
 

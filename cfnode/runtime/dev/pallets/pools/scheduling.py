@@ -19,7 +19,7 @@ from . import orders
 from .stored import STABLE
 
 if TYPE_CHECKING:
-    from .pallet import LiquidityPools
+    from .storage import PoolsStorage
 
 __all__ = ["ScheduledUpdate", "dispatch_due", "set_or_schedule", "update_or_schedule"]
 
@@ -52,7 +52,7 @@ class ScheduledUpdate:
         return same and kind == self.kind and kind in _REPLACED_BY_THE_SAME
 
 
-def update_or_schedule(pools: LiquidityPools, update: ScheduledUpdate, at: int | None) -> None:
+def update_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | None) -> None:
     """Change an order now, or at a block."""
     if at is None:
         _do(pools, update)
@@ -62,7 +62,7 @@ def update_or_schedule(pools: LiquidityPools, update: ScheduledUpdate, at: int |
         _schedule(pools, update, at)
 
 
-def set_or_schedule(pools: LiquidityPools, update: ScheduledUpdate, at: int | None) -> None:
+def set_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | None) -> None:
     """Set an order now, or at a block; it may say when it is to be closed again."""
     closing = update.details[1]["close_order_at"]
     if at is not None:
@@ -79,7 +79,7 @@ def set_or_schedule(pools: LiquidityPools, update: ScheduledUpdate, at: int | No
         _schedule(pools, _closing(update), closing)
 
 
-def dispatch_due(pools: LiquidityPools, now: int) -> None:
+def dispatch_due(pools: PoolsStorage, now: int) -> None:
     """Do what was scheduled for this block."""
     if not pools.ScheduledLimitOrderUpdates.contains(now):
         return
@@ -96,7 +96,7 @@ def dispatch_due(pools: LiquidityPools, now: int) -> None:
             continue  # it has been said
 
 
-def _dispatch(pools: LiquidityPools, update: ScheduledUpdate) -> None:
+def _dispatch(pools: PoolsStorage, update: ScheduledUpdate) -> None:
     """Do an update, and say how it went."""
     pools.runtime.host.begin()
     try:
@@ -117,7 +117,7 @@ def _dispatch(pools: LiquidityPools, update: ScheduledUpdate) -> None:
     pools.deposit(pools.Event.ScheduledLimitOrderUpdateDispatchSuccess, lp=update.lp, order_id=update.id)
 
 
-def _do(pools: LiquidityPools, update: ScheduledUpdate) -> None:
+def _do(pools: PoolsStorage, update: ScheduledUpdate) -> None:
     enabled = pools.other(Environment).safe_mode("pools", "limit_order_update_enabled")
     pools.ensure(enabled, pools.Error.UpdatingLimitOrdersDisabled)
     place = (update.lp, update.base_asset, update.side, update.id)
@@ -132,7 +132,7 @@ def _do(pools: LiquidityPools, update: ScheduledUpdate) -> None:
         orders.update_limit_order(pools, *place, details["option_tick"], details["amount_change"])
 
 
-def _schedule(pools: LiquidityPools, update: ScheduledUpdate, at: int) -> None:
+def _schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int) -> None:
     key, waiting = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
     found = next((place for place, old in enumerate(waiting) if update.replaces(old)), None)
     if found is None:
@@ -152,17 +152,17 @@ def _closing(update: ScheduledUpdate) -> ScheduledUpdate:
     return ScheduledUpdate(update.lp, update.base_asset, update.side, update.id, "Close")
 
 
-def _checked(pools: LiquidityPools, at: int) -> int:
+def _checked(pools: PoolsStorage, at: int) -> int:
     now = _now(pools)
     pools.ensure(now <= at <= now + OPEN_WITHIN, pools.Error.InvalidDispatchAt)
     return at
 
 
-def _check_closing(pools: LiquidityPools, at: int | None, opened: int) -> None:
+def _check_closing(pools: PoolsStorage, at: int | None, opened: int) -> None:
     sane = at is None or opened < at <= _now(pools) + CLOSE_WITHIN
     pools.ensure(sane, pools.Error.InvalidCloseOrderAt)
 
 
-def _now(pools: LiquidityPools) -> int:
+def _now(pools: PoolsStorage) -> int:
     number: int = pools.other(System).Number.get()
     return number

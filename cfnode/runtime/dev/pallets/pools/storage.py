@@ -1,14 +1,21 @@
 """What does the pools pallet keep, and what does it say?
 
-LiquidityPools (35, pallet_cf_pools): storage, events and errors. The calls are in `pools.pallet`.
+LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and errors. The calls are in
+`pools.pallet`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from cfnode.core.amm import Pool
 from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event
+
+from .stored import StoredPool, pair_of
 
 __all__ = ["PoolsStorage"]
 
+_CACHE = "BTreeMap<AccountId32, BTreeMap<u64, Range<i32>>>"
 _THOUSAND_DOLLARS = 10**9
 _DOLLARS = (
     "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
@@ -103,3 +110,30 @@ class PoolsStorage(Pallet):
         InvalidSize = "The range order size is invalid."
         SheduledUpdateLimitReached = "The scheduled update limit has been reached."
         OpenOrdersRemaining = "The account still has open orders."
+
+    # Pools
+
+    def assets(self) -> list[str]:
+        """The assets that have a pool, in storage order."""
+        return [pair["assets"]["base"] for pair, _ in self.Pools.raw_items()]
+
+    def stored_pool(self, asset: str) -> StoredPool:
+        """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
+        value = self.Pools.get(pair_of(asset))
+        self.ensure(value is not None, self.Error.PoolDoesNotExist)
+        return StoredPool.from_value(asset, value)
+
+    def put_back(self, stored: StoredPool) -> None:
+        """Store a pool that has changed."""
+        self.Pools.put(pair_of(stored.asset), stored.to_value())
+
+    def pool(self, asset: str) -> Pool:
+        """The orders of an asset's pool. PoolDoesNotExist."""
+        return self.stored_pool(asset).pool
+
+    def with_limit_orders(self) -> Iterator[str]:
+        """The assets whose pools have any. Their caches come after that of range orders: no more is read."""
+        for pair, raw in self.Pools.raw_items():
+            _, offset = self.codec(_CACHE).decode_from(raw, 0)
+            if raw[offset : offset + 2] != b"\0\0":
+                yield pair["assets"]["base"]
