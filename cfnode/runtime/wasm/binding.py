@@ -12,23 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any, Protocol
 
 import wasmtime
 
-from cfnode.runtime.wasm.engine import WASMTIME
 from cfnode.runtime.wasm.host import Signature
 from cfnode.runtime.wasm.host.signature import ARRAY_SIZES
 from cfnode.runtime.wasm.memory import GuestMemory
 
-__all__ = ["SLOT_WORDS", "Act", "Binding", "PublicBinding", "best_binding", "over_slots"]
+__all__ = ["SLOT_WORDS", "Act", "Binding", "PublicBinding", "over_slots"]
 
 Slots = Any
 """64-bit numbers of which every second counts: `slots[2 * i]` is argument i, `slots[0]` the result."""
 Act = Callable[[Slots], None]
 
-_TESTED = ("50.0.1",)
 _LOW, _ALL = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 SLOT_WORDS = 2
 
@@ -54,14 +51,6 @@ class Binding(Protocol):
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
         """What an instance exports under this name, or None."""
         ...
-
-
-def best_binding() -> Binding:
-    """The fastest one that is known to work with the wasmtime at hand."""
-    if WASMTIME not in _TESTED:
-        return PublicBinding()
-    binding: Binding = import_module("cfnode.runtime.wasm.raw").RawBinding()
-    return binding
 
 
 # --- over slots

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
 from importlib.resources import files
 from typing import NoReturn
 
@@ -20,9 +21,9 @@ from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
 from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts, directory
-from cfnode.runtime.wasm.binding import Binding, best_binding
+from cfnode.runtime.wasm.binding import Binding, PublicBinding
 from cfnode.runtime.wasm.code import embedded_version, expand
-from cfnode.runtime.wasm.engine import TICK_S
+from cfnode.runtime.wasm.engine import TICK_S, WASMTIME
 from cfnode.runtime.wasm.host import Host, HostError
 from cfnode.runtime.wasm.instance import LoadedModule
 
@@ -40,6 +41,7 @@ HEAP_PAGES = 2048
 MOST_HEAP_PAGES = 4096
 """What a state may ask for: 256 MiB."""
 
+_TESTED_WITH_RAW = ("50.0.1",)
 _HEAP_PAGES_KEY = b":heappages"
 _BLOCK = "Core_execute_block"
 
@@ -69,7 +71,7 @@ class WasmRuntime:
         """The module, compiled and bound."""
         module = self._artefacts.load(self._code)
         shim = self._artefacts.load((files(__package__) / "shim.wat").read_bytes(), lambda text: text)
-        return LoadedModule(module, shim, Host(self._version_of), self._binding or best_binding())
+        return LoadedModule(module, shim, Host(self._version_of), self._binding or _best_binding())
 
     @cached_property
     def _version(self) -> bytes:
@@ -119,6 +121,14 @@ class WasmRuntime:
             return WasmRuntime(code, self._artefacts).version()
         except (UnsupportedCode, RuntimeTrap, UnknownFunction, Deadline):
             return None
+
+
+def _best_binding() -> Binding:
+    """The fastest one that is known to work with the wasmtime at hand."""
+    if WASMTIME not in _TESTED_WITH_RAW:
+        return PublicBinding()
+    binding: Binding = import_module("cfnode.runtime.wasm.raw").RawBinding()
+    return binding
 
 
 def _heap_pages(journal: Journal) -> int:
