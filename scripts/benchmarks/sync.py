@@ -9,7 +9,6 @@ counts, and the most memory.
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 import trio
 
 from cfnode.cli.client import CallRefused
+from cfnode.cli.lifetime import favour_the_loop
 from cfnode.node.sync.serve_warp import warp_proof
 from cfnode.node.sync.warp import follow_answer
 from scripts.benchmarks._long_chain import Entries, LongChain
@@ -87,7 +87,7 @@ async def _prove(chain: LongChain) -> tuple[float, float]:
 
 
 def _proofs(chain: LongChain) -> list[Row]:
-    gc.freeze()  # as the node does
+    favour_the_loop()  # as the node does
     with one_core():
         runs = [trio.run(_prove, chain) for _ in range(PROOF_RUNS)]
     seconds, stall = min(taken for taken, _ in runs), min(stall for _, stall in runs)
