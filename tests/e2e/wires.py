@@ -37,16 +37,19 @@ class Machine:
 
     def __init__(self, number: int) -> None:
         self.number, self.address = number, f"10.77.0.{number}"
-        self.tap = -1
         home = os.open(OWN_NAMESPACE, os.O_RDONLY)
         try:
             _checked("unshare", _libc.unshare(CLONE_NEWNET))
-            self._namespace = os.open(OWN_NAMESPACE, os.O_RDONLY)
-            self.tap = self._device()
-        except OSError as error:
-            raise NotPermitted(f"namespaces and TAP devices need root and /dev/net/tun: {error}") from error
+            try:
+                self._namespace = os.open(OWN_NAMESPACE, os.O_RDONLY)
+                self.tap = self._device()
+            finally:
+                _checked("setns", _libc.setns(home, CLONE_NEWNET))
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise NotPermitted(
+                f"namespaces and TAP devices need root, ip and /dev/net/tun: {error}"
+            ) from error
         finally:
-            _checked("setns", _libc.setns(home, CLONE_NEWNET))
             os.close(home)
 
     def _device(self) -> int:
