@@ -106,8 +106,8 @@ def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Itera
 
 
 def until(reached: Callable[[], bool]) -> None:
-    """Ask a running node again and again; a minute at most."""
-    deadline = time.monotonic() + 60
+    """Ask a running node again and again; two minutes at most."""
+    deadline = time.monotonic() + 120
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -59,7 +59,7 @@ class Peer:
 
 @asynccontextmanager
 async def peer_process(script: Path, *arguments: str, program: str = "node") -> AsyncIterator[Peer]:
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             run = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
             process = await nursery.start(run, [program, str(script), *arguments])
