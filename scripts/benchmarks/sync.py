@@ -146,13 +146,15 @@ def _sync(spec: Path, server: str) -> Way:
 
 
 def _first_answer(node: NodeProcess) -> float:
-    """When the node could say how many FLIP there are: code, metadata and storage are needed for that."""
+    """When the node could say how many FLIP there are at the proven block: that takes code and metadata."""
+    while node.call("chain_getHeader")["number"] == "0x0":
+        time.sleep(LOOK_S / 5)
     while True:
         try:
             node.call("cf_flip_supply")
             return time.perf_counter()
         except CallRefused:
-            time.sleep(0.02)
+            time.sleep(LOOK_S / 5)
 
 
 @contextmanager

@@ -149,6 +149,8 @@ class EarlyState:
             return self._code
 
     def _keep(self, function: str, args: bytes, output: bytes) -> None:
+        if (function, args) in self._outputs:  # two asked at the same time
+            return
         self._outputs[function, args] = output
         self._kept += len(args) + len(output)
         while self._kept > MOST_KEPT:

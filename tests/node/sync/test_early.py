@@ -126,6 +126,20 @@ async def test_what_was_asked_before_is_asked_of_nobody(
         assert sum(b"AccountNonceApi" in data for data in calls) == 1
 
 
+async def test_what_is_kept_is_counted_once_however_many_ask_at_a_time(
+    authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cfnode.node.sync.early.MOST_KEPT", 100)  # two accounts and their nonces
+    async with early(light, authority):
+        block, nonce = light.chain.best.hash, light.chain.queries.account_nonce
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(nonce, block, account("alice"))
+        assert [await nonce(block, account("bob")) for _ in range(2)] == [2, 2]
+        asked = [data for _, protocol, data in light.network.asked if account("bob") in data]
+        assert len(asked) == 1
+
+
 def spoilt(answer: bytes, change: Callable[[list[bytes]], list[bytes] | None]) -> bytes | None:
     proof = LightResponse.decode(answer).proof
     assert proof is not None
