@@ -32,6 +32,7 @@ from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
 from cfnode.core.state import Changes, State
 from cfnode.node import chain_errors as refused
+from cfnode.node.block_events import BlockEvents, Events
 from cfnode.node.events import (
     QUEUE_CAPACITY,
     BestChanged,
@@ -68,6 +69,7 @@ class Chain:
         self._executor = executor
         self.slot_now = slot_now
         self._runtimes = RuntimeCache(self.states, self.queries)
+        self._block_events = BlockEvents(store, self._runtimes)
         finalized = store.finalized
         self._tree = BlockTree(BlockRef(finalized.hash, finalized.number))
         self._set_changes: set[bytes] = set()
@@ -137,6 +139,10 @@ class Chain:
     async def runtime_at(self, block_hash: bytes) -> RuntimeInfo:
         """Version and metadata of the block's runtime; raises UnknownBlock or StateDiscarded."""
         return await self._runtimes.at(block_hash)
+
+    async def events(self, block_hash: bytes) -> Events:
+        """What has happened in the block; raises UnknownBlock, StateDiscarded, or ScaleError."""
+        return await self._block_events.at(block_hash)
 
     def is_canonical(self, block: BlockRef) -> bool:
         """Is the block on the best chain?"""

@@ -1,8 +1,7 @@
 """What happened to an extrinsic inside its block, and how is a failure said?
 
-Events are read from `System.Events` with the metadata of the block's own runtime.
-A module error is named by that metadata as well: pallet, error, and the documentation of the error in one
-line, in the form in which the official node prints it.
+A module error is named by the metadata of the block's own runtime: pallet, error, and the documentation of
+the error in one line, in the form in which the official node prints it.
 """
 
 from __future__ import annotations
@@ -11,16 +10,24 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import trio
-
 from cfnode.core.extrinsic import extrinsic_hash
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
+from cfnode.node.block_events import Event, Events
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
 
-LARGE_EVENTS = 32 * 1024
-"""Bytes of events from which on they are decoded in a thread."""
+__all__ = [
+    "Event",
+    "EventError",
+    "Inclusion",
+    "SubmissionError",
+    "decode_dispatch_error",
+    "dispatch_error_text",
+    "read_events",
+    "read_inclusion",
+    "rust_debug",
+]
 
 
 class SubmissionError(Exception):
@@ -35,15 +42,6 @@ class EventError(Exception):
             "The extrinsic was submitted successfully but an error occurred while trying to "
             f"extract the event: {event}: {reason}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An event of a pallet; `fields` in the mapping of the SCALE codec (a dict where they are named)."""
-
-    pallet: str
-    name: str
-    fields: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,42 +74,23 @@ async def read_inclusion(chain: Chain, tx_hash: bytes, block_hash: bytes, index:
         raise SubmissionError(
             f"Watched transaction 0x{tx_hash.hex()} was not found at reported index {index}"
         )
-    runtime = await chain.runtime_at(block_hash)
-    events = await _events_of(chain, runtime.metadata, block_hash, index)
-    for event in events:
+    for event in (events := (await _events(chain, block_hash)).of.get(index, ())):
         if (event.pallet, event.name) == ("System", "ExtrinsicFailed"):
-            raise SubmissionError(dispatch_error_text(runtime.metadata, event.fields["dispatch_error"]))
+            metadata = (await chain.runtime_at(block_hash)).metadata
+            raise SubmissionError(dispatch_error_text(metadata, event.fields["dispatch_error"]))
     return Inclusion(tx_hash, block, index, events)
 
 
 async def read_events(chain: Chain, block_hash: bytes) -> tuple[Event, ...]:
     """All events of a block, in their order. Raises EventError; UnknownBlock or StateDiscarded."""
-    runtime = await chain.runtime_at(block_hash)
-    return tuple(_event(record) for record in await _records(chain, runtime.metadata, block_hash))
+    return (await _events(chain, block_hash)).all
 
 
-async def _events_of(chain: Chain, metadata: Metadata, block_hash: bytes, index: int) -> tuple[Event, ...]:
-    records = await _records(chain, metadata, block_hash)
-    return tuple(_event(record) for record in records if record["phase"] == ("ApplyExtrinsic", index))
-
-
-async def _records(chain: Chain, metadata: Metadata, block_hash: bytes) -> list[dict[str, Any]]:
-    with chain.state(block_hash) as state:
-        data = state.get(metadata.storage_key("System", "Events")) or b"\0"
+async def _events(chain: Chain, block_hash: bytes) -> Events:
     try:
-        if len(data) > LARGE_EVENTS:
-            records: list[dict[str, Any]] = await trio.to_thread.run_sync(metadata.event_codec.decode, data)
-        else:
-            records = metadata.event_codec.decode(data)
+        return await chain.events(block_hash)
     except ScaleError as error:
         raise EventError("System.Events", str(error)) from error
-    return records
-
-
-def _event(record: dict[str, Any]) -> Event:
-    pallet, payload = record["event"]
-    name, fields = (payload, ()) if isinstance(payload, str) else payload
-    return Event(pallet, name, fields)
 
 
 def dispatch_error_text(metadata: Metadata, error: Any) -> str:

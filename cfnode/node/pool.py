@@ -67,7 +67,7 @@ class TransactionPool:
         self._watchers = Watchers()
         self._arrivals: Publisher[bytes] = Publisher(None)
         self._banned: dict[bytes, float] = {}
-        self._validated_at: dict[bytes, bytes] = {}
+        self._validated_at: dict[bytes, BlockRef] = {}
         self._processed = chain.best
         self._moved = trio.Event()
         self._events = chain.subscribe()
@@ -95,6 +95,10 @@ class TransactionPool:
         """A ready or future transaction."""
         return self._graph.get(tx_hash)
 
+    def is_future(self, tx_hash: bytes) -> bool:
+        """Whether a transaction waits for one that is not here."""
+        return tx_hash in self._graph and not self._graph.is_ready(tx_hash)
+
     def arrivals(self) -> Subscription[bytes]:
         """The hashes of transactions that become ready, from now on."""
         return self._arrivals.subscribe()
@@ -116,13 +120,13 @@ class TransactionPool:
     async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
         """Take a transaction (with its length prefix); returns its hash, raises PoolError."""
         tx_hash = self._check_known(extrinsic, source)
-        self._insert(await self._validated(tx_hash, extrinsic, source))
+        self._insert(await self._validated(tx_hash, extrinsic, source, self._chain.best))
         return tx_hash
 
     async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
         """Like `submit`; the statuses begin with `ready` or `future`."""
         tx_hash = self._check_known(extrinsic, source)
-        transaction = await self._validated(tx_hash, extrinsic, source)
+        transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
         if tx_hash in self._graph:  # somebody else was faster
             raise AlreadyImported(tx_hash)
         watch = self._watchers.watch(tx_hash)
@@ -198,7 +202,7 @@ class TransactionPool:
         self._moved.set()
         self._moved = trio.Event()
         for block_hash in event.retracted:
-            await self._take_back(block_hash, included)
+            await self._take_back(block_hash, included, event.new)
         self._drop_stale(event.new)
         await self._revalidate(event.new)
 
@@ -224,7 +228,7 @@ class TransactionPool:
             self._watchers.invalid(tx_hash)
         return set(places)
 
-    async def _take_back(self, block_hash: bytes, included: set[bytes]) -> None:
+    async def _take_back(self, block_hash: bytes, included: set[bytes], best: BlockRef) -> None:
         """A block left the best chain: what it held, and the new blocks do not, waits again."""
         for extrinsic in self._chain.body(block_hash) or []:
             tx_hash = blake2_256(extrinsic)
@@ -233,7 +237,7 @@ class TransactionPool:
             self._banned.pop(tx_hash, None)
             source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
             try:
-                self._insert(await self._validated(tx_hash, extrinsic, source))
+                self._insert(await self._validated(tx_hash, extrinsic, source, best))
             except AlreadyImported:
                 continue
             except PoolError as error:
@@ -254,12 +258,19 @@ class TransactionPool:
         for done, transaction in enumerate(waiting):
             if done >= REVALIDATION_BATCH and self._chain.best != best:
                 return
-            if self._validated_at.get(transaction.hash) != best.hash and transaction.hash in self._graph:
-                await self._revalidate_one(transaction)
+            if transaction.hash in self._graph and not self._is_known_at(transaction.hash, best):
+                await self._revalidate_one(transaction, best)
 
-    async def _revalidate_one(self, old: PoolTransaction) -> None:
+    def _is_known_at(self, tx_hash: bytes, best: BlockRef) -> bool:
+        """Whether it was found valid at this block, or came in when the chain was further already: what was
+        signed for a later block is not valid at an earlier one."""
+        seen = self._validated_at.get(tx_hash)
+        return seen is not None and (seen == best or seen.number > best.number)
+
+    async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
+        """At the block that the pool has seen: the next one may be there, and hold the transaction."""
         try:
-            new = await self._validated(old.hash, old.data, old.source)
+            new = await self._validated(old.hash, old.data, old.source, best)
         except VerificationFailed as error:
             log.debug("Transaction 0x%s could not be validated again: %s", old.hash.hex(), error)
             return
@@ -291,15 +302,16 @@ class TransactionPool:
             raise AlreadyImported(tx_hash)
         return tx_hash
 
-    async def _validated(self, tx_hash: bytes, extrinsic: bytes, source: int) -> PoolTransaction:
-        best = self._chain.best
+    async def _validated(
+        self, tx_hash: bytes, extrinsic: bytes, source: int, at: BlockRef
+    ) -> PoolTransaction:
         try:
-            transaction = await self._validator.validate(extrinsic, source, best)
+            transaction = await self._validator.validate(extrinsic, source, at)
         except InvalidTransaction:
             self._ban(tx_hash)
             raise
         self._validated_at.pop(tx_hash, None)
-        self._validated_at[tx_hash] = best.hash
+        self._validated_at[tx_hash] = at
         return transaction
 
     def _insert(self, transaction: PoolTransaction) -> None:

@@ -98,12 +98,18 @@ class SignedClient:
         for _ in range(MAX_ATTEMPTS):
             self._require_ready()
             nonce = await self._pool.ready_nonce(self.account)
-            extrinsic = await self._sign(call, nonce)
+            extrinsic = await self._sign(call, nonce, self._chain.best)
             try:
-                return await self._pool.submit_and_watch(extrinsic, SOURCE_EXTERNAL)
+                watch = await self._pool.submit_and_watch(extrinsic, SOURCE_EXTERNAL)
             except PoolError as error:
                 if not _worth_another_nonce(error):
                     raise SubmissionError(_pool_text(error)) from error
+                continue
+            if not self._pool.is_future(watch.hash):
+                return watch
+            # The one before it was thrown out meanwhile, so it would wait for ever.
+            self._pool.remove_invalid([watch.hash])
+            watch.statuses.close()
         raise SubmissionError(
             f"Failed to submit extrinsic to the transaction pool after {MAX_ATTEMPTS} attempts"
         )
@@ -113,7 +119,7 @@ class SignedClient:
         if best.number == 0:
             return  # the genesis state knows no block hash: nothing signed can be tried on it
         nonce = await self._chain.queries.account_nonce(best.hash, self.account)
-        extrinsic = await self._sign(call, nonce)
+        extrinsic = await self._sign(call, nonce, best)
         try:
             outcome = await self._chain.queries.dry_run(best.hash, extrinsic)
         except RuntimeTrap as error:
@@ -125,9 +131,10 @@ class SignedClient:
             error_value = decode_dispatch_error(metadata, outcome.dispatch_error)
             raise SubmissionError(dispatch_error_text(metadata, error_value))
 
-    async def _sign(self, call: Call, nonce: int) -> bytes:
-        runtime: RuntimeInfo = await self._chain.runtime_at(self._chain.best.hash)
-        birth = self._birth()
+    async def _sign(self, call: Call, nonce: int, above: BlockRef) -> bytes:
+        """The call as a transaction for the next block above this one."""
+        runtime: RuntimeInfo = await self._chain.runtime_at(above.hash)
+        birth = self._birth(above)
         return sign_extrinsic(
             runtime.metadata,
             _encoded(runtime, call),
@@ -140,12 +147,13 @@ class SignedClient:
             transaction_version=runtime.version.transaction_version,
         )
 
-    def _birth(self) -> BlockRef:
-        """The block at which the era begins: the last finalized one.
+    def _birth(self, above: BlockRef) -> BlockRef:
+        """The block at which the era of a transaction begins: the last finalized one.
 
-        A state does not know its own block's hash yet, so when the best block is final it is its parent.
+        The state that it comes to does not know its own block's hash yet, nor later ones: when that block is
+        final already, the era begins at its parent.
         """
-        finalized, header = self._chain.finalized, self._chain.header(self._chain.best.hash)
+        finalized, header = self._chain.finalized, self._chain.header(above.hash)
         if header is None or header.number == 0 or finalized.number < header.number:
             return finalized
         return BlockRef(header.parent_hash, header.number - 1)

@@ -33,7 +33,6 @@ MAX_CATCH_UP = 512
 """Blocks that are looked back at when the node starts, or the index was too slow."""
 ATTEMPTS = 5
 """At the events of a block, where the executor process is ended meanwhile."""
-LARGE_EVENTS = 32 * 1024
 _INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
 
 Key = tuple[Any, ...]
@@ -136,13 +135,12 @@ class SwapIndex:
     async def _entries(self, block: BlockRef) -> list[Entry]:
         metadata = (await self._chain.runtime_at(block.hash)).metadata
         with self._chain.state(block.hash) as state:
-            data = state.get(metadata.storage_key("System", "Events")) or b"\0"
             time = int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")
-        if len(data) > LARGE_EVENTS:
-            records = await trio.to_thread.run_sync(metadata.event_codec.decode, data)
-        else:
-            records = metadata.event_codec.decode(data)
-        return list(_entries(block, time, records))
+        return [
+            Entry(block, time, index, event.pallet, event.name, event.fields)
+            for index, event in enumerate((await self._chain.events(block.hash)).all)
+            if isinstance(event.fields, dict)
+        ]
 
     def _keep(self, block: BlockRef, named: list[tuple[Key, Entry]]) -> None:
         self._numbers[block.hash] = block.number
@@ -163,13 +161,6 @@ class SwapIndex:
                 self._found[key] = left
             else:
                 del self._found[key]
-
-
-def _entries(block: BlockRef, time: int, records: list[dict[str, Any]]) -> Iterator[Entry]:
-    for index, record in enumerate(records):
-        pallet, payload = record["event"]
-        if isinstance(payload, tuple) and isinstance(payload[1], dict):
-            yield Entry(block, time, index, pallet, payload[0], payload[1])
 
 
 def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:

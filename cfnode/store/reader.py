@@ -69,7 +69,10 @@ class StoreReader:
         with self.database.read() as txn:
             view = self._tables.view(txn, block, self._tree)
             self._drop_needless(txn)
-            yield view
+            try:
+                yield view
+            finally:
+                view.end()
 
     def _drop_needless(self, txn: Transaction) -> None:
         facts = self._tables.blocks.facts(txn)

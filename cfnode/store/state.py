@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from cfnode.core.state import TOP
 from cfnode.store.blocks import BlockRef, Blocks, Facts
@@ -61,6 +61,21 @@ class Layered:
                 return key
 
 
+class _Ended(Layered):
+    """What a view has when its `with` is over."""
+
+    __slots__ = ()
+
+    def get(self, child: bytes, key: bytes) -> bytes | None:
+        raise RuntimeError("the state is read after its snapshot has ended")
+
+    def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        raise RuntimeError("the state is read after its snapshot has ended")
+
+
+_ENDED = _Ended((), cast("TableView", None))
+
+
 class StateView:
     """The state at one block: `cfnode.core.state.State`. It ends with the snapshot it was made in."""
 
@@ -80,6 +95,11 @@ class StateView:
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
         return self._nodes.get(child, path)
+
+    def end(self) -> None:
+        """Let go of the snapshot: as long as anybody could read on in it, its place among the readers of the
+        database would stay taken."""
+        self._storage = self._nodes = _ENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +131,11 @@ class Tables:
     def state(self, block: bytes, overlays: OverlayTree) -> Iterator[StateView]:
         """The state at a block; raises UnknownBlock or StateDiscarded."""
         with self.database.read() as txn:
-            yield self.view(txn, block, overlays)
+            view = self.view(txn, block, overlays)
+            try:
+                yield view
+            finally:
+                view.end()
 
     def view(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> StateView:
         way = self.way(txn, block, overlays)

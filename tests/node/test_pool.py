@@ -7,6 +7,7 @@ import trio
 import trio.testing
 
 from cfnode.core.scale import encode_compact
+from cfnode.core.validity import Validity
 from cfnode.node.graph import Limit
 from cfnode.node.pool import BAN_SECONDS, TransactionPool
 from cfnode.node.pool_errors import (
@@ -348,3 +349,25 @@ async def test_a_pool_that_was_too_slow_during_a_reorganisation_tells_of_it(
     await settle()
     told = seen(watch)[0]
     assert (told.kind, told.hash) == (StatusKind.RETRACTED, first)
+
+
+async def test_a_block_that_comes_during_the_validation_for_the_last_one_makes_nothing_invalid(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extrinsics = [tx("alice", nonce, put("colour", str(nonce))) for nonce in range(3)]
+    watches = [await rig.pool.submit_and_watch(extrinsic) for extrinsic in extrinsics]
+    asked, release = trio.Event(), trio.Event()
+    real = rig.chain.queries.validate
+
+    async def slowly(at: bytes, source: int, extrinsic: bytes) -> Validity:
+        asked.set()
+        await release.wait()
+        return await real(at, source, extrinsic)
+
+    monkeypatch.setattr(rig.chain.queries, "validate", slowly)
+    await rig.author.new_block(transactions=[])
+    await asked.wait()
+    await rig.author.new_block(transactions=extrinsics)
+    release.set()
+    await settle()
+    assert [kinds(watch) for watch in watches] == [["ready", "inBlock"]] * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,9 +28,11 @@ from cfnode.node.watchers import StatusKind, TxStatus, Watch
 class RefusingPool:
     """A pool that refuses with each of the given errors, then takes the transaction."""
 
-    def __init__(self, *errors: pool.PoolError) -> None:
+    def __init__(self, *errors: pool.PoolError, gaps: int = 0) -> None:
         self.errors = list(errors)
+        self.gaps = gaps
         self.offered: list[bytes] = []
+        self.removed: list[bytes] = []
 
     async def ready_nonce(self, account: bytes) -> int:
         return len(self.offered)
@@ -38,13 +41,21 @@ class RefusingPool:
         self.offered.append(extrinsic)
         if self.errors:
             raise self.errors.pop(0)
-        return Watch(b"hash", Publisher[TxStatus](None).subscribe())
+        return Watch(extrinsic, Publisher[TxStatus](None).subscribe())
+
+    def is_future(self, tx_hash: bytes) -> bool:
+        return len(self.offered) <= self.gaps
+
+    def remove_invalid(self, hashes: list[bytes]) -> list[bytes]:
+        self.removed += hashes
+        return hashes
 
 
 def client(refusing: RefusingPool) -> SignedClient:
-    made = SignedClient(None, refusing, Keypair.from_suri("//Alice"), syncing=lambda: None)  # type: ignore
+    chain = SimpleNamespace(best=BlockRef(b"best", 7))
+    made = SignedClient(chain, refusing, Keypair.from_suri("//Alice"), syncing=lambda: None)  # type: ignore
 
-    async def sign(call: Call, nonce: int) -> bytes:
+    async def sign(call: Call, nonce: int, above: BlockRef) -> bytes:
         return b"signed with nonce %d" % nonce
 
     made._sign = sign  # type: ignore[method-assign]
@@ -62,6 +73,13 @@ async def test_a_nonce_that_somebody_else_used_is_taken_anew() -> None:
     refusing = RefusingPool(*RETRIED)
     await client(refusing).submit(Call("System", "remark"), dry_run=False)
     assert refusing.offered == [b"signed with nonce %d" % n for n in range(4)]
+
+
+async def test_a_nonce_beyond_a_gap_is_taken_back_and_taken_anew() -> None:
+    refusing = RefusingPool(gaps=2)
+    sent = await client(refusing).submit(Call("System", "remark"), dry_run=False)
+    assert refusing.removed == [b"signed with nonce 0", b"signed with nonce 1"]
+    assert sent.tx_hash == b"signed with nonce 2"
 
 
 async def test_after_ten_attempts_it_is_given_up() -> None:

@@ -8,7 +8,9 @@ import trio
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
-from tests.rpc.conftest import Served
+from cfnode.node.config import RpcConfig
+from tests.rpc.clients import Http
+from tests.rpc.conftest import MakeServed, Served
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
@@ -60,6 +62,30 @@ async def test_a_deposit_channel_by_position(instant: Served) -> None:
     }
     block = await instant.call("chain_getBlockHash", channel["issued_block"])
     assert len((await instant.call("chain_getBlock", block))["block"]["extrinsics"]) >= 2
+
+
+async def test_a_hundred_requests_at_once_are_all_answered_each_with_a_channel_of_its_own(
+    make_served: MakeServed,
+) -> None:
+    served = await make_served(seal="instant", rpc=RpcConfig(max_connections=200))
+    await served.call("broker_registerAccount")
+    assert served.node.broker is not None
+    account = ss58.encode(served.node.broker.account, 2112)
+    before = await served.call("system_accountNextIndex", account)
+    channels: list[int] = []
+
+    async def request() -> None:
+        async with Http(served.port) as http:
+            params = [ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND]
+            answer = await http.call("broker_requestSwapDepositAddress", *params)
+        assert "result" in answer, answer
+        channels.append(answer["result"]["channel_id"])
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(100):
+            nursery.start_soon(request)
+    assert len(set(channels)) == 100
+    assert await served.call("system_accountNextIndex", account) == before + 100
 
 
 SOURCES = [

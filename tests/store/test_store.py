@@ -73,6 +73,18 @@ def test_a_chain_begins_with_a_final_block_whose_state_has_its_root(store: Store
     assert value_at(store, genesis) == b"value"
 
 
+def test_a_view_that_is_kept_after_its_with_holds_no_place_among_the_readers(store: Store) -> None:
+    genesis, kept = begin(store, key=b"value"), []
+    for _ in range(200):  # LMDB has places for 126
+        with store.state(genesis.hash) as state:
+            kept.append(state)
+    assert value_at(store, genesis) == b"value"
+    with pytest.raises(RuntimeError, match="its snapshot has ended"):
+        kept[0].get(KEY)
+    with pytest.raises(RuntimeError, match="its snapshot has ended"):
+        kept[0].next_key(KEY)
+
+
 def test_genesis_nodes_are_those_of_the_trie_with_its_child_tries(store: Store) -> None:
     top = {bytes([n, n]): bytes([n]) * 40 for n in range(50)}
     children = {b"child": {bytes([n]): bytes([n]) * 40 for n in range(50)}, b"empty": {}}
