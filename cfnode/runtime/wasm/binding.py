@@ -20,11 +20,12 @@ from cfnode.runtime.wasm.host import Signature
 from cfnode.runtime.wasm.host.signature import ARRAY_SIZES
 from cfnode.runtime.wasm.memory import GuestMemory
 
-__all__ = ["SLOT_WORDS", "Act", "Binding", "PublicBinding", "over_slots"]
+__all__ = ["SLOT_WORDS", "Act", "Binding", "Make", "PublicBinding", "over_slots"]
 
 Slots = Any
 """64-bit numbers of which every second counts: `slots[2 * i]` is argument i, `slots[0]` the result."""
 Act = Callable[[Slots], None]
+Make = Callable[[], Act]
 
 _LOW, _ALL = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 SLOT_WORDS = 2
@@ -33,8 +34,8 @@ SLOT_WORDS = 2
 class Binding(Protocol):
     """A way between the two worlds."""
 
-    def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, act: Act) -> None:
-        """Let the import `env`/`name` call `act`."""
+    def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
+        """Let the import `env`/`name` act. What it does is made at its first call: most are never called."""
         ...
 
     def call(self, store: wasmtime.Store, function: wasmtime.Func, arguments: Sequence[int]) -> int:
@@ -116,11 +117,14 @@ def _argument(kind: str, index: int) -> str:
 class PublicBinding:
     """Callbacks and calls as wasmtime's own documentation shows them; twenty times slower."""
 
-    def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, act: Act) -> None:
+    def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
         """As `Binding.define`."""
         results = [str(result) for result in kind.results]
+        act: Act | None = None
 
         def callback(*arguments: int) -> int | None:
+            nonlocal act
+            act = act or make()
             slots = [0] * (SLOT_WORDS * max(1, len(arguments)))
             for index, argument in enumerate(arguments):
                 slots[SLOT_WORDS * index] = argument & _ALL

@@ -67,14 +67,13 @@ class LoadedModule:
             raise UnsupportedCode(f"the state's code imports {wanted.module}.{name}, which no host offers")
         signature = _ALLOCATOR.get(name) or HOST_FUNCTIONS.get(name)
         if signature is None:
-            self._binding.define(self._linker, name, kind, partial(_not_offered, name))
+            self._binding.define(self._linker, name, kind, lambda: partial(_not_offered, name))
             return
         if _types(kind) != (signature.parameter_types, signature.result_types):
             raise UnsupportedCode(f"the state's code imports {name} with another signature")
         if name not in self._provided:
-            self._binding.define(
-                self._linker, name, kind, over_slots(signature, self._function(name), self.memory)
-            )
+            make = partial(over_slots, signature, self._function(name), self.memory)
+            self._binding.define(self._linker, name, kind, make)
 
     def _function(self, name: str) -> Callable[..., Any]:
         if name not in _ALLOCATOR:

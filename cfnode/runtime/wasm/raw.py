@@ -18,7 +18,7 @@ import wasmtime
 from wasmtime import _bindings, _ffi
 from wasmtime._extern import wrap_extern
 
-from cfnode.runtime.wasm.binding import SLOT_WORDS, Act
+from cfnode.runtime.wasm.binding import SLOT_WORDS, Act, Make
 
 __all__ = ["RawBinding"]
 
@@ -60,11 +60,15 @@ class RawBinding:
         self._kept: list[Any] = []
         self._raised: BaseException | None = None
 
-    def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, act: Act) -> None:
+    def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
         """As `Binding.define`."""
+        act: Act | None = None
 
         def callback(_environment: int, _caller: int, slots: Any, _count: int) -> int:
+            nonlocal act
             try:
+                if act is None:
+                    act = make()
                 act(slots)
                 return 0
             except BaseException as error:
