@@ -16,7 +16,7 @@ import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network import RequestLimits
-from tests.interop.conftest import PEERS
+from tests.conftest import PEERS
 from tests.network.conftest import GENESIS, address_of, running, service, until
 
 SCRIPT = Path(__file__).parent / "libp2p.mjs"
