@@ -63,6 +63,11 @@ class Machine:
             subprocess.run(["ip", *arguments.split()], check=True, capture_output=True)
         return tap
 
+    @property
+    def place(self) -> str:
+        """Where a node of this machine listens."""
+        return f"/ip4/{self.address}/tcp/30333"
+
     @contextmanager
     def here(self) -> Iterator[None]:
         home = os.open(OWN_NAMESPACE, os.O_RDONLY)
