@@ -90,14 +90,19 @@ class FinalityGossip:
                         await self._retry()
                     self._changes.wake()
 
+    def silent(self) -> list[str]:
+        """The peers that have not told what is final for them."""
+        return sorted(self._protocol.peers - self._neighbours.keys())
+
     # --- what we say
 
-    def _packet(self) -> bytes:
-        return NeighbourPacket(1, self._set_id, self._chain.finalized.number).encode()
+    def _tell(self, peer: str) -> None:
+        packet = NeighbourPacket(1, self._set_id, self._chain.finalized.number)
+        self._protocol.send(peer, packet.encode())
 
     def _tell_all(self) -> None:
         for peer in self._protocol.peers:
-            self._protocol.send(peer, self._packet())
+            self._tell(peer)
 
     async def _remind(self) -> None:
         while True:
@@ -137,7 +142,7 @@ class FinalityGossip:
         async for event in self._protocol.events:
             match event:
                 case Opened(peer_id=peer):
-                    self._protocol.send(peer, self._packet())
+                    self._tell(peer)
                 case Closed(peer_id=peer):
                     self._neighbours.pop(peer, None)
                     self._waiting.pop(peer, None)

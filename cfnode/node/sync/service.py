@@ -103,7 +103,7 @@ class ChainSync:
                 nursery.start_soon(self._transactions.run)
             nursery.start_soon(self._announce)
             if not self._author:
-                nursery.start_soon(tell_stall, self._chain)
+                nursery.start_soon(tell_stall, self._chain, self._gossip.silent)
                 nursery.start_soon(self._follower.run)
 
     # --- the peers' words

@@ -7,6 +7,7 @@ chain should be so, and a node that no votes reach looks the same. So it is said
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 
 import trio
 
@@ -23,13 +24,18 @@ STALLED_S = 60.0
 """Seconds without a new final block after which it is said, each time."""
 
 
-async def tell_stall(chain: Chain) -> None:
-    """Until cancelled."""
+async def tell_stall(chain: Chain, silent: Callable[[], Sequence[str]]) -> None:
+    """Until cancelled. `silent`: the peers that have never told what is final for them."""
     while True:
         before = chain.finalized
         await trio.sleep(STALLED_S)
         behind = chain.best.number - before.number
         if chain.finalized == before and behind > MOST_BEHIND:
-            log.warning("Finality stands still: #%d is final, %d blocks before the best one. Too few "
-                        "authorities vote, or their votes do not reach this node; blocks are followed",
-                        before.number, behind)  # fmt: skip
+            log.warning("Finality stands still: #%d is final, %d blocks before the best one. %s; blocks are "
+                        "followed", before.number, behind, _reason(silent()))  # fmt: skip
+
+
+def _reason(silent: Sequence[str]) -> str:
+    if silent:
+        return f"These peers never tell their finalized block: {', '.join(silent)}"
+    return "Too few authorities vote, or their votes do not reach this node"

@@ -59,15 +59,26 @@ async def test_of_two_forks_that_change_the_authorities_the_final_one_counts(
         await in_step(light, authority)
 
 
+@pytest.mark.parametrize("silent", [False, True])
 async def test_a_stall_of_finality_is_told_and_bounded(
-    authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+    authority: Peer,
+    light: Peer,
+    patient_clock: MockClock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    silent: bool,
 ) -> None:
+    why = "Too few authorities vote"
+    if silent:
+        monkeypatch.setattr(authority.sync._gossip, "_tell", lambda peer: None)
+        why = f"These peers never tell their finalized block: {authority.network.name};"
     async with running(authority, light):
         await followed(light, authority)
         await authority.rig.blocks(DEEP)
         await in_step(light, authority)
         assert light.chain.best.number - light.chain.finalized.number > MOST_BEHIND
         await reached(light, lambda: "Finality stands still: #4 is final" in caplog.text)
+        assert why in caplog.text
         assert len(light.rig.store.overlays()) <= MOST_BLOCKS
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await in_step(light, authority)
