@@ -32,8 +32,11 @@ enum(
 )
 
 
-def _declare(chain: ChainInstance) -> None:
-    """The types that the metadata names by the chain."""
+# The types that the metadata names by the chain
+
+
+def _declare_witnesses(chain: ChainInstance) -> None:
+    """What has been seen: deposits on channels, and into the vault."""
     name, names = chain.name, chain.names
     account, amount, asset = names["Account"], names["Amount"], names["ChainAsset"]
     struct(
@@ -60,6 +63,11 @@ def _declare(chain: ChainInstance) -> None:
         dca_params="Option<DcaParameters>",
         boost_fee="u16",
     )
+
+
+def _declare_outcomes(chain: ChainInstance) -> None:
+    """What becomes of a deposit."""
+    name, names = chain.name, chain.names
     enum(
         f"{_INGRESS_EGRESS}::pallet::DepositFailedDetails{name}",
         f"DepositFailedDepositChannelVariant{name}{{deposit_witness: DepositWitness{name}}}",
@@ -71,27 +79,32 @@ def _declare(chain: ChainInstance) -> None:
         "LiquidityProvision{lp_account: AccountId32}",
         "CcmTransfer{swap_request_id: SwapRequestId}",
         "BoostersCredited{prewitnessed_deposit_id: PrewitnessedDepositId,"
-        f" network_fee_from_boost: {amount}, network_fee_swap_request_id: Option<SwapRequestId>}}",
-        f"Refund{{egress_id: Option<EgressId>, reason: RefundReason, amount: {amount}}}",
+        f" network_fee_from_boost: {names['Amount']}, network_fee_swap_request_id: Option<SwapRequestId>}}",
+        f"Refund{{egress_id: Option<EgressId>, reason: RefundReason, amount: {names['Amount']}}}",
         "Unrefundable",
         name=f"DepositAction{name}",
     )
     struct(
         f"{_INGRESS_EGRESS}::TransactionRejectionDetails{name}",
-        deposit_address=f"Option<{account}>",
+        deposit_address=f"Option<{names['Account']}>",
         refund_address="ForeignChainAddress",
-        asset=asset,
-        amount=amount,
+        asset=names["ChainAsset"],
+        amount=names["Amount"],
         deposit_details=names["DepositDetails"],
         refund_ccm_metadata="Option<CcmDepositMetadata<ForeignChainAddress, DecodedCcmAdditionalData>>",
     )
+
+
+def _declare_messages(chain: ChainInstance) -> None:
+    """What waits to be delivered."""
+    name, names = chain.name, chain.names
     struct(
         f"{_INGRESS_EGRESS}::CrossChainMessage<C>",
         name=f"CrossChainMessage{name}",
         egress_id="EgressId",
-        asset=asset,
-        amount=amount,
-        destination_address=account,
+        asset=names["ChainAsset"],
+        amount=names["Amount"],
+        destination_address=names["Account"],
         message="BoundedVec<u8>",
         source_chain="ForeignChain",
         source_address="Option<ForeignChainAddress>",
@@ -101,4 +114,6 @@ def _declare(chain: ChainInstance) -> None:
 
 
 for _instance in CHAIN_INSTANCES.values():
-    _declare(_instance)
+    _declare_witnesses(_instance)
+    _declare_outcomes(_instance)
+    _declare_messages(_instance)
