@@ -27,7 +27,6 @@ VALUED = (
     "--telemetry-url",
     "--network-backend",
     "--node-key-type",
-    "--in-peers-light",
     "--max-parallel-downloads",
     "--max-blocks-per-request",
     "--kademlia-replication-factor",

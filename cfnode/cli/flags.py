@@ -172,6 +172,9 @@ NETWORK_FLAGS = [
            help="Peers always kept."),
     network("--reserved-only", is_flag=True, help="No other peers."),
     network("--in-peers", type=COUNT, default=32, show_default=True, help="Peers that dialled us."),
+    network(
+        "--in-peers-light", type=COUNT, default=100, show_default=True, help="Light nodes that dialled us."
+    ),
     network("--out-peers", type=COUNT, default=8, show_default=True, help="Peers that we dial."),
     network("--allow-private-ip/--no-private-ip", "private_ip", default=None,
            help="Dial private addresses that peers tell of.  [default: not on live chains]"),

@@ -68,6 +68,7 @@ def network_config(given: dict[str, Any]) -> NetworkConfig:
         reserved_nodes=given["reserved_nodes"],
         reserved_only=given["reserved_only"],
         in_peers=given["in_peers"],
+        in_peers_light=given["in_peers_light"],
         out_peers=given["out_peers"],
         private_addresses=given["private_ip"],
         node_key=node_key(given["node_key"]),

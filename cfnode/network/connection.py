@@ -62,6 +62,8 @@ class Connection:
         self.ended = trio.Event()
         self.ready = trio.Event()
         self.last_opened = trio.current_time()
+        self.taking_part_since: float | None = None
+        """When the node first took part with us over this connection; None: it never did."""
         self.buffers = buffers or Buffers()
         self.stream, self._channel = stream, channel
         self._session = Session(dialer=not inbound)
@@ -82,6 +84,7 @@ class Connection:
                 self.ready.set()
                 with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
                     await self._read(first)
+                self._shut("the connection was lost")
                 await self._farewell()
                 nursery.cancel_scope.cancel()
         finally:

@@ -102,9 +102,9 @@ class Connections:
             await trio.aclose_forcefully(stream)
 
     def _admits(self, address: Multiaddr) -> bool:
-        wide = self._settings.in_peers + self._settings.out_peers + SPARE_CONNECTIONS
+        slots = self._settings.in_peers + self._settings.in_peers_light + self._settings.out_peers
         crowded = address.is_global and self._per_address[_origin(address)] >= MAX_PER_ADDRESS
-        return self._pending < MAX_PENDING and len(self.peers) < wide and not crowded
+        return self._pending < MAX_PENDING and len(self.peers) < slots + SPARE_CONNECTIONS and not crowded
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
         """A connection to the address, served in the nursery from now on; raises DialError."""
@@ -228,8 +228,9 @@ class Connections:
             self._past_sent += connection.sent
             self._per_address[_origin(connection.address)] -= 1
             self._per_address += Counter()
-            # However it ended: a node that hangs up at once is not called again at once.
-            self._standing.failed(connection.peer_id, trio.current_time())
+            # However it ended: a node that takes part and hangs up at once is not called again at once.
+            now = trio.current_time()
+            self._standing.dials.ended(connection.peer_id, connection.taking_part_since, now)
             self._on_gone()
 
 

@@ -100,7 +100,7 @@ class Dialing:
             self._under_way.discard(identity)
 
     def _failed(self, identity: str, reason: str) -> None:
-        wait = self._standing.failed(identity, trio.current_time())
+        wait = self._standing.dials.failed(identity, trio.current_time())
         self._discovery.forget(identity)
         log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
         self.unreachable.pop(identity, None)

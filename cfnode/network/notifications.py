@@ -6,6 +6,8 @@ protocol is open when both exist, and closed when either ends.
 
 - A slow consumer here slows the peers down: their data waits in windows.
 - A slow peer is dropped from the protocol once its queue is full.
+- Where it is refused or ends, we open it again only after a pause; the peer may do so sooner, but not again
+  and again.
 - `Closed` follows every `Opened`, also when the connection breaks.
 """
 
@@ -19,6 +21,7 @@ import trio
 
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.network.backoff import BackOff
 from cfnode.network.connection import Connection
 from cfnode.network.exchange import propose
 from cfnode.network.model import Accept, Closed, NotificationEvent, NotificationLimits, Opened, Received
@@ -34,6 +37,8 @@ MESSAGE = 60.0
 """Seconds in which a notification that has begun has to be whole."""
 EVENTS = 4
 """Messages between the peers and the consumer; each peer's next one waits in its own substream."""
+MOST_SHORT = 3
+"""How often in a row a peer may open and end it at once before it has to wait, too."""
 
 
 class _Link:
@@ -44,9 +49,14 @@ class _Link:
         self.handshake = b""
         self.theirs = trio.Event()
         self.opened = trio.Event()
-        self.announced = False
+        self.since: float | None = None
+        """When it was open both ways; None before that, and where nobody was told."""
         self.scopes: list[trio.CancelScope] = []
         self.queue, self.waiting = trio.open_memory_channel[bytes](queue)
+
+    @property
+    def announced(self) -> bool:
+        return self.since is not None
 
     def scope(self) -> trio.CancelScope:
         """A part of the link's life; `end` cancels all of them."""
@@ -69,6 +79,7 @@ class Notifications:
         """The full name on the wire."""
         self._handshake, self._limits, self._accept = handshake, limits, accept
         self._links: dict[str, _Link] = {}
+        self._pauses = BackOff()
         self._in, self._out = trio.open_memory_channel[NotificationEvent](EVENTS)
         # Ends are told without waiting for the consumer: there is one for each opening, and those do wait.
         self._ends, self._ended = trio.open_memory_channel[str](math.inf)
@@ -87,9 +98,20 @@ class Notifications:
         """Whether the protocol is open with the peer or about to be."""
         return peer in self._links
 
-    def count(self, *, inbound: bool, beside: Container[str] = ()) -> int:
-        """Peers that opened it (or with whom we did), without those that take no slot."""
-        return sum(link.inbound == inbound and peer not in beside for peer, link in self._links.items())
+    def count(
+        self,
+        *,
+        inbound: bool,
+        beside: Container[str] = (),
+        which: Callable[[bytes], bool] = lambda said: True,
+    ) -> int:
+        """Peers that opened it (or with whom we did), without those that take no slot; `which` is told what
+        each one said when it was opened.
+        """
+        return sum(
+            link.inbound == inbound and peer not in beside and which(link.handshake)
+            for peer, link in self._links.items()
+        )
 
     def handshake(self, peer: str) -> bytes:
         """What the peer said when it was opened; empty where it is not open."""
@@ -115,8 +137,9 @@ class Notifications:
             await self._tell(Closed(peer))
 
     def open(self, connection: Connection) -> None:
-        """Open our direction, and wait for the peer's."""
-        if connection.peer_id not in self._links:
+        """Open our direction, and wait for the peer's; nothing happens where it is open, or in a pause."""
+        peer = connection.peer_id
+        if peer not in self._links and self._pauses.allows(peer, trio.current_time()):
             link = self._begin(connection, inbound=False)
             if not connection.start(lambda: self._speak(link), f"{self.name} to"):
                 self._drop(link)
@@ -136,6 +159,7 @@ class Notifications:
             raise RemoteError(f"{self.name}: no handshake")
         link = self._links.get(connection.peer_id)
         reason = "it is open already" if link is not None and link.theirs.is_set() else None
+        reason = reason or self._impatience(link, connection.peer_id)
         reason = reason or self._accept(connection.peer_id, handshake)
         if reason is not None:
             log.debug("%s of %s is refused: %s", self.name, connection.peer_id, reason)
@@ -149,6 +173,13 @@ class Notifications:
                 await self._listen(link, substream, frames.rest, answering)
         finally:
             self._drop(link)
+
+    def _impatience(self, link: _Link | None, peer: str) -> str | None:
+        """Why a peer that opens it again has to wait."""
+        short = self._pauses.failures(peer)
+        if link is not None or short < MOST_SHORT or self._pauses.allows(peer, trio.current_time()):
+            return None
+        return f"it has ended {short} times in a row"
 
     async def _listen(self, link: _Link, substream: Substream, first: bytes, answering: bool) -> None:
         await substream.send_all(framed(self._handshake()))
@@ -189,11 +220,11 @@ class Notifications:
         link.end()
 
     async def _announce(self, link: _Link) -> None:
-        link.announced = True  # before the news: whoever hears it may send at once
+        link.since = trio.current_time()  # before the news: whoever hears it may send at once
         try:
             await self._tell(Opened(link.connection.peer_id, link.handshake, link.inbound))
         except trio.Cancelled:
-            link.announced = False
+            link.since = None
             raise
         link.opened.set()
         self.on_opened(link.connection)
@@ -214,6 +245,8 @@ class Notifications:
             return
         del self._links[peer]
         link.end()
+        if not link.connection.why:  # a lost connection is another matter: `dialing.py` sees to it
+            self._pauses.ended(peer, link.since, trio.current_time())
         if link.announced:
             self._ends.send_nowait(peer)
         self.on_closed(link.connection)

@@ -1,8 +1,8 @@
 """Who are our peers, and what is said between us?
 
 `Service` is the `Network` (model.py) over real connections: it listens and dials, keeps one connection a
-peer, opens block announces where a slot is free and the other protocols after it, answers identify, ping
-and Kademlia, and lets go of who breaks the rules. Declare the protocols, then `run` it.
+peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia, and lets go of who
+breaks the rules. Declare the protocols, then `run` it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.discovery import Discovery
 from cfnode.network.exchange import PING, Served, accept_protocol, answer_pings, ask
+from cfnode.network.membership import Membership
 from cfnode.network.model import (
-    MASTER,
     Accept,
     NotificationLimits,
     PeerInfo,
@@ -71,6 +71,7 @@ class Service:
             on_substream=self._on_substream,
             on_gone=lambda: self._dialing.now(),
         )
+        self._membership = Membership(settings, self._reserved, self._connections.peers)
         given = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
         self._discovery = Discovery(self.peer_id, given, private=settings.private_addresses)
         self._dialing = Dialing(
@@ -82,7 +83,6 @@ class Service:
         )
         self._limits: dict[str, RequestLimits] = {}
         self._served: dict[str, Served] = {}
-        self._notifications: dict[str, Notifications] = {}
         self.serve_requests("kad", self._discovery.answer, KAD_LIMITS)
 
     # What the rest of the node sees (model.Network)
@@ -118,7 +118,7 @@ class Service:
         self._reserved.add(address.peer)
         self._discovery.give(address)
         if address.peer in self._connections.peers:
-            self._fill_slot(self._connections.peers[address.peer].connection)
+            self._membership.keep_open(self._connections.peers[address.peer].connection)
         self._dialing.now()
 
     def unreserve(self, peer_id: str) -> None:
@@ -180,12 +180,11 @@ class Service:
         accept: Accept | None = None,
     ) -> Notifications:
         def check(peer: str, theirs: bytes) -> str | None:
-            return self._refusal(protocol, peer) or (accept(peer, theirs) if accept else None)
+            refusal = self._membership.refusal(protocol, peer, theirs)
+            return refusal or (accept(peer, theirs) if accept else None)
 
         added = Notifications(self._settings.protocol(protocol), handshake, limits, check)
-        if protocol == MASTER:
-            added.on_opened, added.on_closed = self._on_peer, self._on_peer_gone
-        self._notifications[protocol] = added
+        self._membership.declare(protocol, added)
         return added
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
@@ -207,9 +206,9 @@ class Service:
         self.listening = [each.address for each in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            for added in self._notifications.values():
+            for added in self._membership.protocols.values():
                 nursery.start_soon(added.tell_ends)
-            nursery.start_soon(self._dialing.run, self.connect, self._free_out_slots, self._end_idle)
+            nursery.start_soon(self._dialing.run, self.connect, lambda: self._membership.free, self._keep)
             nursery.start_soon(
                 self._dialing.look_around, lambda: list(self._connections.peers), self._ask_kad
             )
@@ -233,7 +232,7 @@ class Service:
     # Substreams
 
     async def _on_substream(self, substream: Substream) -> None:
-        links = {added.name: added for added in self._notifications.values()}
+        links = {added.name: added for added in self._membership.protocols.values()}
         substream.connection.last_opened = trio.current_time()
         name, first = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
         if name == PING:
@@ -253,7 +252,7 @@ class Service:
         substream.finish()
 
     def _about(self, connection: Connection) -> Identify:
-        names = {added.name for added in self._notifications.values()}
+        names = {added.name for added in self._membership.protocols.values()}
         return Identify(
             public=self._identity.public,
             agent=self._settings.agent,
@@ -263,9 +262,9 @@ class Service:
         )
 
     async def _on_connected(self, connection: Connection) -> None:
-        """Who is it? Then, in a free slot, open block announces."""
+        """Open what is to be open with it, and ask who it is."""
         self._dialing.reached(connection.peer_id)
-        self._fill_slot(connection)
+        self._membership.keep_open(connection)
         try:
             answer = await ask(connection, IDENTIFY, None, IDENTIFY_LIMITS, IDENTIFY_LIMITS.timeout)
         except RequestFailed as error:
@@ -280,46 +279,14 @@ class Service:
             if self._settings.protocol("kad") in about.protocols:
                 self._discovery.learn(connection.peer_id, about.listen)
 
-    # Slots
-
-    def _fill_slot(self, connection: Connection) -> None:
-        master = self._notifications.get(MASTER)
-        if master is None or connection.inbound:
-            return  # who called us opens it
-        if connection.peer_id in self._reserved or self._free_out_slots() > 0:
-            master.open(connection)
-
-    def _free_out_slots(self) -> int:
-        master = self._notifications.get(MASTER)
-        taken = master.count(inbound=False, beside=self._reserved) if master else len(self._connections.peers)
-        return self._settings.out_peers - taken
-
-    def _refusal(self, protocol: str, peer: str) -> str | None:
-        master = self._notifications.get(MASTER)
-        if protocol != MASTER:
-            return None if master is None or master.holds(peer) else f"{MASTER} is not open"
-        if master is None or peer in self._reserved or master.holds(peer):
-            return None
-        taken = master.count(inbound=True, beside=self._reserved)
-        return "all slots are taken" if taken >= self._settings.in_peers else None
-
-    def _on_peer(self, connection: Connection) -> None:
-        self._standing.succeeded(connection.peer_id)
-        for protocol, added in self._notifications.items():
-            if protocol != MASTER:
-                added.open(connection)
-
-    def _on_peer_gone(self, connection: Connection) -> None:
-        for protocol, added in self._notifications.items():
-            if protocol != MASTER:
-                added.close(connection.peer_id)
-
     # Upkeep
 
-    def _end_idle(self) -> None:
-        now, master = trio.current_time(), self._notifications.get(MASTER)
+    def _keep(self) -> None:
+        """Open again what has ended, and end what nobody uses."""
+        now = trio.current_time()
         for identity, peer in list(self._connections.peers.items()):
-            used = (master is not None and master.holds(identity)) or identity in self._reserved
+            self._membership.keep_open(peer.connection)
+            used = self._membership.holds(identity) or identity in self._reserved
             if not used and now - peer.connection.last_opened > IDLE:
                 peer.connection.close("nothing to talk about")
 
@@ -327,14 +294,14 @@ class Service:
         return await self.request(peer, "kad", query)
 
     def _info(self, identity: str, peer: Peer) -> PeerInfo:
-        about, master = peer.about, self._notifications.get(MASTER)
+        about = peer.about
         return PeerInfo(
             peer_id=identity,
             address=str(peer.connection.address),
             inbound=peer.connection.inbound,
             agent=about.agent if about else "",
             protocols=frozenset(about.protocols if about else ()),
-            opened=frozenset(name for name, added in self._notifications.items() if identity in added.peers),
+            opened=self._membership.opened(identity),
             reputation=self._standing.score(identity, trio.current_time()),
-            handshake=master.handshake(identity) if master else b"",
+            handshake=self._membership.handshake(identity),
         )

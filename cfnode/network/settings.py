@@ -23,6 +23,8 @@ class Settings:
     reserved_nodes: Sequence[Multiaddr] = ()
     reserved_only: bool = False
     in_peers: int = 32
+    in_peers_light: int = 100
+    """Places of light nodes that call us; they take none of the others."""
     out_peers: int = 8
     agent: str = "cfnode"
     private_addresses: bool = False

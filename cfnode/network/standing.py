@@ -1,21 +1,21 @@
 """Whom do we want to talk to, and when again?
 
 Reputation follows Substrate's peer store: reports add to a score that fades towards zero, and below a
-threshold a peer is banned until the score has faded back. Dialing backs off: each failure doubles the wait.
-Time (seconds on any steady clock) is an argument.
+threshold a peer is banned until the score has faded back. Dialing backs off (`backoff.py`). Time (seconds on
+any steady clock) is an argument.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cfnode.network.backoff import BackOff
+
 __all__ = ["BANNED", "Standing"]
 
 BANNED = -(1 << 31) * 71 // 100
 FADE = 0.995
 """What is left of a score after a second."""
-FIRST_WAIT = 5.0
-LONGEST_WAIT = 300.0
 MAX_PEERS = 4096
 """Peers remembered; of more, those nearest to zero are forgotten."""
 FLOOR, CEILING = -(1 << 31), (1 << 31) - 1
@@ -25,8 +25,6 @@ FLOOR, CEILING = -(1 << 31), (1 << 31) - 1
 class _Record:
     score: float = 0.0
     at: float = 0.0
-    failures: int = 0
-    not_before: float = 0.0
 
     def value(self, now: float) -> float:
         return float(self.score * FADE ** max(0.0, now - self.at))
@@ -38,6 +36,8 @@ class Standing:
 
     bans: int = 0
     """How often a peer has been banned."""
+    dials: BackOff = field(default_factory=BackOff)
+    """When a peer may be called again."""
     _records: dict[str, _Record] = field(default_factory=dict)
 
     def report(self, peer: str, change: int, now: float) -> bool:
@@ -55,22 +55,8 @@ class Standing:
     def banned(self, peer: str, now: float) -> bool:
         return self.score(peer, now) <= BANNED
 
-    def failed(self, peer: str, now: float) -> float:
-        """A dial failed, or the peer left at once; how long to wait."""
-        record = self._record(peer, now)
-        wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(record.failures, 16))
-        record.failures += 1
-        record.not_before = now + wait
-        return wait
-
-    def succeeded(self, peer: str) -> None:
-        """The peer proved useful: the next failure waits the shortest time again."""
-        if peer in self._records:
-            self._records[peer].failures = 0
-
     def may_dial(self, peer: str, now: float) -> bool:
-        record = self._records.get(peer)
-        return record is None or (now >= record.not_before and record.value(now) > BANNED)
+        return self.dials.allows(peer, now) and not self.banned(peer, now)
 
     def _record(self, peer: str, now: float) -> _Record:
         if peer not in self._records and len(self._records) >= MAX_PEERS:

@@ -108,6 +108,7 @@ class NetworkConfig:
     reserved_nodes: tuple[str, ...] = ()
     reserved_only: bool = False
     in_peers: int = 32
+    in_peers_light: int = 100
     out_peers: int = 8
     private_addresses: bool | None = None
     """Whether private addresses of strangers are dialed; None: on development and local chains."""

@@ -39,6 +39,7 @@ def open_network(config: Config, spec: ChainSpec, identity: Keypair, genesis_has
         reserved_nodes=_addresses(flags.reserved_nodes),
         reserved_only=flags.reserved_only,
         in_peers=flags.in_peers,
+        in_peers_light=flags.in_peers_light,
         out_peers=flags.out_peers,
         agent=f"cfnode/v{__version__} ({config.name})",
         private_addresses=_private(flags, spec),

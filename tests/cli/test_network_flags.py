@@ -40,12 +40,12 @@ def test_an_operators_command_line_becomes_the_network(started: list[Config]) ->
         f"--node-key={'07' * 32}",
         "--no-mdns",
         "--kademlia-replication-factor=20",
-        "--in-peers-light=100",
+        "--in-peers-light=7",
     )
     assert given(*flags).exit_code == 0
     network = started[0].network
     assert (network.reserved_nodes, network.reserved_only) == ((NODE,), True)
-    assert (network.in_peers, network.out_peers) == (5, 3)
+    assert (network.in_peers, network.in_peers_light, network.out_peers) == (5, 7, 3)
     assert network.public == ("/dns4/node.example/tcp/443/wss",)
     assert network.listen == ("/ip4/0.0.0.0/tcp/30333", "/ip4/0.0.0.0/tcp/30334/ws")
     assert network.node_key == bytes([7]) * 32

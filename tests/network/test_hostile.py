@@ -17,7 +17,7 @@ from cfnode.core.peer_id import peer_id
 from cfnode.network.connections import MAX_PENDING
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.service import Service
-from cfnode.network.standing import BANNED, LONGEST_WAIT, Standing
+from cfnode.network.standing import BANNED, Standing
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import address_of, key, running, service, until
@@ -255,7 +255,7 @@ async def test_a_boot_node_that_hangs_up_at_once_is_not_called_again_at_once() -
         nursery.cancel_scope.cancel()
 
 
-def test_reputation_fades_and_dialing_backs_off() -> None:
+def test_reputation_fades() -> None:
     standing = Standing()
     assert standing.report("liar", -(1 << 31), now=0)
     assert standing.banned("liar", now=10)
@@ -264,17 +264,3 @@ def test_reputation_fades_and_dialing_backs_off() -> None:
     assert not standing.report("clumsy", -(1 << 29), now=0)
     assert not standing.report("clumsy", -(1 << 29), now=0)
     assert standing.report("clumsy", -(1 << 29), now=0)
-    assert [standing.failed("away", now=0) for _ in range(8)] == [
-        5,
-        10,
-        20,
-        40,
-        80,
-        160,
-        LONGEST_WAIT,
-        LONGEST_WAIT,
-    ]
-    assert not standing.may_dial("away", now=LONGEST_WAIT - 1)
-    assert standing.may_dial("away", now=LONGEST_WAIT)
-    standing.succeeded("away")
-    assert standing.failed("away", now=0) == 5

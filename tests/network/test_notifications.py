@@ -5,23 +5,32 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import pytest
 import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.wire.announces import Handshake, Roles
 from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
 from cfnode.network.notifications import Notifications
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
-from tests.network.conftest import address_of, running, service, until
+from tests.network.conftest import GENESIS, address_of, running, service, until
 
 
 class Node:
     """A node with block announces and one more protocol."""
 
-    def __init__(self, number: int, limits: NotificationLimits | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        number: int,
+        limits: NotificationLimits | None = None,
+        roles: Roles | None = None,
+        **settings: Any,
+    ) -> None:
         self.service: Service = service(number, **settings)
+        said = b"hello from %d" % number if roles is None else hello(roles, number)
         self.announces = self.service.notifications(
-            "block-announces/1", lambda: b"hello from %d" % number, limits or NotificationLimits()
+            "block-announces/1", lambda: said, limits or NotificationLimits()
         )
         self.grandpa = self.service.notifications("grandpa/1", lambda: b"\x01")
 
@@ -100,6 +109,10 @@ async def test_a_peer_that_does_not_read_is_dropped_and_bounded() -> None:
         assert await next_of(two.announces) == Closed(one.id)
 
 
+def hello(roles: Roles, number: int) -> bytes:
+    return Handshake(roles, number, bytes(32), GENESIS).encode()
+
+
 async def test_the_slots_of_a_full_node_are_refused_and_reserved_nodes_get_in() -> None:
     friend = service(3)
     full = Node(1, in_peers=1, reserved_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
@@ -112,6 +125,53 @@ async def test_the_slots_of_a_full_node_are_refused_and_reserved_nodes_get_in() 
         await until(lambda: full.announces.peers == {first.id, third.id})
         await until(lambda: not second.announces.holds(full.id))
         assert second.id not in full.announces.peers
+
+
+async def test_light_nodes_have_places_of_their_own() -> None:
+    node = Node(1, in_peers=1, in_peers_light=2)
+    lights = [Node(number, roles=Roles.LIGHT) for number in (2, 3, 4)]
+    fulls = [Node(number, roles=Roles.FULL) for number in (5, 6)]
+    async with running(node.service, *(each.service for each in (*lights, *fulls))):
+        let_in = [*lights[:2], fulls[0]]
+        for each in let_in:
+            await each.service.connect(address_of(node.service))
+            await until(lambda each=each: each.announces.peers)
+        for each in (lights[2], fulls[1]):
+            await each.service.connect(address_of(node.service))
+            await until(lambda each=each: each.announces._pauses.failures(node.id))
+        assert node.announces.peers == {each.id for each in let_in}
+
+
+async def test_what_has_ended_is_opened_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cfnode.network.backoff.FIRST_WAIT", 0.02)
+    monkeypatch.setattr("cfnode.network.dialing.UPKEEP", 0.01)
+    one, two = Node(1), Node(2)
+    async with running(one.service, two.service):
+        await two.service.connect(address_of(one.service))
+        await until(lambda: one.grandpa.peers and two.grandpa.peers)
+        one.grandpa.close(two.id)
+        events = [await next_of(two.grandpa) for _ in range(3)]
+        assert [type(event) for event in events] == [Opened, Closed, Opened]
+        one.announces.close(two.id)
+        events = [await next_of(two.announces) for _ in range(3)]
+        assert [type(event) for event in events] == [Opened, Closed, Opened]
+        await until(lambda: one.grandpa.peers and two.grandpa.peers)
+        assert len(one.service.peers) == 1
+
+
+async def test_who_takes_part_and_hangs_up_at_once_is_called_ever_more_seldom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cfnode.network.backoff.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("cfnode.network.dialing.UPKEEP", 0.01)
+    boot = Node(1)
+    async with running(boot.service):
+        node = Node(2, boot_nodes=[address_of(boot.service)])
+        async with running(node.service):
+            for calls in range(1, 5):
+                await until(lambda: boot.announces.peers and node.announces.peers)
+                boot.service.disconnect(node.id, "that is all")
+                await until(lambda calls=calls: node.service._standing.dials.failures(boot.id) == calls)
 
 
 async def test_a_banned_peer_is_dropped_and_not_let_in_again() -> None:

@@ -79,10 +79,12 @@ async def ours_and_raw(
 
 
 @asynccontextmanager
-async def both(handler: Handler, sums: Buffers | None = None) -> AsyncIterator[tuple[Connection, Connection]]:
-    """The caller's end and the end of the one who was called, with what it does with substreams."""
+async def both(
+    handler: Handler, sums: Buffers | None = None, caller_does: Handler = ignore
+) -> AsyncIterator[tuple[Connection, Connection]]:
+    """The caller's end and the end of the one who was called, with what they do with substreams."""
     (left, there), (right, here) = await secured_pair()
-    caller = connection(left, there, ignore, inbound=False, sums=None)
+    caller = connection(left, there, caller_does, inbound=False, sums=None)
     called = connection(right, here, handler, inbound=True, sums=sums)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(caller.run, there.first)

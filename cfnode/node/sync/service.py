@@ -140,6 +140,8 @@ class ChainSync:
             self._network.disconnect(peer, refusal)
             return
         said = Handshake.decode(handshake)
+        if said.roles == Roles.LIGHT:
+            return  # it has nothing to give, and how far it is says nothing of the chain
         self.book.note(peer, said.best_number, said.best_hash)
         self._follower.announced(peer, said.best_hash, said.best_number)
 
@@ -150,6 +152,8 @@ class ChainSync:
             self._network.report(peer, repute.BAD_ANNOUNCE, str(error))
             return
         block, number = announce.header.hash, announce.header.number
+        if peer not in self.book:
+            return
         if announce.best:
             self.book.note(peer, number, block)
         self._follower.announced(peer, block, number)

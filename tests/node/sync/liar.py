@@ -74,7 +74,7 @@ class Liar(TcpPeer):
 
     def announce(self, victim: TcpPeer, data: bytes, protocol: str = "block-announces/1") -> bool:
         """Say something to the victim that nobody checks here."""
-        return self.network._notifications[protocol].send(victim.id, data)
+        return self.network._membership.protocols[protocol].send(victim.id, data)
 
 
 class _LyingService(Service):

@@ -136,6 +136,24 @@ async def test_a_peer_of_another_chain_is_none(light: Peer, patient_clock: MockC
     assert light.network.peers == {}
 
 
+async def test_light_peers_are_asked_for_nothing_and_say_nothing_of_the_chain(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    strangers = [MemoryNetwork(f"light {number}") for number in range(3)]
+    for stranger in strangers:
+        said = Handshake(Roles.LIGHT, 1_000_000, b"\x07" * 32, light.chain.genesis_hash)
+        stranger.notifications("block-announces/1", said.encode)
+    async with running(authority, light):
+        for stranger in strangers:
+            assert join(light.network, stranger)
+            far = replace(authority.chain.header(authority.chain.best.hash), number=1_000_000)
+            stranger.protocols["block-announces/1"].send("light", BlockAnnounce(far).encode())
+        await in_step(light, authority)
+        await reached(light, lambda: not light.sync.progress.is_syncing)
+        assert light.sync.book.median == authority.chain.best.number
+        assert {peer for peer, _, _ in light.network.asked} == {"authority"}
+
+
 def with_spoilt_body(answer: bytes) -> bytes:
     blocks = BlockResponse.decode(answer).blocks
     return answer.replace(blocks[0].body[0], blocks[0].body[0][:-1] + b"\xee") if blocks else answer

@@ -285,7 +285,7 @@ async def test_peers_that_all_lie_about_the_head_are_named_and_an_honest_one_is_
     for liar in liars:
         said = Handshake.decode(liar.sync._handshake())
         far = replace(said, best_number=1_000_000, best_hash=b"\7" * 32).encode()
-        liar.network._notifications["block-announces/1"]._handshake = lambda far=far: far
+        liar.network._membership.protocols["block-announces/1"]._handshake = lambda far=far: far
     async with on_the_network(victim, honest, *liars):
         await joined(victim, honest, *liars)
         await victim.reached(lambda: victim.sync.progress.is_syncing)

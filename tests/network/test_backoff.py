@@ -1,0 +1,149 @@
+"""Whoever refuses, or ends at once what it has opened, is not asked again at once; by a clock that jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import trio
+import trio.testing
+
+from cfnode.network.backoff import LASTING, LONGEST_WAIT, MAX_KNOWN, BackOff
+from cfnode.network.connection import Connection
+from cfnode.network.exchange import accept_protocol, propose
+from cfnode.network.model import NotificationLimits
+from cfnode.network.notifications import MOST_SHORT, Notifications
+from cfnode.network.substream import Substream, SubstreamEnded
+from tests.network.test_time import both, framed, ignore
+
+NAME = "/gossip"
+
+
+def protocol(refusal: Callable[[], str | None] = lambda: None) -> Notifications:
+    return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, said: refusal())
+
+
+def served(by: Notifications) -> Callable[[Substream], Awaitable[None]]:
+    async def serve(substream: Substream) -> None:
+        _, first = await accept_protocol(substream, {NAME})
+        await by.serve(substream, first)
+
+    return serve
+
+
+async def opened_each_second(ours: Notifications, connection: Connection, seconds: int) -> None:
+    for _ in range(seconds):
+        ours.open(connection)
+        await trio.sleep(1)
+
+
+def test_each_failure_doubles_the_wait_and_what_lasted_begins_anew() -> None:
+    waits = BackOff()
+    assert [waits.failed("away", now=0) for _ in range(8)] == [
+        5,
+        10,
+        20,
+        40,
+        80,
+        160,
+        LONGEST_WAIT,
+        LONGEST_WAIT,
+    ]
+    assert not waits.allows("away", now=LONGEST_WAIT - 1)
+    assert waits.allows("away", now=LONGEST_WAIT)
+    assert waits.ended("away", since=None, now=400) == LONGEST_WAIT
+    assert waits.ended("away", since=401, now=402) == LONGEST_WAIT
+    assert waits.ended("away", since=401, now=401 + LASTING) == 5
+    assert waits.allows("never heard of", now=0)
+
+
+def test_the_memory_of_waits_is_bounded_and_keeps_the_longest() -> None:
+    waits = BackOff()
+    for _ in range(3):
+        waits.failed("stubborn", now=0)
+    for number in range(2 * MAX_KNOWN):
+        waits.failed(str(number), now=1)
+    assert waits.failures("stubborn") == 3
+    assert sum(waits.failures(str(number)) for number in range(2 * MAX_KNOWN)) == MAX_KNOWN - 1
+
+
+async def test_who_refuses_again_and_again_is_asked_ever_more_seldom(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    asked: list[float] = []
+
+    def refuse() -> str:
+        asked.append(round(trio.current_time() - began))
+        return "all slots are taken"
+
+    ours = protocol()
+    async with both(served(protocol(refuse))) as (caller, _):
+        began = trio.current_time()
+        await opened_each_second(ours, caller, 700)
+    assert asked == [0, 5, 15, 35, 75, 155, 315, 615]
+
+
+async def test_who_ends_at_once_what_it_has_accepted_is_asked_ever_more_seldom(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    times: list[float] = []
+    theirs = protocol()
+
+    def hang_up(connection: Connection) -> None:
+        times.append(round(trio.current_time() - began))
+        theirs.close(connection.peer_id)
+
+    theirs.on_opened = hang_up
+    ours = protocol()
+    async with both(served(theirs), caller_does=served(ours)) as (caller, _), trio.open_nursery() as nursery:
+        for each in (ours, theirs):
+            nursery.start_soon(read_all, each)
+            nursery.start_soon(each.tell_ends)
+        began = trio.current_time()
+        await opened_each_second(ours, caller, 100)
+        nursery.cancel_scope.cancel()
+    assert times == [0, 5, 15, 35, 75]
+
+
+async def read_all(events: Notifications) -> None:
+    async for _ in events.events:
+        pass
+
+
+async def test_a_peer_that_opens_and_resets_without_end_makes_us_open_ours_a_few_times_only(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    ours = protocol()
+    answered = 0
+
+    async def refuse(substream: Substream) -> None:
+        nonlocal answered
+        answered += 1
+
+    async with both(served(ours), caller_does=refuse) as (stranger, _):
+        for _ in range(100):
+            async with stranger.substream() as substream:
+                await propose(substream, NAME, framed(b"again"))
+                try:
+                    while await substream.receive():
+                        pass
+                except SubstreamEnded:
+                    pass
+            await trio.sleep(0.01)
+        assert answered == MOST_SHORT
+        await trio.sleep(LONGEST_WAIT)
+        async with stranger.substream() as substream:
+            await propose(substream, NAME, framed(b"after the pause"))
+            await trio.sleep(1)
+        assert answered == MOST_SHORT + 1
+
+
+async def test_a_lost_connection_is_no_fault_of_its_protocols(autojump_clock: trio.testing.MockClock) -> None:
+    ours = protocol()
+    async with both(ignore) as (caller, called):
+        ours.open(caller)
+        await trio.sleep(1)
+        called.close("we shut down")
+        await caller.ended.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        assert not ours.holds(caller.peer_id)
+        assert ours._pauses.allows(caller.peer_id, trio.current_time())
