@@ -11,14 +11,13 @@ from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, pair_of
-from .pallets.swapping.conversion import input_for_output, network_fee_rate
+from .pallets.swapping.conversion import input_for_output
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
 from .types.assets import asset_map
 
 __all__ = ["EnvironmentApi"]
 
-MILLION = 10**6
 UNCONVERTED = frozenset({"Btc", "Dot"})
 """Coins whose fees are told as they are; all others as if they were swapped into."""
 UNWATCHED = frozenset({"Polkadot"})
@@ -189,10 +188,7 @@ class EnvironmentApi(RuntimeApi):
         """A fee in the chain's coin as it is told: in the asset, with the network fee of a swap for it."""
         if asset in UNCONVERTED:
             return estimate
-        swapping, gas_asset = self.other(Swapping), self._chain_of(asset).gas_asset
-        if asset == gas_asset:
-            return estimate * MILLION // (MILLION - network_fee_rate(swapping, asset))
-        return input_for_output(swapping, asset, gas_asset, estimate)
+        return input_for_output(self.other(Swapping), asset, self._chain_of(asset).gas_asset, estimate)
 
 
 def _fees(standard: Any, of_asset: Any) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
 
 from .apis_pools import or_message
-from .frame import RuntimeApi, method, struct
-from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
+from .frame import RuntimeApi, RuntimeTrap, method, struct
+from .pallets.environment import Environment
+from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.orders import add_limit_order
 from .pallets.pools.pallet import STABLE, LiquidityPools
-from .pallets.swapping.conversion import input_for_output, network_fee_rate
-from .pallets.swapping.fees import share
+from .pallets.swapping.fees import network_fee, network_fee_due, share, tracker_of
+from .pallets.swapping.oracle import relative_price
 from .pallets.swapping.pallet import Swapping
 
 __all__ = ["SwapsApi"]
@@ -49,7 +51,11 @@ class SwapsApi(RuntimeApi):
 
     @method("Vec<(SwapLegInfo, u32)>", base_asset="Asset", quote_asset="Asset")
     def cf_scheduled_swaps(self, base_asset: str, quote_asset: str) -> list[tuple[dict[str, Any], int]]:
-        """The swaps through a pool that wait for their block, with that block."""
+        """The swaps through a pool that wait for their block, with that block; none while swaps are off."""
+        if quote_asset != STABLE or base_asset == STABLE:
+            raise RuntimeTrap("a pool has an asset besides USDC on one side, and USDC on the other")
+        if not self.other(Environment).safe_mode("swapping", "swaps_enabled"):
+            return []
         return [
             (leg, swap["execute_at"])
             for _, swap in self.other(Swapping).ScheduledSwaps.get()
@@ -57,7 +63,11 @@ class SwapsApi(RuntimeApi):
         ]
 
     def _legs(self, swap: dict[str, Any], base_asset: str) -> Iterator[dict[str, Any]]:
-        remaining, interval = self._chunks(swap["swap_request_id"])
+        source, amount = swap["from"], swap["input_amount"]
+        if base_asset not in (source, swap["to"]):
+            return
+        request = self.other(Swapping).SwapRequests.get(swap["swap_request_id"])
+        remaining, interval = _chunks(request)
         leg = {
             "swap_id": swap["swap_id"],
             "swap_request_id": swap["swap_request_id"],
@@ -66,26 +76,38 @@ class SwapsApi(RuntimeApi):
             "remaining_chunks": remaining,
             "chunk_interval": interval,
         }
-        source, amount = swap["from"], swap["input_amount"]
         if source == base_asset:
             yield leg | {"side": "Sell", "amount": amount, "source_asset": None, "source_amount": None}
-        elif swap["to"] == base_asset and source == STABLE:
-            yield leg | {"side": "Buy", "amount": amount, "source_asset": None, "source_amount": None}
-        elif swap["to"] == base_asset:
-            bought_with = self.other(LiquidityPools).quote(source, STABLE, amount)
-            yield leg | {
-                "side": "Buy",
-                "amount": bought_with,
-                "source_asset": source,
-                "source_amount": amount,
-            }
+            return
+        bought_with = self._bought_with(source, amount)
+        for_network = network_fee_due(self._network_tracker(request), bought_with)
+        leg |= {"side": "Buy", "amount": bought_with - for_network}
+        through = source != STABLE
+        yield leg | {
+            "source_asset": source if through else None,
+            "source_amount": amount if through else None,
+        }
 
-    def _chunks(self, request_id: int) -> tuple[int, int]:
-        request = self.other(Swapping).SwapRequests.get(request_id)
-        if request is None or isinstance(request["state"], str):
-            return NO_CHUNKS_LEFT
-        state = request["state"][1]["dca_state"]
-        return state["remaining_chunks"], state["chunk_interval"]
+    def _bought_with(self, source: str, amount: int) -> int:
+        """About how much USDC the first leg of a swap gives: by the oracle, or else at the pool's price."""
+        if source == STABLE:
+            return amount
+        price = relative_price(self.other(Swapping), source, STABLE)
+        if price is None:
+            root = self.other(LiquidityPools).pool(source).price("base")
+            price = price_of(MAX_SQRT_PRICE if root is None else root)
+        return int(-(-amount * price >> 128))
+
+    def _network_tracker(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What a request has to pay to the network, as if it had paid nothing yet."""
+        assets, state = (request["input_asset"], request["output_asset"]), request["state"]
+        internal = not isinstance(state, str) and state[1]["output_action"][0] == "CreditOnChain"
+        fee = network_fee(self.other(Swapping), *assets, internal=internal)
+        if state == "NetworkFee":
+            fee = {"rate": 0, "minimum": 0}
+        elif state == "IngressEgressFee":
+            fee |= {"minimum": 0}
+        return tracker_of(fee)
 
     @method(
         "Result<SimulatedSwapInformation, DispatchErrorWithMessage>",
@@ -117,15 +139,15 @@ class SwapsApi(RuntimeApi):
 
         def answer() -> dict[str, Any]:
             self._add(additional_limit_orders or ())
-            ingress = 0 if without & _INGRESS else min(amount, self._ingress(from_))
+            came = self._ingress(from_, amount, without)
             swapped = self._swapped(
-                from_, to, amount - ingress, max(1, chunks), broker_commission, without, bool(is_internal)
+                from_, to, came.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
             )
-            egress = 0 if "Egress" in without else min(swapped["output"], self._egress(to, ccm_data))
+            gone = self._egress(to, swapped["output"], ccm_data, without)
             return swapped | {
-                "ingress_fee": ingress,
-                "egress_fee": egress,
-                "output": swapped["output"] - egress,
+                "ingress_fee": came.fee,
+                "egress_fee": gone.fee,
+                "output": gone.remaining,
             }
 
         self.runtime.host.begin()
@@ -154,44 +176,51 @@ class SwapsApi(RuntimeApi):
         internal: bool,
     ) -> dict[str, Any]:
         """One chunk's swap, taken for all of them; the network fee's least amount is paid once."""
-        pools = self.other(LiquidityPools)
-        stable = amount if source == STABLE else pools.quote(source, STABLE, amount // chunks) * chunks
-        network_fee = 0 if "Network" in without else self._network_fee(source, target, stable, internal)
-        broker_fee = share(commission * PER_BASIS_POINT, stable - network_fee)
-        left = stable - network_fee - broker_fee
-        output = left if target == STABLE else pools.quote(STABLE, target, left // chunks) * chunks
+        pools, each = self.other(LiquidityPools), amount // chunks
+        stable = chunks * (each if source == STABLE else pools.quote(source, STABLE, each))
+        tracker = tracker_of(network_fee(self.other(Swapping), source, target, internal=internal))
+        for_network = 0 if "Network" in without else network_fee_due(tracker, stable)
+        left = (stable - for_network) // chunks
+        for_broker = share(commission * PER_BASIS_POINT, left)
+        left -= for_broker
+        output = left if target == STABLE else pools.quote(STABLE, target, left)
         return {
-            "intermediary": None if STABLE in (source, target) else left,
-            "output": output,
-            "network_fee": network_fee,
-            "broker_fee": broker_fee,
+            "intermediary": None if STABLE in (source, target) else left * chunks,
+            "output": output * chunks,
+            "network_fee": for_network,
+            "broker_fee": for_broker * chunks,
         }
 
-    def _network_fee(self, source: str, target: str, stable: int, internal: bool) -> int:
-        swapping = self.other(Swapping)
-        fee = (swapping.InternalSwapNetworkFee if internal else swapping.NetworkFee).get()
-        rate = fee["rate"] if internal else network_fee_rate(swapping, source, target)
-        due: int = max(share(rate, stable), fee["minimum"])
-        return min(stable, due)
-
-    def _ingress(self, asset: str) -> int:
+    def _ingress(self, asset: str, amount: int, without: frozenset[str]) -> Withheld:
+        """That of a deposit channel; of a vault swap if the first is left out; or none."""
         pallet = self._chain_of(asset)
-        return self._in_asset(pallet, asset, ingress_estimate(pallet, asset))
+        for left_out, origin in _INGRESS.items():
+            if left_out not in without:
+                return fee_of(pallet, asset, amount, ingress_estimate(pallet, asset, origin))
+        return Withheld(amount, 0)
 
-    def _egress(self, asset: str, ccm: dict[str, int] | None) -> int:
+    def _egress(
+        self, asset: str, amount: int, ccm: dict[str, int] | None, without: frozenset[str]
+    ) -> Withheld:
+        if "Egress" in without:
+            return Withheld(amount, 0)
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
             length = min(ccm["message_length"], LONGEST_MESSAGE)
             message = {"gas_budget": ccm["gas_budget"], "message": bytes(length)}
-        return self._in_asset(pallet, asset, egress_estimate(pallet, asset, message))
-
-    def _in_asset(self, pallet: IngressEgress, asset: str, estimate: int) -> int:
-        return input_for_output(self.other(Swapping), asset, pallet.gas_asset, estimate)
+        return fee_of(pallet, asset, amount, egress_estimate(pallet, asset, message))
 
     def _chain_of(self, asset: str) -> IngressEgress:
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
 
-_INGRESS = frozenset({"IngressDepositChannel", "IngressVaultSwap"})
-_INSIDE = _INGRESS | {"Egress"}
+def _chunks(request: dict[str, Any]) -> tuple[int, int]:
+    if isinstance(request["state"], str):
+        return NO_CHUNKS_LEFT
+    state = request["state"][1]["dca_state"]
+    return state["remaining_chunks"], state["chunk_interval"]
+
+
+_INGRESS = {"IngressDepositChannel": "DepositChannel", "IngressVaultSwap": "Vault"}
+_INSIDE = frozenset({*_INGRESS, "Egress"})
 """What a swap inside the chain does not pay."""

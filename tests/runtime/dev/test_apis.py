@@ -53,9 +53,9 @@ def test_a_broker_is_listed_with_what_it_earned(broker: Broker) -> None:
 
 def test_the_fee_of_a_coin_is_told_as_if_it_were_swapped_for() -> None:
     world = World()
-    # 50,000 and 70,000 gas at 2.1 gwei, with the network fee of 0.1 %
-    assert ask(world, "cf_ingress_fee", "Eth") == 50_000 * 2_100_000_000 * 10**6 // (10**6 - 1_000)
-    assert ask(world, "cf_egress_fee", "Eth") == 70_000 * 2_100_000_000 * 10**6 // (10**6 - 1_000)
+    # 50,000 and 70,000 gas at 2.1 gwei, with the network fee of 0.1 %: as a factor of nine decimals
+    assert ask(world, "cf_ingress_fee", "Eth") == 50_000 * 2_100_000_000 * 1_001_001_001 // 10**9
+    assert ask(world, "cf_egress_fee", "Eth") == 70_000 * 2_100_000_000 * 1_001_001_001 // 10**9
     assert (ask(world, "cf_ingress_fee", "Btc"), ask(world, "cf_egress_fee", "Btc")) == (390, 880)
     assert ask(world, "cf_egress_fee", "Dot") is None
     assert ask(world, "cf_egress_fee", "Usdc") > 10**5

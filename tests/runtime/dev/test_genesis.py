@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "447f734157fbf2b444bad55fff3e474fb87fcea3aae5ce6a399a3b9633ed96d9"
+DEV_GENESIS_HASH = "76949c956f321af7bf95991aa558441d35eefc0fbf3e3d55cbfefcd1f5859fac"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -64,3 +64,8 @@ class OracleFeed(Pallet):
         feed = _FEED_OF.get(asset)
         reading: dict[str, Any] | None = None if feed is None else self.OraclePrices.get(feed)
         return reading
+
+    def is_stale(self, asset: str) -> bool:
+        """Whether an asset's price is too old to be relied on."""
+        reading = self.oracle_price(asset)
+        return reading is not None and bool(reading["is_stale"])

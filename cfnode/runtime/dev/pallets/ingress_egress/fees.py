@@ -20,7 +20,7 @@ from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 if TYPE_CHECKING:
     from .pallet import IngressEgress
 
-__all__ = ["Withheld", "ccm_gas_limit", "egress_estimate", "ingress_estimate", "withhold"]
+__all__ = ["Withheld", "ccm_gas_limit", "egress_estimate", "fee_of", "ingress_estimate", "withhold"]
 
 MICRO = 10**6
 _BYTES_OF_L1_CALL = 356 + 36
@@ -36,15 +36,21 @@ class Withheld:
 
 def withhold(pallet: IngressEgress, asset: str, available: int, estimate: int) -> Withheld:
     """Take a fee, estimated in the chain's coin, from `available`; it may leave nothing."""
-    gas_asset = pallet.gas_asset
-    if asset == gas_asset:
+    withheld = fee_of(pallet, asset, available, estimate)
+    if asset == pallet.gas_asset:
         pallet.other(AssetBalances).withhold(asset, min(estimate, available))
+    elif withheld.fee:
+        request_fee_swap(pallet.other(SwappingStorage), asset, withheld.fee, pallet.gas_asset)
+    return withheld
+
+
+def fee_of(pallet: IngressEgress, asset: str, available: int, estimate: int) -> Withheld:
+    """What `withhold` would take and leave."""
+    if asset == pallet.gas_asset:
         # The whole estimate is reported, even where the amount does not cover it.
         return Withheld(max(0, available - estimate), estimate)
     swapping = pallet.other(SwappingStorage)
-    fee = min(input_for_output(swapping, asset, gas_asset, estimate), available)
-    if fee:
-        request_fee_swap(swapping, asset, fee, gas_asset)
+    fee = min(input_for_output(swapping, asset, pallet.gas_asset, estimate), available)
     return Withheld(available - fee, fee)
 
 

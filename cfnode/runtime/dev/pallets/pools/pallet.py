@@ -65,7 +65,10 @@ class LiquidityPools(PoolsStorage):
     # Swapping
 
     def swap(self, from_asset: str, to_asset: str, amount: int) -> int:
-        """Change an amount; one of the assets is USDC. InsufficientLiquidity, and nothing has happened."""
+        """Change an amount; one of the assets is USDC. InsufficientLiquidity, and nothing has happened.
+
+        Nothing can always be changed, into nothing.
+        """
         asset, sold = direction(from_asset, to_asset)
         stored = self.stored_pool(asset)
         made = self._tried(asset, stored.pool, sold, amount)
@@ -86,6 +89,8 @@ class LiquidityPools(PoolsStorage):
         return self._tried(asset, self.pool(asset), sold, amount).output
 
     def _tried(self, asset: str, pool: Pool, sold: str, amount: int) -> Sold:
+        if not amount:
+            return Sold(0, 0, pool)
         try:
             made = pool.sell(sold, amount)
         except OutOfLiquidity:

@@ -13,12 +13,13 @@ from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.pallets.oracle import OracleFeed
 from cfnode.runtime.dev.pallets.pools.pallet import STABLE, LiquidityPools
 
+from .fees import network_fee, share
 from .parameters import STABLES
 from .storage import SwappingStorage
 
-__all__ = ["input_for_output", "network_fee_rate"]
+__all__ = ["input_for_output", "with_network_fee"]
 
-MILLION = 10**6
+ALL, FIXED_ONE = 10_000, 10**9
 SAMPLE = 20 * DOLLAR
 SLIPPAGE, SLIPPAGE_OF_DOLLARS = 40, 3
 """Basis points by which a price is taken to be worse than the oracle's."""
@@ -31,23 +32,19 @@ def input_for_output(
 
     `with_fee` includes the network fee that the swap will pay, without its minimum.
     """
-    if not output or input_asset == output_asset:
-        return output
-    buying, selling = (
-        _dollars(swapping, output_asset, is_bought=True),
-        _dollars(swapping, input_asset, is_bought=False),
-    )
-    relative = (buying << 128) // selling
-    wanted = -(-output * relative >> 128)
-    rate = network_fee_rate(swapping, input_asset, output_asset) if with_fee else 0
-    return wanted * MILLION // (MILLION - rate)
+    wanted = output
+    if output and input_asset != output_asset:
+        buying = _dollars(swapping, output_asset, is_bought=True)
+        selling = _dollars(swapping, input_asset, is_bought=False)
+        relative = (buying << 128) // selling
+        wanted = -(-output * relative >> 128)
+    return with_network_fee(swapping, wanted, input_asset, output_asset) if with_fee else wanted
 
 
-def network_fee_rate(swapping: SwappingStorage, *assets: str) -> int:
-    """The network fee for a swap between assets in parts per million: the highest of theirs."""
-    standard = swapping.NetworkFee.get()["rate"]
-    own = (swapping.NetworkFeeForAsset.get(asset) for asset in assets)
-    return max(standard if rate is None else int(rate) for rate in own)
+def with_network_fee(swapping: SwappingStorage, amount: int, *assets: str) -> int:
+    """So much that `amount` remains after the network fee: in whole basis points, and nine decimals."""
+    rate = share(network_fee(swapping, *assets)["rate"], ALL)
+    return amount * (ALL * FIXED_ONE // (ALL - rate)) // FIXED_ONE if rate < ALL else 0
 
 
 def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:

@@ -106,7 +106,8 @@ def _run_batch(swapping: SwappingStorage, due: list[Swap]) -> tuple[list[Carried
 
 
 def _attempt(swapping: SwappingStorage, swaps: Sequence[Swap]) -> list[Carried]:
-    batch = [Carried(swap, swapping.SwapRequests.get(swap["swap_request_id"])) for swap in swaps]
+    requests = {number: swapping.SwapRequests.get(number) for number in {s["swap_request_id"] for s in swaps}}
+    batch = [Carried(swap, requests[swap["swap_request_id"]]) for swap in swaps]
     for carried in batch:
         if carried.swap["from"] == STABLE:
             carried.stable = carried.swap["input_amount"]
@@ -142,12 +143,11 @@ def _leg(
         amount = sum(map(amount_of, group))
         ends = (asset, STABLE) if leg == "ToStable" else (STABLE, asset)
         try:
-            output = swapping.other(LiquidityPools).swap(*ends, amount) if amount else 0
+            output = swapping.other(LiquidityPools).swap(*ends, amount)
         except DispatchError:
-            output = 0
-        if not output:
-            raise _LegFailed(asset, leg, amount, max(group, key=amount_of).swap)
-        shares += [(carried, amount_of(carried) * output // amount) for carried in group]
+            # Of equal ones the last goes.
+            raise _LegFailed(asset, leg, amount, max(reversed(group), key=amount_of).swap) from None
+        shares += [(carried, amount_of(carried) * output // max(1, amount)) for carried in group]
     return shares
 
 

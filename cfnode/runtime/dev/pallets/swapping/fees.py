@@ -1,7 +1,9 @@
 """What is taken from a swap for the network, its broker and the affiliates?
 
-All of it in USDC, in the middle of the swap, chunk by chunk. The network fee has a minimum that a request
-pays once, with its first chunk; brokers' shares are of what the network fee has left.
+All of it in USDC, in the middle of the swap, chunk by chunk. The network fee has a minimum that a user's
+request pays once, with its first chunk; brokers' shares are of what the network fee has left. A fee for a
+foreign chain that is swapped into its coin pays the rate too, but no minimum; the network's own swaps pay
+nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from cfnode.runtime.dev.pallets.pools.pallet import STABLE
 
 from .storage import SwappingStorage
 
-__all__ = ["charge", "network_fee_due", "share"]
+__all__ = ["charge", "network_fee", "network_fee_due", "share", "tracker_of"]
 
 MILLION = 10**6
 _PER_BASIS_POINT = 100
@@ -24,17 +26,30 @@ def charge(swapping: SwappingStorage, request: dict[str, Any], amount: int) -> t
 
     The request's account of what it has paid changes in place.
     """
-    if not isinstance(request["state"], tuple):
-        return 0, 0
-    network_fee = broker_fee = 0
-    for kind, terms in request["state"][1]["fees"]:
+    for_network = for_brokers = 0
+    for kind, terms in _fees_of(swapping, request):
         if kind == "NetworkFee":
-            network_fee = network_fee_due(terms, amount)
+            for_network = network_fee_due(terms, amount)
             collected = swapping.CollectedNetworkFee
-            collected.put(collected.get() + network_fee)
+            collected.put(collected.get() + for_network)
         else:
-            broker_fee = _pay(swapping, terms, amount - network_fee)
-    return network_fee, broker_fee
+            for_brokers = _pay(swapping, terms, amount - for_network)
+    return for_network, for_brokers
+
+
+def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False) -> dict[str, int]:
+    """`FeeRateAndMinimum` of a swap between assets: the highest rate of theirs."""
+    standard, of_asset = swapping.NetworkFee.get(), swapping.NetworkFeeForAsset
+    if internal:
+        standard, of_asset = swapping.InternalSwapNetworkFee.get(), swapping.InternalSwapNetworkFeeForAsset
+    own = [of_asset.get(asset) for asset in assets]
+    fee: dict[str, int] = standard | {"rate": max(standard["rate"] if rate is None else rate for rate in own)}
+    return fee
+
+
+def tracker_of(fee: dict[str, int]) -> dict[str, Any]:
+    """The `NetworkFeeTracker` of a request that has paid nothing yet."""
+    return {"network_fee": fee, "accumulated_stable_amount": 0, "accumulated_fee": 0}
 
 
 def network_fee_due(tracker: dict[str, Any], amount: int) -> int:
@@ -50,6 +65,16 @@ def network_fee_due(tracker: dict[str, Any], amount: int) -> int:
 def share(millionths: int, amount: int) -> int:
     """A part of an amount in parts per million, to the nearest, halves down."""
     return (millionths * amount + MILLION // 2 - 1) // MILLION
+
+
+def _fees_of(swapping: SwappingStorage, request: dict[str, Any]) -> list[tuple[str, Any]]:
+    if isinstance(request["state"], tuple):
+        fees: list[tuple[str, Any]] = request["state"][1]["fees"]
+        return fees
+    if request["state"] == "NetworkFee":
+        return []
+    fee = network_fee(swapping, request["input_asset"], request["output_asset"])
+    return [("NetworkFee", tracker_of(fee | {"minimum": 0}))]
 
 
 def _pay(swapping: SwappingStorage, beneficiaries: list[Any], amount: int) -> int:

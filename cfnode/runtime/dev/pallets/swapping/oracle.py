@@ -17,7 +17,7 @@ from cfnode.runtime.dev.pallets.pools.pallet import STABLE, pair_of
 from .parameters import ORACLE_ASSETS
 from .storage import SwappingStorage
 
-__all__ = ["Stale", "Violated", "delta_to_oracle", "protected_delta", "rounded"]
+__all__ = ["Stale", "Violated", "delta_to_oracle", "protected_delta", "relative_price", "rounded"]
 
 HUNDREDTHS = 10**6
 PER_BASIS_POINT = 100
@@ -33,6 +33,13 @@ class Violated(Exception):
     """A swap must not run; the text is its `SwapFailureReason`."""
 
 
+def relative_price(swapping: SwappingStorage, asset: str, in_asset: str) -> int | None:
+    """What the oracle says an asset is worth in another (X128); None without a reading of both."""
+    feed = swapping.other(OracleFeed)
+    asked, unit = feed.oracle_price(asset), feed.oracle_price(in_asset)
+    return None if asked is None or unit is None else int((asked["price"] << 128) // unit["price"])
+
+
 def delta_to_oracle(
     swapping: SwappingStorage, source: str, amount: int, target: str, output: int
 ) -> int | None:
@@ -40,13 +47,12 @@ def delta_to_oracle(
 
     None without a price: none was read, or nothing was sold.
     """
-    feed = swapping.other(OracleFeed)
-    selling, buying = feed.oracle_price(source), feed.oracle_price(target)
-    if not amount or selling is None or buying is None:
+    expected = relative_price(swapping, source, target)
+    if not amount or expected is None:
         return None
-    if selling["is_stale"] or buying["is_stale"]:
+    feed = swapping.other(OracleFeed)
+    if any(feed.is_stale(asset) for asset in (source, target)):
         raise Stale
-    expected: int = (selling["price"] << 128) // buying["price"]
     got = (output << 128) // amount
     if not expected:
         return None

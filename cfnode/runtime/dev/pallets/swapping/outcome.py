@@ -20,7 +20,7 @@ from .storage import SwappingStorage
 __all__ = ["complete", "fail", "reschedule"]
 
 Swap = dict[str, Any]
-_FLIP, _STABLE = "Flip", "Usdc"
+_STABLE = "Usdc"
 
 
 def complete(swapping: SwappingStorage, request: dict[str, Any], swap_id: int, output: int) -> None:
@@ -42,16 +42,23 @@ def complete(swapping: SwappingStorage, request: dict[str, Any], swap_id: int, o
 def fail(swapping: SwappingStorage, swap: Swap, reason: str, now: int) -> None:
     """Try a swap that did not run once more, or give the money back."""
     refund = swap["refund_params"]
-    if refund is not None and refund["refund_block"] < now + swapping.SwapRetryDelay.get():
+    if refund is not None and refund["refund_block"] < now + _delay(swapping):
         _refund(swapping, swap, reason)
-        return
-    reschedule(swapping, swap, reason)
-    _shift_others(swapping, swap)
+    else:
+        reschedule(swapping, swap, reason)
 
 
 def reschedule(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
-    """Put a swap that was due back, for a later block."""
-    later = swap | {"execute_at": swap["execute_at"] + swapping.SwapRetryDelay.get()}
+    """Put a swap that was due back, for a later block; the chunks behind it are late by as much."""
+    behind = _scheduled_of(swapping, swap["swap_request_id"])
+    _postpone(swapping, swap, reason)
+    for other in behind:
+        _unschedule(swapping, other)
+        _postpone(swapping, other, "PredecessorSwapFailure")
+
+
+def _postpone(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
+    later = swap | {"execute_at": swap["execute_at"] + _delay(swapping)}
     entry = (swap["swap_id"], later)
     swapping.ScheduledSwaps.mutate(lambda swaps: sorted([*swaps, entry], key=lambda each: each[0]))
     swapping.deposit(
@@ -62,12 +69,8 @@ def reschedule(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
     )
 
 
-def _shift_others(swapping: SwappingStorage, swap: Swap) -> None:
-    """The chunks behind a late one are late by as much."""
-    for other in _scheduled_of(swapping, swap["swap_request_id"]):
-        if other["swap_id"] != swap["swap_id"]:
-            _unschedule(swapping, other)
-            reschedule(swapping, other, "PredecessorSwapFailure")
+def _delay(swapping: SwappingStorage) -> int:
+    return max(1, int(swapping.SwapRetryDelay.get()))
 
 
 def _refund(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
@@ -92,9 +95,7 @@ def _send_refund(swapping: SwappingStorage, request: dict[str, Any], amount: int
     asset = request["input_asset"]
     wanted = input_for_output(swapping, asset, _STABLE, swapping.NetworkFee.get()["minimum"], with_fee=False)
     fee = min(amount, wanted)
-    if fee and asset == _FLIP:
-        swapping.FlipToBurn.mutate(lambda held: held + fee)
-    elif fee:
+    if fee:
         request_network_fee_swap(swapping, asset, fee)
     left = amount - fee
     try:

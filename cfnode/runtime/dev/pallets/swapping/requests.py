@@ -16,6 +16,7 @@ from cfnode.runtime.dev.frame import Pallet
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.system import System
 
+from .fees import network_fee, tracker_of
 from .storage import SwappingStorage
 
 __all__ = [
@@ -71,15 +72,11 @@ def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
     """Begin a user's swap: its id. The first chunk runs two blocks later."""
     request_id = _next_id(swapping)
     amount = _confiscate_excess(swapping, request_id, swap)
-    dca = _reduced(swapping, swap, amount)
+    dca = _reduced(swapping, swap)
     limits = _price_limits(swap)
     _announce(swapping, request_id, swap, limits, dca)
     action = {"ccm_deposit_metadata": swap.message, "output_address": swap.output_address}
-    tracker = {
-        "network_fee": _network_fee(swapping, swap),
-        "accumulated_stable_amount": 0,
-        "accumulated_fee": 0,
-    }
+    tracker = tracker_of(network_fee(swapping, swap.input_asset, swap.output_asset))
     state = {
         "price_limits_and_expiry": limits,
         "output_action": ("Egress", action),
@@ -95,7 +92,7 @@ def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
     assets = {"input_asset": swap.input_asset, "output_asset": swap.output_asset}
     request = {"id": request_id, **assets, "state": ("UserSwap", state)}
     schedule_chunk(swapping, request, SWAP_DELAY)
-    if dca and dca["chunk_interval"] == 1 and dca["number_of_chunks"] > 1:
+    if dca and dca["chunk_interval"] == 1 and next_chunk(request):
         # A chunk takes two blocks, so a new one each block means that two are always on their way.
         schedule_chunk(swapping, request, SWAP_DELAY + 1)
     swapping.SwapRequests.put(request_id, request)
@@ -106,7 +103,7 @@ def schedule_chunk(swapping: SwappingStorage, request: dict[str, Any], delay: in
     """Schedule the next chunk of a user's request, `delay` blocks from now; its state changes in place."""
     _, state = request["state"]
     dca, limits = state["dca_state"], state["price_limits_and_expiry"]
-    amount = dca["remaining_input_amount"] // dca["remaining_chunks"]
+    amount = next_chunk(request)
     dca["remaining_input_amount"] -= amount
     dca["remaining_chunks"] -= 1
     _, expiry = limits["expiry_behaviour"]
@@ -115,6 +112,12 @@ def schedule_chunk(swapping: SwappingStorage, request: dict[str, Any], delay: in
     refund = {"refund_block": execute_at + expiry["retry_duration"], "price_limits": prices}
     swap_id = _schedule(swapping, request, "Swap", amount, refund, execute_at)
     dca["scheduled_chunks"] = [*dca["scheduled_chunks"], swap_id]
+
+
+def next_chunk(request: dict[str, Any]) -> int:
+    """How much the next chunk of a user's request sells; 0 after the last."""
+    dca = request["state"][1]["dca_state"]
+    return int(dca["remaining_input_amount"] // dca["remaining_chunks"]) if dca["remaining_chunks"] else 0
 
 
 def request_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int, output_asset: str) -> None:
@@ -169,21 +172,15 @@ def _confiscate_excess(swapping: SwappingStorage, request_id: int, swap: UserSwa
     return int(most)
 
 
-def _reduced(swapping: SwappingStorage, swap: UserSwap, amount: int) -> Any:
-    """The DCA parameters with no more chunks than are worth it."""
+def _reduced(swapping: SwappingStorage, swap: UserSwap) -> Any:
+    """The DCA parameters with no more chunks than are worth it, by all that was paid."""
     if swap.dca is None:
         return None
     least = swapping.MinimumChunkSize.get(swap.input_asset)
     chunks = max(1, swap.dca["number_of_chunks"])
     if least:
-        chunks = min(chunks, max(1, amount // least))
+        chunks = min(chunks, max(1, swap.input_amount // least))
     return swap.dca | {"number_of_chunks": chunks}
-
-
-def _network_fee(swapping: SwappingStorage, swap: UserSwap) -> dict[str, int]:
-    standard: dict[str, int] = swapping.NetworkFee.get()
-    own = [swapping.NetworkFeeForAsset.get(each) for each in (swap.input_asset, swap.output_asset)]
-    return standard | {"rate": max(standard["rate"] if rate is None else rate for rate in own)}
 
 
 def _price_limits(swap: UserSwap) -> dict[str, Any]:
