@@ -15,7 +15,7 @@ import coincurve
 from cfnode.core.bip39 import wallet_seed
 from cfnode.core.hashing import keccak_256
 
-__all__ = ["EthereumKey"]
+__all__ = ["EthereumKey", "address_of"]
 
 LABEL = b"Chainflip Ethereum Key"
 
@@ -32,9 +32,14 @@ class EthereumKey:
     def from_secret(cls, secret: bytes) -> EthereumKey:
         """The key of a 32-byte secret; ValueError where it is no scalar of the curve."""
         public = coincurve.PrivateKey(secret).public_key
-        return cls(secret, public.format(), keccak_256(public.format(compressed=False)[1:])[-20:])
+        return cls(secret, public.format(), address_of(public))
 
     @classmethod
     def from_phrase(cls, phrase: str) -> EthereumKey:
         """The key that Chainflip derives from a seed phrase; PhraseError says what is wrong with one."""
         return cls.from_secret(hmac.digest(LABEL, wallet_seed(phrase), "sha512")[:32])
+
+
+def address_of(public: coincurve.PublicKey) -> bytes:
+    """The address (20 bytes) of a public key."""
+    return keccak_256(public.format(compressed=False)[1:])[12:]

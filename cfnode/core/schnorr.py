@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from coincurve import PrivateKey, PublicKey
 
+from cfnode.core.ethereum_key import address_of
 from cfnode.core.hashing import keccak_256
 
 __all__ = ["ORDER", "Signature", "sign", "verify"]
@@ -31,7 +32,7 @@ class Signature:
 def sign(secret: bytes, one_time: bytes, message_hash: bytes) -> Signature:
     """Sign 32 bytes. `one_time` is a scalar of 32 bytes that must never serve for another message."""
     key = PrivateKey(secret).public_key
-    address = _address(PrivateKey(one_time).public_key)
+    address = address_of(PrivateKey(one_time).public_key)
     e = _challenge(key, message_hash, address)
     s = (int.from_bytes(one_time, "big") - int.from_bytes(secret, "big") * e) % ORDER
     return Signature(s.to_bytes(32, "big"), address)
@@ -49,14 +50,10 @@ def verify(public: bytes, message_hash: bytes, signature: Signature) -> bool:
         commitment = PublicKey.combine_keys([PrivateKey(signature.s).public_key, times_e])
     except ValueError:
         return False
-    return _address(commitment) == signature.k_times_g_address
+    return address_of(commitment) == signature.k_times_g_address
 
 
 def _challenge(key: PublicKey, message_hash: bytes, address: bytes) -> int:
     compressed = key.format()
     parity = bytes([compressed[0] - 2])
     return int.from_bytes(keccak_256(compressed[1:] + parity + message_hash + address), "big") % ORDER
-
-
-def _address(point: PublicKey) -> bytes:
-    return keccak_256(point.format(compressed=False)[1:])[12:]

@@ -99,7 +99,6 @@ NOT_MODELLED = {
     "cf_get_trading_strategy_limits",
     "cf_lending_config",
     "cf_evm_calldata",
-    "cf_encode_non_native_call",
 }
 
 

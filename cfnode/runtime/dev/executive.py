@@ -226,6 +226,8 @@ class Executive:
         if extrinsic.signed is None:
             if not self._is_inherent(extrinsic):
                 self._validate_unsigned("InBlock", extrinsic)
+                name, call = extrinsic.call
+                self.runtime.by_name[name].prepare_unsigned(call)
             take_room(self.system, cost, length)
             return None
         transaction = self._checked(extrinsic, length, cost)

@@ -27,6 +27,7 @@ from .apis_orders import OrdersApi
 from .apis_pools import PoolsApi
 from .apis_swaps import SwapsApi
 from .apis_vault_swaps import VaultSwapsApi
+from .apis_wallets import WalletsApi
 from .apis_witnessed import WitnessedApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
@@ -91,6 +92,7 @@ APIS: tuple[type[RuntimeApi], ...] = (
     OrdersApi,
     SwapsApi,
     VaultSwapsApi,
+    WalletsApi,
     WitnessedApi,
     MonitoringApi,
     LendingApi,

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "76949c956f321af7bf95991aa558441d35eefc0fbf3e3d55cbfefcd1f5859fac"
+DEV_GENESIS_HASH = "f82e934a5b6231de75bf7ab313426ccfa69ee338bf3dfd20661fe2736b4b7244"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

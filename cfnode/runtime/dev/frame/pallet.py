@@ -250,3 +250,6 @@ class Pallet:
 
         `source` is InBlock, Local or External."""
         return None
+
+    def prepare_unsigned(self, call: Any) -> None:
+        """A bare call that is valid is about to be done: what has to stay even if it fails."""

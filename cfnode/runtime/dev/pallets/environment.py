@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfnode.core.scale import ScaleError
+from cfnode.core.wallets import WalletCall, account_of
 from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
 from cfnode.runtime.dev.frame import (
     ConstantSet,
@@ -23,14 +24,19 @@ from cfnode.runtime.dev.frame import (
     call,
     constant,
     event,
+    invalid,
 )
 from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
 from cfnode.runtime.dev.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.runtime.dev.types.safe_mode import ALL_GREEN, ALL_RED
 
+from .system import System
+from .transaction_payment import TransactionPayment
+
 RELEASE = {"major": 2, "minor": 2, "patch": 3}
 MAX_BATCH = 10
 BATCHES = ("batch", "non_native_signed_call")
+MAX_LONGEVITY = 2**64 - 1
 
 
 class Environment(Pallet):
@@ -126,6 +132,25 @@ class Environment(Pallet):
         self.ConsolidationParameters.put(params)
         self.deposit(self.Event.UtxoConsolidationParametersUpdated, params=params)
 
+    @call(
+        10,
+        Cost(120_000_000, reads=3, writes=2),
+        chainflip_extrinsic="ChainflipExtrinsic<RuntimeCall>",
+        signature_data="SignatureData",
+    )
+    def non_native_signed_call(self, origin: Origin, chainflip_extrinsic: Any, signature_data: Any) -> None:
+        """Do a call that a wallet of another chain has signed; its account pays the fee.
+
+        A call that fails takes its fee back with it, as on the main net; its nonce is used up.
+        """
+        origin.ensure_none()
+        who, inner = account_of(signature_data), chainflip_extrinsic["call"]
+        payment, fee = self.other(TransactionPayment), self._fee_of(inner)
+        self.ensure(payment.withdraw(who, fee), self.Error.FailedToProcessFee)
+        self.runtime.dispatch(inner, Origin.signed(who))
+        payment.note_paid(who, fee)
+        self.deposit(self.Event.NonNativeSignedCall)
+
     @call(11, Cost(40_000_000, reads=1, writes=1), calls="BoundedVec<RuntimeCall>")
     def batch(self, origin: Origin, calls: Sequence[Any]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
@@ -140,6 +165,8 @@ class Environment(Pallet):
             raise ScaleError(f"a batch holds up to {MAX_BATCH} calls, not {len(arguments['calls'])}")
 
     def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+        if name == "non_native_signed_call":
+            return [arguments["chainflip_extrinsic"]["call"]]
         calls: Sequence[Any] = arguments["calls"] if name == "batch" else ()
         return calls
 
@@ -148,6 +175,51 @@ class Environment(Pallet):
         pallet, inner = call_value
         name = inner if isinstance(inner, str) else inner[0]
         return pallet == "Environment" and name in BATCHES
+
+    # Calls that wallets of other chains have signed
+
+    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+        name, arguments = (call, {}) if isinstance(call, str) else call
+        if name != "non_native_signed_call":
+            return None
+        extrinsic, signature = arguments["chainflip_extrinsic"], arguments["signature_data"]
+        who = account_of(signature)
+        if not self.other(System).Account.contains(who):
+            raise invalid("BadSigner")
+        if not self.other(TransactionPayment).can_pay(who, self._fee_of(extrinsic["call"])):
+            raise invalid("Payment")
+        tags = self._tags(source, who, extrinsic["transaction_metadata"])
+        try:
+            signed = self.wallet_call(extrinsic).is_signed(signature)
+        except ScaleError:
+            raise invalid("Custom", 0) from None
+        if not signed:
+            raise invalid("BadProof")
+        return tags | {"priority": 0, "longevity": MAX_LONGEVITY, "propagate": True}
+
+    def prepare_unsigned(self, call: Any) -> None:
+        self.other(System).inc_nonce(account_of(call[1]["signature_data"]))
+
+    def wallet_call(self, extrinsic: Any) -> WalletCall:
+        """A value of `ChainflipExtrinsic` as wallets sign it on this chain."""
+        version = self.other(System).Constant.Version["spec_version"]
+        type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
+        network = self.ChainflipNetworkName.get()
+        return WalletCall(self.runtime.types.registry, type_id, extrinsic, network, version)
+
+    def _tags(self, source: str, who: bytes, bounds: Mapping[str, int]) -> dict[str, list[bytes]]:
+        """What the call provides and requires; Stale if its time is over or its nonce is used."""
+        nonce, expected = bounds["nonce"], self.other(System).nonce(who)
+        in_time = bounds["expiry_block"] > self.other(System).Number.get()
+        if not in_time or nonce < expected or (source == "InBlock" and nonce != expected):
+            raise invalid("Stale")
+        tag = self.codec("(str, (AccountId32, u32))")
+        required = [tag.encode((self.name, (who, nonce - 1)))] if nonce > expected else []
+        return {"provides": [tag.encode((self.name, (who, nonce)))], "requires": required}
+
+    def _fee_of(self, inner: Any) -> int:
+        length = len(self.runtime.call_codec.encode(inner))
+        return self.other(TransactionPayment).fee(length, self.runtime.cost(inner))
 
     def genesis(self, config: DevGenesis) -> None:
         self._contracts("Ethereum", config.ethereum, self.EthereumSupportedAssets)

@@ -16,6 +16,7 @@ from . import (
     swaps,
     validators,
     vault_swaps,
+    wallets,
     xcm,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "swaps",
     "validators",
     "vault_swaps",
+    "wallets",
     "xcm",
 ]

@@ -1,0 +1,120 @@
+"""What does a wallet of another chain sign when it signs a call of this one, and did it?
+
+Such a call comes with a nonce and the block before which it must be done, and is bound to a network and a
+spec version. There are three forms (pallet_cf_environment of runtime 2.2, `submit_runtime_call`):
+
+- Solana, `Domain`: "chainflip offchain", then the text of the call; ed25519.
+- Ethereum, `PersonalSign`: the same text behind Ethereum's prefix for messages (EIP-191).
+- Ethereum, `Eip712`: the call as structured data, so that the wallet can show it.
+
+The account of a Solana wallet is its key, that of an Ethereum wallet its address behind twelve zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import coincurve
+
+from cfnode.core.ethereum_key import address_of
+from cfnode.core.hashing import keccak_256
+from cfnode.core.keys import verify
+from cfnode.core.scale import Composite, Registry
+from cfnode.core.schnorr import ORDER
+
+from .rendering import Renderer
+from .typed_data import TypedData
+
+__all__ = ["SOLANA_PREFIX", "WalletCall", "account_of"]
+
+SOLANA_PREFIX: Final = "chainflip offchain"
+ETHEREUM_PREFIX: Final = "\x19Ethereum Signed Message:\n"
+_FIRST_V: Final = 27
+"""Ethereum counts recovery ids from here; the chain takes them from zero, too."""
+
+
+def account_of(signature_data: tuple[str, Mapping[str, Any]]) -> bytes:
+    """The account (32 bytes) of a `SignatureData`."""
+    _, made = signature_data
+    signer: bytes = made["signer"]
+    return signer.rjust(32, b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class WalletCall:
+    """A call as wallets sign it.
+
+    `type_id` is that of `ChainflipExtrinsic<RuntimeCall>` in the registry, `extrinsic` a value of it;
+    `network` is a `ChainflipNetwork`.
+    """
+
+    registry: Registry
+    type_id: int
+    extrinsic: Mapping[str, Any]
+    network: str
+    spec_version: int
+
+    def text(self) -> str:
+        """The call in one line."""
+        bounds = self.extrinsic["transaction_metadata"]
+        return (
+            f"/network:{self._network_name}/version:{self.spec_version}/call:{self._encoded_call().hex()}"
+            f"/nonce:{bounds['nonce']}/expiry_block:{bounds['expiry_block']}"
+        )
+
+    def typed_data(self) -> TypedData:
+        """The call for a wallet that can show it. ScaleError if part of it has no form in EIP-712."""
+        renderer = Renderer(self.registry)
+        shown = renderer.render(self.type_id, self.extrinsic)
+        return TypedData(self._network_name, str(self.spec_version), renderer.types, shown.type, shown.value)
+
+    def is_signed(self, signature_data: tuple[str, Mapping[str, Any]]) -> bool:
+        """Whether a `SignatureData` is its signer's for this call. ScaleError as in `typed_data`."""
+        chain, made = signature_data
+        payload = _PAYLOADS[chain, made["sig_type"]](self)
+        signer: bytes = made["signer"]
+        if chain == "Solana":
+            return verify("ed25519", signer, payload, made["signature"])
+        return _recovered(keccak_256(payload), made["signature"]) == signer
+
+    @property
+    def _network_name(self) -> str:
+        return f"Chainflip-{self.network}"
+
+    def _encoded_call(self) -> bytes:
+        definition = self.registry.type(self.type_id).definition
+        assert isinstance(definition, Composite)
+        return self.registry.codec(definition.fields[0].type).encode(self.extrinsic["call"])
+
+
+def _offchain(call: WalletCall) -> bytes:
+    return (SOLANA_PREFIX + call.text()).encode()
+
+
+def _personal(call: WalletCall) -> bytes:
+    text = call.text()
+    return f"{ETHEREUM_PREFIX}{len(text)}{text}".encode()
+
+
+_PAYLOADS: Final[dict[tuple[str, str], Callable[[WalletCall], bytes]]] = {
+    ("Solana", "Domain"): _offchain,
+    ("Ethereum", "PersonalSign"): _personal,
+    ("Ethereum", "Eip712"): lambda call: call.typed_data().payload(),
+}
+
+
+def _recovered(digest: bytes, signature: bytes) -> bytes | None:
+    """The address that signed a digest. Of each two signatures only the one with the low s counts."""
+    number = signature[64] - _FIRST_V if signature[64] >= _FIRST_V else signature[64]
+    if int.from_bytes(signature[32:64], "big") > ORDER // 2:
+        return None
+    try:
+        return address_of(
+            coincurve.PublicKey.from_signature_and_message(
+                signature[:64] + bytes([number]), digest, hasher=None
+            )
+        )
+    except ValueError:
+        return None

@@ -1,0 +1,162 @@
+"""How does a SCALE value look to a wallet that knows only EIP-712?
+
+By its type in the metadata, as Chainflip's `ethereum-eip712` crate (runtime 2.2) does it. A struct is a
+struct under the path of its type, a list is a struct whose members are counted, and an enum is the struct of
+the variant at hand, or the variant's name where that has no fields. So the type of a value may vary with the
+value: the names of such types, and of generic ones, end in a hash of their members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.hashing import keccak_256
+from cfnode.core.scale import (
+    Array,
+    Compact,
+    Composite,
+    Field,
+    PortableType,
+    Primitive,
+    Registry,
+    ScaleError,
+    Some,
+    Tuple,
+    Variants,
+)
+from cfnode.core.scale import Sequence as ListOf
+
+from .typed_data import Member, Types
+
+__all__ = ["Rendered", "Renderer"]
+
+EMPTY = "Empty"
+_PRIMITIVES = {"bool": "bool", "str": "string", "char": "string"} | {
+    f"{short}{bits}": f"{long}{bits}"
+    for short, long in {"u": "uint", "i": "int"}.items()
+    for bits in (8, 16, 32, 64, 128, 256)
+}
+_OF_THE_EVM = {"H160": "address", "H256": "bytes", "U256": "uint256"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A value's EIP-712 type, the value itself, and whether another value of its type could have another."""
+
+    type: str
+    value: Any
+    varies: bool = False
+
+
+class Renderer:
+    """Renders values of a registry's types; `types` gathers the structs that they need, by name."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._types: dict[str, tuple[Member, ...]] = {}
+
+    @property
+    def types(self) -> Types:
+        """The structs of all that has been rendered."""
+        return dict(sorted(self._types.items()))
+
+    def render(self, type_id: int, value: Any) -> Rendered:
+        """A value of a type, in the form in which the type's codec decodes it."""
+        row = self._registry.type(type_id)
+        match row.definition:
+            case Composite(fields):
+                return self._composite(row, fields, value)
+            case Variants():
+                return self._variant(row, row.definition, value)
+            case ListOf(item) | Array(_, item):
+                return self._list(item, value)
+            case Tuple(items):
+                return self._tuple(items, value)
+            case Primitive(name):
+                return Rendered(_PRIMITIVES[name], value)
+            case Compact(inner):
+                return self.render(inner, value)
+        raise ScaleError(f"type {type_id} has no form in EIP-712")
+
+    def _composite(self, row: PortableType, fields: Sequence[Field], value: Any) -> Rendered:
+        if row.path[:1] == ("primitive_types",) and row.path[-1] in _OF_THE_EVM:
+            return Rendered(_OF_THE_EVM[row.path[-1]], value)
+        members = self._members(fields, value)
+        return self._struct(_name(row), members, generic=bool(row.params))
+
+    def _variant(self, row: PortableType, definition: Variants, value: Any) -> Rendered:
+        name, payload = _chosen(row, value)
+        if payload is _NOTHING:
+            return Rendered("string", name, varies=True)
+        variant = next(each for each in definition.variants if each.name == name)
+        members = self._members(variant.fields, payload)
+        shown = self._struct(f"{_name(row)}__{name}", members, generic=True)
+        return Rendered(shown.type, shown.value, varies=True)
+
+    def _members(self, fields: Sequence[Field], value: Any) -> list[tuple[str, Rendered]]:
+        shown = [
+            self.render(each.type, part) for each, part in zip(fields, _parts(fields, value), strict=True)
+        ]
+        return [
+            (field.name if field.name is not None else f"{each.type}_{at}", each)
+            for at, (field, each) in enumerate(zip(fields, shown, strict=True))
+        ]
+
+    def _list(self, item: int, value: Any) -> Rendered:
+        if not value:
+            return Rendered("string", EMPTY, varies=True)
+        if isinstance(value, bytes):
+            return Rendered("bytes", value)
+        members = [(str(at), self.render(item, each)) for at, each in enumerate(value)]
+        return self._struct(_tagged(f"ArrayOf__{members[0][1].type}", members, 4, ""), members)
+
+    def _tuple(self, items: Sequence[int], value: Any) -> Rendered:
+        shown = [self.render(item, each) for item, each in zip(items, value, strict=True)]
+        members = [(f"{each.type}__{at}", each) for at, each in enumerate(shown)]
+        return self._struct(_tagged("UnnamedTuple", members, 4), members)
+
+    def _struct(self, name: str, members: list[tuple[str, Rendered]], generic: bool = False) -> Rendered:
+        if not members:
+            return Rendered("string", EMPTY)
+        varies = any(each.varies for _, each in members)
+        if varies or generic:
+            name = _tagged(name, members, 8)
+        self._types[name] = tuple((member, each.type) for member, each in members)
+        return Rendered(name, {member: each.value for member, each in members}, varies)
+
+
+_NOTHING = object()
+
+
+def _chosen(row: PortableType, value: Any) -> tuple[str, Any]:
+    """The variant of a value and its payload."""
+    if row.path == ("Option",):
+        if value is None:
+            return "None", _NOTHING
+        return "Some", value.value if isinstance(value, Some) else value
+    return (value, _NOTHING) if isinstance(value, str) else value
+
+
+def _parts(fields: Sequence[Field], value: Any) -> Sequence[Any]:
+    if len(fields) == 1 and fields[0].name is None:
+        return [value]
+    if isinstance(value, dict):
+        return [value[field.name] for field in fields]
+    parts: Sequence[Any] = value
+    return parts
+
+
+def _name(row: PortableType) -> str:
+    if not row.path:
+        raise ScaleError(f"type {row.id} has no name that could be shown")
+    return "____".join(row.path)
+
+
+def _tagged(name: str, members: list[tuple[str, Rendered]], length: int, between: str = "__") -> str:
+    """A name with part of the hash of the members, which the chain writes as Rust prints them."""
+    written = ", ".join(
+        f'Eip712DomainType {{ name: "{member}", type: "{each.type}" }}' for member, each in members
+    )
+    return f"{name}{between}{keccak_256(f'[{written}]'.encode())[:length].hex()}"

@@ -1,0 +1,181 @@
+"""Calls as wallets of other chains sign them: the chain's own vectors, and wallets written by others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from nacl.signing import SigningKey
+
+from cfnode.core.ethereum_key import EthereumKey
+from cfnode.core.hashing import keccak_256
+from cfnode.core.scale import (
+    Composite,
+    Field,
+    PortableType,
+    Primitive,
+    Registry,
+    ScaleError,
+    Sequence,
+    Variant,
+    Variants,
+)
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.schnorr import ORDER
+from cfnode.core.wallets import TypedData, WalletCall, account_of
+from cfnode.core.wallets.rendering import Renderer
+from tests.sdk.anvil import require_eth_account
+
+HIGHEST = 2**256 - 1
+SWAP = {
+    "amount": 12_345,
+    "input_asset": "Sol",
+    "output_asset": "Btc",
+    "retry_duration": 543,
+    "price_limits": {"min_price": HIGHEST, "max_oracle_price_slippage": 98},
+    "dca_params": None,
+}
+
+
+def seen(byte: int, amount: int, asset: str) -> dict[str, Any]:
+    details = ("Channel", bytes(32))
+    return {
+        "deposit_address": bytes([byte]) * 32,
+        "amount": amount,
+        "asset": asset,
+        "deposit_details": details,
+    }
+
+
+# Hashes that the tests of the chain's own node assert, for runtime 2.2 (custom-rpc, tests/eip712.rs).
+KNOWN = [
+    (
+        ("LiquidityProvider", ("schedule_swap", SWAP)),
+        "d613a823c65a8c2c2f283b979f14da0cb66451efdf47bb23cb23016e1575a8a6",
+    ),
+    (
+        ("SolanaIngressEgress", ("process_deposits", {"deposit_witnesses": [], "block_height": 6})),
+        "789c70f8d5c2330d73911bd034de3dcf5fb1e199437c27d71d081ca90f2458b4",
+    ),
+    (
+        (
+            "SolanaIngressEgress",
+            (
+                "process_deposits",
+                {
+                    "deposit_witnesses": [seen(3, 5_000, "Sol"), seen(4, 6_000, "SolUsdc")],
+                    "block_height": 6,
+                },
+            ),
+        ),
+        "5e1c1cfb8456606615e323b994053074a3fc0c4a4ae22e5c073729303ecd69a8",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def metadata(metadata_v15: bytes) -> Metadata:
+    return decode_metadata(metadata_v15)
+
+
+def to_be_signed(metadata: Metadata, call: Any, nonce: int = 1, network: str = "Mainnet") -> WalletCall:
+    (type_id,) = (row.id for row in metadata.registry.types if row.path[-1:] == ("ChainflipExtrinsic",))
+    bounds = {"nonce": nonce, "expiry_block": 1_000}
+    return WalletCall(metadata.registry, type_id, {"call": call, "transaction_metadata": bounds}, network, 1)
+
+
+@pytest.mark.parametrize(("call", "digest"), KNOWN)
+def test_the_hash_is_the_chains_own(metadata: Metadata, call: Any, digest: str) -> None:
+    assert keccak_256(to_be_signed(metadata, call).typed_data().payload()).hex() == digest
+
+
+def in_json(data: TypedData) -> dict[str, Any]:
+    """Typed data as an Ethereum wallet takes it."""
+    types = {
+        name: [{"name": member, "type": kind} for member, kind in data.types[name]] for name in data.types
+    }
+    domain = [{"name": "name", "type": "string"}, {"name": "version", "type": "string"}]
+    return {
+        "domain": {"name": data.name, "version": data.version},
+        "types": types | {"EIP712Domain": domain},
+        "primaryType": data.primary_type,
+        "message": dict(data.message),
+    }
+
+
+def test_a_wallet_written_by_others_signs_what_is_expected(metadata: Metadata) -> None:
+    account = require_eth_account().Account.from_key(b"\x01" * 32)
+    batch = ("Environment", ("batch", {"calls": [KNOWN[0][0], ("System", ("remark", {"remark": b"hello"}))]}))
+    for call in (KNOWN[0][0], KNOWN[2][0], batch):
+        signed = to_be_signed(metadata, call)
+        made = account.sign_typed_data(full_message=in_json(signed.typed_data()))
+        assert signed.is_signed(ethereum(account, made.signature, "Eip712"))
+
+
+def ethereum(account: Any, signature: bytes, form: str) -> tuple[str, dict[str, Any]]:
+    signer = bytes.fromhex(account.address[2:])
+    return "Ethereum", {"signature": bytes(signature), "signer": signer, "sig_type": form}
+
+
+def test_one_line_is_signed_by_wallets_that_show_text(metadata: Metadata) -> None:
+    account = require_eth_account().Account.from_key(b"\x01" * 32)
+    messages = pytest.importorskip("eth_account.messages")
+    signed = to_be_signed(metadata, ("System", ("remark", {"remark": b"hello"})), 7, "Testnet")
+    text = "/network:Chainflip-Testnet/version:1/call:00001468656c6c6f/nonce:7/expiry_block:1000"
+    assert signed.text() == text
+    made = account.sign_message(messages.encode_defunct(text=text))
+    assert signed.is_signed(ethereum(account, made.signature, "PersonalSign"))
+    assert not signed.is_signed(ethereum(account, made.signature, "Eip712"))
+
+    key = SigningKey(b"\x02" * 32)
+    offchain = key.sign(("chainflip offchain" + text).encode()).signature
+    solana = {"signature": offchain, "signer": bytes(key.verify_key), "sig_type": "Domain"}
+    assert signed.is_signed(("Solana", solana))
+    assert not signed.is_signed(("Solana", solana | {"signature": bytes(64)}))
+    assert not to_be_signed(metadata, signed.extrinsic["call"], 8, "Testnet").is_signed(("Solana", solana))
+
+
+def test_a_signature_has_one_form_only(metadata: Metadata) -> None:
+    account = require_eth_account().Account.from_key(b"\x01" * 32)
+    signed = to_be_signed(metadata, KNOWN[0][0])
+    made = bytes(account.sign_typed_data(full_message=in_json(signed.typed_data())).signature)
+    counted_from_zero = made[:64] + bytes([made[64] - 27])
+    assert signed.is_signed(ethereum(account, counted_from_zero, "Eip712"))
+    s = ORDER - int.from_bytes(made[32:64], "big")
+    mirrored = made[:32] + s.to_bytes(32, "big") + bytes([55 - made[64]])
+    for wrong in (mirrored, made[:64] + b"\x1f", made[:64] + b"\xff", bytes(65), b"\xff" * 65):
+        assert not signed.is_signed(ethereum(account, wrong, "Eip712"))
+
+
+def test_an_account_is_the_key_or_the_address_behind_zeros() -> None:
+    key = EthereumKey.from_secret(b"\x01" * 32)
+    assert account_of(("Ethereum", {"signer": key.address})) == bytes(12) + key.address
+    assert account_of(("Solana", {"signer": b"\x05" * 32})) == b"\x05" * 32
+
+
+def registry(*rows: tuple[tuple[str, ...], Any]) -> Registry:
+    return Registry([PortableType(number, path, (), body) for number, (path, body) in enumerate(rows)])
+
+
+def test_an_empty_part_is_the_word_empty() -> None:
+    """And what is in a list is counted; an enum is the variant at hand."""
+    colour = Variants((Variant("Red", (), 0), Variant("Rgb", (Field(None, 0), Field(None, 0)), 1)))
+    types = registry(
+        ((), Primitive("u8")),
+        (("app", "Colour"), colour),
+        ((), Sequence(1)),
+        (("app", "Nothing"), Composite(())),
+        (("app", "All"), Composite((Field("colours", 2), Field("nothing", 3)))),
+    )
+    lists: tuple[list[Any], ...] = ([], ["Red"], ["Red", ("Rgb", (1, 2))])
+    shown = [Renderer(types).render(4, {"colours": each, "nothing": ()}).value for each in lists]
+    assert shown == [
+        {"colours": "Empty", "nothing": "Empty"},
+        {"colours": {"0": "Red"}, "nothing": "Empty"},
+        {"colours": {"0": "Red", "1": {"uint8_0": 1, "uint8_1": 2}}, "nothing": "Empty"},
+    ]
+
+
+def test_a_type_without_a_name_cannot_be_shown() -> None:
+    with pytest.raises(ScaleError, match="has no name"):
+        Renderer(registry(((), Primitive("u8")), ((), Composite((Field("a", 0),))))).render(1, {"a": 1})
