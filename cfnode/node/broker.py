@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import trio
+
 from cfnode.core.assets import ASSETS
 from cfnode.node.chain import Chain
 from cfnode.node.outcome import EventError, Inclusion
@@ -113,6 +115,8 @@ class BrokerClient:
     def __init__(self, chain: Chain, client: SignedClient) -> None:
         self._chain = chain
         self._client = client
+        self._allocated: dict[str, tuple[bytes, frozenset[int]]] = {}
+        self._asking = trio.Lock()
 
     @property
     def account(self) -> bytes:
@@ -223,10 +227,21 @@ class BrokerClient:
             return await submission.in_block()
 
     async def _preallocated(self, chain: str) -> frozenset[int]:
-        """The ids of the channels that the finalized state has allocated to us for `chain`."""
-        at = self._chain.finalized.hash
-        method = (await self._chain.runtime_at(at)).metadata.api_method(PREALLOCATED)
-        output = await self._chain.queries.call(at, PREALLOCATED, method.encode_args(self.account, chain))
+        """The ids of the channels that the finalized state has allocated to us for `chain`.
+
+        Many requests at once ask at the same block: it is answered once.
+        """
+        async with self._asking:
+            at = self._chain.finalized.hash
+            block, allocated = self._allocated.get(chain, (b"", frozenset()))
+            if block != at:
+                allocated = await self._allocated_at(at, chain)
+                self._allocated[chain] = at, allocated
+        return allocated
+
+    async def _allocated_at(self, block: bytes, chain: str) -> frozenset[int]:
+        method = (await self._chain.runtime_at(block)).metadata.api_method(PREALLOCATED)
+        output = await self._chain.queries.call(block, PREALLOCATED, method.encode_args(self.account, chain))
         return frozenset(method.decode(output))
 
 

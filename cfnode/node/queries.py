@@ -6,6 +6,7 @@ TaggedTransactionQueue, BlockBuilder): they are asked without metadata.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, de
 from cfnode.node.states import States
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
+
+MAX_NONCES = 256
+"""Answers to `account_nonce` that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class RuntimeQueries:
     def __init__(self, states: States, executor: Executor) -> None:
         self._states = states
         self._executor = executor
+        self._nonces: OrderedDict[tuple[bytes, bytes], int] = OrderedDict()
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
         """The output of a runtime API function on the state of block `at`."""
@@ -58,8 +63,17 @@ class RuntimeQueries:
         return AuthoritySet(set_id, voters)
 
     async def account_nonce(self, at: bytes, account: bytes) -> int:
-        """How many transactions of `account` (32 bytes) the chain has counted."""
-        return Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
+        """How many transactions of `account` (32 bytes) the chain has counted.
+
+        Whoever signs many transactions for one block asks this for each of them: the answer is kept.
+        """
+        nonce = self._nonces.get((at, account))
+        if nonce is None:
+            nonce = Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
+            self._nonces[at, account] = nonce
+            while len(self._nonces) > MAX_NONCES:
+                self._nonces.popitem(last=False)
+        return nonce
 
     async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
         """Is the extrinsic (with its length prefix) valid on top of `at`?"""

@@ -33,6 +33,10 @@ from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.runtime.door import RuntimeTrap
 
 LIFETIME_BLOCKS = 128
+DRY_RUNS = 4
+"""Dry runs that may be with the executor at a time: what makes the next block must not queue behind many."""
+MOST_WAITING = 2048
+"""Calls that may wait until it is their turn to be tried, or to be signed."""
 MAX_ATTEMPTS = 10
 FUNDING_HINT = (
     "the account cannot pay the transaction fee: fund it with FLIP "
@@ -53,6 +57,10 @@ _ENDINGS = {
 
 class NotReady(Exception):
     """The node is not in step with the chain: nothing is signed or sent."""
+
+
+class TooManyCalls(Exception):
+    """So many calls wait to be signed that one more is not taken: nothing is signed or sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,7 @@ class SignedClient:
         self._pool = pool
         self._key = key
         self._syncing = syncing
+        self._trying = trio.CapacityLimiter(DRY_RUNS)
         self._submitting = trio.Lock()
 
     @property
@@ -87,10 +96,15 @@ class SignedClient:
         return self._key.account
 
     async def submit(self, call: Call, *, dry_run: bool = True) -> Submission:
-        """Sign and send a call. Raises NotReady or SubmissionError; use the result as a context manager."""
+        """Sign and send a call; use the result as a context manager.
+
+        Raises NotReady, TooManyCalls or SubmissionError.
+        """
         self._require_ready()
+        self._require_room()
         if dry_run:
-            await self._dry_run(call)
+            async with self._trying:
+                await self._dry_run(call)
         async with self._submitting:
             return Submission(self._chain, await self._into_pool(call))
 
@@ -157,6 +171,11 @@ class SignedClient:
         if header is None or header.number == 0 or finalized.number < header.number:
             return finalized
         return BlockRef(header.parent_hash, header.number - 1)
+
+    def _require_room(self) -> None:
+        waiting = self._trying.statistics().tasks_waiting + self._submitting.statistics().tasks_waiting
+        if waiting >= MOST_WAITING:
+            raise TooManyCalls(f"{waiting} calls wait to be signed")
 
     def _require_ready(self) -> None:
         phase = self._syncing()

@@ -13,6 +13,8 @@ from time import perf_counter
 from types import CoroutineType
 from typing import Any, Protocol, TypedDict
 
+import trio
+
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
@@ -67,6 +69,34 @@ class Client:
     """What the connection holds between its calls; None where it ends with each (HTTP)."""
 
 
+class Replies:
+    """The answers to a batch, which come in any order. `most`: how many bytes they may have together."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._replies: dict[int, bytes] = {}
+
+    def put(self, place: int, reply: bytes) -> None:
+        """The answer to the entry at `place`; empty where none is due."""
+        self._size += len(reply) + 1
+        if reply and not self.are_too_big:
+            self._replies[place] = reply
+
+    @property
+    def are_too_big(self) -> bool:
+        """Whether there are too many bytes."""
+        return self._size > self._most
+
+    @property
+    def text(self) -> bytes:
+        """What the client is sent: answers in the order of the entries, or the refusal of them all."""
+        if self.are_too_big:
+            code = ErrorCode.BATCH_RESPONSE_TOO_BIG
+            return _refusal(code, "The batch response was too large", self._most)
+        return jsonrpc.batch([self._replies[place] for place in sorted(self._replies)])
+
+
 class Observer(Protocol):
     """Who counts calls and connections; `protocol` is `http` or `ws`."""
 
@@ -109,6 +139,13 @@ class Dispatcher:
             return (type(row) is Method and not row.is_async) or type(row) is Unsubscribe
         return type(message) is Refused
 
+    def awaits_block(self, message: Call | Batch | Refused) -> bool:
+        """Whether all that is asked only waits for a block: many may do that beside each other."""
+        if type(message) is Batch:
+            return all(map(self.awaits_block, message.entries))
+        row = self._rows.get(message.method) if type(message) is Call else None
+        return type(row) is Method and row.awaits_block
+
     async def answer(self, message: Call | Batch | Refused, client: Client) -> bytes:
         """The answer as JSON text; empty where none is due."""
         if type(message) is Call:
@@ -124,19 +161,22 @@ class Dispatcher:
             return _refusal(ErrorCode.BATCHES_REFUSED, "Batched requests are not supported by this server")
         if len(batch.entries) > limit:
             return _refusal(ErrorCode.BATCH_REQUEST_TOO_BIG, "The batch request was too large", limit)
-        replies, size = [], 0
-        for entry in batch.entries:
-            reply = await self.answer(entry, client)
-            if reply:
-                replies.append(reply)
-            size += len(reply) + 1
-            if size > self._config.max_response_size:
-                return _refusal(
-                    ErrorCode.BATCH_RESPONSE_TOO_BIG,
-                    "The batch response was too large",
-                    self._config.max_response_size,
-                )
-        return jsonrpc.batch(replies)
+        replies = Replies(self._config.max_response_size)
+        async with trio.open_nursery() as waiting:
+            for place, entry in enumerate(batch.entries):
+                if self.awaits_block(entry):
+                    waiting.start_soon(self._answer_entry, entry, client, replies, place)
+                else:
+                    await self._answer_entry(entry, client, replies, place)
+                if replies.are_too_big:
+                    waiting.cancel_scope.cancel()
+                    break
+        return replies.text
+
+    async def _answer_entry(
+        self, entry: Call | Refused, client: Client, replies: Replies, place: int
+    ) -> None:
+        replies.put(place, await self.answer(entry, client))
 
     async def _answer_call(self, call: Call, client: Client) -> bytes:
         if client.pace is not None:

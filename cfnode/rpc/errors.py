@@ -20,7 +20,7 @@ from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.clock import ClockError
 from cfnode.node.outcome import EventError, SubmissionError
 from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
-from cfnode.node.submission import NotReady
+from cfnode.node.submission import NotReady, TooManyCalls
 from cfnode.runtime.door import DoorError, UnknownFunction
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
@@ -35,6 +35,7 @@ SUBSTRATE_CLIENT_ERROR: Final = -32023
 POOL_CLIENT_ERROR: Final = -32024
 EVENTS_ERROR: Final = -32025
 UNSUPPORTED: Final = -32026
+BUSY: Final = "Server is busy, try again later"
 PROCESSING: Final = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error while processing request.")
 
 # Substrate's `InvalidTransaction` in words, the `data` of code 1010.
@@ -170,6 +171,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (pool.BadFormat, _said(1001, "Extrinsic has invalid format: ")),
     (pool.VerificationFailed, lambda e, m: RpcError(1002, f"Verification Error: {e}", str(e))),
     (NotReady, _said(ErrorCode.CALL_FAILED)),
+    (TooManyCalls, lambda e, m: RpcError(ErrorCode.SERVER_BUSY, BUSY, str(e))),
     (SubmissionError, _said(POOL_CLIENT_ERROR)),
     (EventError, _said(EVENTS_ERROR)),
     (ApiMissing, _missing),

@@ -2,9 +2,9 @@
 their way.
 
 One nursery a connection. Its reader takes messages in order; quick ones are answered before the next is
-read, the others run beside each other, at most `CONCURRENT_CALLS`. When the client is gone the reader ends,
-and with it everything else: a push loop that went on would spin, since sending to a closed connection
-returns at once.
+read, the others run beside each other, at most `CONCURRENT_CALLS`, and beside them any that wait for a block.
+When the client is gone the reader ends, and with it everything else: a push loop that went on would spin,
+since sending to a closed connection returns at once.
 
 A client that does not read costs a bounded amount. Answers wait (and with them the reading of new calls);
 messages of most subscriptions cannot wait, so a client that leaves more than `message_buffer` of them unread
@@ -29,7 +29,7 @@ from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
-from cfnode.rpc.errors import explain
+from cfnode.rpc.errors import BUSY, explain
 from cfnode.rpc.held import Held, Job
 from cfnode.rpc.table import TOO_MANY, SlowReader, Subscription
 
@@ -50,7 +50,8 @@ SUBSCRIPTION_BYTES = 16 * 1024
 
 KEPT_MESSAGES = 2
 """How many messages of the greatest size may wait for their answers, or have begun what is not over."""
-BUSY = RpcError(ErrorCode.SERVER_BUSY, "Server is busy, try again later")
+WAITING_CALL_BYTES = 16 * 1024
+"""What a call counts as while it waits for its block, besides its message."""
 
 
 class Outbox:
@@ -192,20 +193,29 @@ class Session:
 
     async def _take(self, message: Call | Batch | Refused, size: int) -> None:
         if self._kept and self._kept + size > KEPT_MESSAGES * self._config.max_request_size:
-            message = Refused(message.reply_id if type(message) is Call else jsonrpc.NULL, BUSY)
+            identity = message.reply_id if type(message) is Call else jsonrpc.NULL
+            message = Refused(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
         if self._dispatcher.is_quick(message):
             await self._answer(message, size, self._caller)
+        elif self._dispatcher.awaits_block(message):
+            self._keep(size + WAITING_CALL_BYTES)
+            self._nursery.start_soon(self._answer_beside, message, size, WAITING_CALL_BYTES)
         else:
             self._keep(size)
             await self._slots.acquire()
-            self._nursery.start_soon(self._answer_beside, message, size)
+            self._nursery.start_soon(self._answer_in_slot, message, size)
 
-    async def _answer_beside(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_in_slot(self, message: Call | Batch | Refused, size: int) -> None:
+        try:
+            await self._answer_beside(message, size)
+        finally:
+            self._slots.release()
+
+    async def _answer_beside(self, message: Call | Batch | Refused, size: int, more: int = 0) -> None:
         try:
             await self._answer(message, size, self._new_caller())
         finally:
-            self._keep(-size)
-            self._slots.release()
+            self._keep(-size - more)
 
     def _keep(self, size: int) -> None:
         """A message is in memory until what it asks for is done; a negative size: it is done."""

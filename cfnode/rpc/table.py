@@ -93,6 +93,11 @@ class Row:
     """Whether its handler takes, after the node, what the connection holds (None over HTTP)."""
 
     @property
+    def awaits_block(self) -> bool:
+        """Whether the answer comes with a block: the node signs, and looks what became of it."""
+        return self.submits and self.access is Access.BROKER
+
+    @property
     def doc(self) -> str:
         """The first paragraph of the handler's docstring."""
         return inspect.cleandoc(self.handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")

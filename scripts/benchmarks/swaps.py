@@ -24,7 +24,9 @@ from statistics import median
 from typing import Any
 
 from cfnode.core import ss58
+from cfnode.core.extrinsic import decode_extrinsic
 from cfnode.core.keys import Keypair
+from cfnode.core.scale.metadata import decode_metadata
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method
 from cfnode.store.keystore import Keystore
@@ -122,7 +124,7 @@ def _channels(folder: Path) -> list[Row]:
             alone <= 0.030,
         ),
         (
-            f"{AT_ONCE} deposit addresses at once over HTTP, all answered",
+            f"{AT_ONCE} deposit addresses at once over HTTP, channels distinct, each nonce once",
             f"{together:.2f} s{faults}",
             f"≤ {AT_ONCE * 15 / 1000:.0f} s",
             together <= AT_ONCE * 0.015 and not faults,
@@ -138,8 +140,7 @@ def _request(client: Client) -> float:
 
 def _at_once(node: NodeProcess, client: Client) -> tuple[float, str]:
     """Seconds until the last answer, and what was wrong with them."""
-    account = ss58.encode(BROKER.account, 2112)
-    before = client.call("system_accountNextIndex", [account])["result"]
+    first, block = _next_nonce(client), _best(client)
     answers: list[Any] = []
     method = "broker_request_swap_deposit_address"
     threads = [
@@ -153,10 +154,31 @@ def _at_once(node: NodeProcess, client: Client) -> tuple[float, str]:
         thread.join()
     seconds = time.perf_counter() - began
     channels = {answer["result"]["channel_id"] for answer in answers if "result" in answer}
-    nonces = client.call("system_accountNextIndex", [account])["result"] - before
-    if len(channels) == nonces == AT_ONCE:
+    nonces = _nonces(client, range(block + 1, _best(client) + 1))
+    if len(channels) == AT_ONCE and nonces == list(range(first, first + AT_ONCE)):
         return seconds, ""
-    return seconds, f" ({len(channels)} channels, {nonces} nonces)"
+    return seconds, f" ({len(channels)} channels, {len(nonces)} nonces, {len(set(nonces))} of them distinct)"
+
+
+def _next_nonce(client: Client) -> int:
+    nonce: int = client.call("system_accountNextIndex", [ss58.encode(BROKER.account, 2112)])["result"]
+    return nonce
+
+
+def _best(client: Client) -> int:
+    return int(client.call("chain_getHeader")["result"]["number"], 16)
+
+
+def _nonces(client: Client, blocks: range) -> list[int]:
+    """The nonces of all signed transactions of these blocks, in their order there."""
+    metadata = decode_metadata(bytes.fromhex(client.call("state_getMetadata")["result"][2:]))
+    nonces = []
+    for number in blocks:
+        block_hash = client.call("chain_getBlockHash", [number])["result"]
+        body = client.call("chain_getBlock", [block_hash])["result"]["block"]["extrinsics"]
+        decoded = [decode_extrinsic(metadata, bytes.fromhex(each[2:])) for each in body]
+        nonces += [each.nonce for each in decoded if each.signed is not None and each.nonce is not None]
+    return nonces
 
 
 # Reads

@@ -6,11 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.validity import Invalid, Unknown
 from cfnode.node import pool_errors as pool
+from cfnode.node import submission
 from cfnode.node.events import BlockRef, Publisher
 from cfnode.node.outcome import (
     Event,
@@ -21,7 +24,7 @@ from cfnode.node.outcome import (
     dispatch_error_text,
     rust_debug,
 )
-from cfnode.node.submission import Call, SignedClient, Submission
+from cfnode.node.submission import Call, SignedClient, Submission, TooManyCalls
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 
 
@@ -187,3 +190,22 @@ def test_a_missing_event_is_told_as_a_success_that_cannot_be_read() -> None:
             "The extrinsic was submitted successfully but an error occurred while trying to extract the "
             f"event: Swapping.{name}: "
         )
+
+
+async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(submission, "MOST_WAITING", 3)
+    sending, refused = client(RefusingPool()), list[TooManyCalls]()
+
+    async def submit() -> None:
+        try:
+            await sending.submit(Call("System", "remark"), dry_run=False)
+        except TooManyCalls as error:
+            refused.append(error)
+
+    async with trio.open_nursery() as nursery, sending._submitting:
+        for _ in range(5):
+            nursery.start_soon(submit)
+            await trio.testing.wait_all_tasks_blocked()
+    assert [str(error) for error in refused] == ["3 calls wait to be signed"] * 2
