@@ -18,6 +18,7 @@ import pytest
 
 from cfnode.core import jsonrpc
 from cfnode.core.assets import CHAINS
+from cfnode.core.hashing import twox_128
 from cfnode.core.header import Header
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
@@ -32,6 +33,7 @@ METHODS = [row for row in (*CF, *MONITORING) if isinstance(row, Method)]
 ROWS = {name: row for row in METHODS for name in (row.name, *row.aliases)}
 VERSION = RuntimeVersion("chainflip-node", "chainflip-node", 1, 20203, 1, (), 13, 1)
 BLOCK = b"\x01" * 32
+AFFILIATE = b"\x03" * 32
 
 NEWER = {
     # members that runtime 2.3 added
@@ -71,9 +73,10 @@ class Chain:
 
     @contextmanager
     def state(self, block_hash: bytes) -> Iterator[Any]:
-        """Storage in which every item that is asked for is there."""
+        """Storage in which every item that is asked for is there: broadcasts, and accounts of Swapping."""
         broadcast = (7).to_bytes(4, "little") + (9).to_bytes(8, "little")
-        yield SimpleNamespace(get=lambda key: broadcast)
+        swapping = twox_128(b"Swapping")
+        yield SimpleNamespace(get=lambda key: AFFILIATE if key.startswith(swapping) else broadcast)
 
     async def read(self, block_hash: bytes, walk: Any, *_: Any) -> Any:
         """What is read of that storage."""
@@ -233,7 +236,8 @@ async def test_what_was_witnessed_is_written_as_people_and_explorers_do(metadata
     bitcoin = await ask(metadata, name, "Bitcoin", RawWitnessedEvents="Bitcoin")
     assert differences(ethereum | {"broadcasts": bitcoin["broadcasts"]}, example(name), "", False) == []
     assert ethereum["broadcasts"][0]["broadcast_id"] == 7
-    assert bitcoin["vault_deposits"][0]["tx_id"] == "11" * 32
+    assert bitcoin["vault_deposits"][0]["tx_id"] == "0x" + "11" * 32
+    assert bitcoin["broadcasts"][0]["tx_out_id"] == {"hash": "11" * 32}
     assert bitcoin["deposits"][0]["deposit_address"].startswith("1")
 
 

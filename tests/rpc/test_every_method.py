@@ -15,10 +15,7 @@ from typing import Any, Final
 import pytest
 import trio
 
-from cfnode.core.era import IMMORTAL
-from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
-from cfnode.core.scale.metadata import decode_metadata
 from cfnode.rpc.reference import full_table
 from cfnode.rpc.table import Method, Row, Subscription, Unsubscribe
 from cfnode.store.keystore import Keystore
@@ -26,6 +23,7 @@ from tests.conftest import shared
 from tests.process import ROOT, NodeProcess, running_node
 from tests.rpc.clients import Http, WebSocket
 from tests.rpc.sane import PARAMS, REFUSED, UNSUPPORTED
+from tests.signing import metadata_of, signed
 
 DESIGN: Final = ROOT / "docs" / "design" / "rpc.md"
 TABLE: Final = full_table()
@@ -86,21 +84,7 @@ def row_of(name: str) -> Row:
 def transaction(node: NodeProcess) -> str:
     """A signed System.remark that can enter the next block."""
     alice = Keypair.from_suri("//Alice", "sr25519")
-    metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
-    version = node.call("state_getRuntimeVersion")
-    genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
-    extrinsic = sign_extrinsic(
-        metadata,
-        metadata.call_codec.encode(("System", ("remark", {"remark": b"hello"}))),
-        alice,
-        nonce=node.call("system_accountNextIndex", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"),
-        era=IMMORTAL,
-        era_hash=genesis,
-        genesis_hash=genesis,
-        spec_version=version["specVersion"],
-        transaction_version=version["transactionVersion"],
-    )
-    return "0x" + extrinsic.hex()
+    return signed(node, metadata_of(node), alice, "System", "remark", remark=b"hello")
 
 
 def filled(node: NodeProcess, params: list[Any]) -> list[Any]:

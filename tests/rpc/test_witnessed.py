@@ -22,8 +22,8 @@ async def broker(instant: Served) -> str:
     return account(instant.node.broker.account)
 
 
-async def vault_swap(served: Served, source: Any, target: Any, address: str, extra: Any) -> Any:
-    return await served.call("broker_requestSwapParameterEncoding", source, target, address, 10, extra)
+async def vault_swap(served: Served, source: Any, target: Any, address: str, *extra: Any) -> Any:
+    return await served.call("broker_requestSwapParameterEncoding", source, target, address, 10, *extra)
 
 
 async def test_deposits_and_our_own_transactions_are_told_while_they_are_new(
@@ -46,7 +46,11 @@ async def test_deposits_and_our_own_transactions_are_told_while_they_are_new(
     await instant.call("dev_newBlock")  # the fetch is signed and sent
     (broadcast,) = (await instant.call("cf_ingress_egress_events", "Ethereum"))["broadcasts"]
     assert (broadcast["broadcast_id"], set(broadcast["tx_out_id"])) == (1, {"signature"})
-    assert set(broadcast["tx_out_id"]["signature"]) == {"s", "k_times_g_address"}
+    signature = broadcast["tx_out_id"]["signature"]
+    assert {name: len(bytes(numbers)) for name, numbers in signature.items()} == {
+        "s": 32,
+        "k_times_g_address": 20,
+    }
     assert len(broadcast["tx_ref"]["hash"]) == 66
     await instant.call("dev_newBlock")  # and is final
     assert await instant.call("cf_ingress_egress_events", "Ethereum") == NOTHING
@@ -55,9 +59,11 @@ async def test_deposits_and_our_own_transactions_are_told_while_they_are_new(
 
 
 async def test_a_vault_swap_is_told_with_all_its_terms(instant: Served, broker: str) -> None:
+    affiliate = await instant.call("broker_register_affiliate", EVM_ADDRESS)
     refund = REFUND | {"max_oracle_price_slippage": 50}
     extra = {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": refund}
-    details = await vault_swap(instant, ETH, BTC, BTC_ADDRESS, extra)
+    shares = [{"account": affiliate, "bps": 7}]
+    details = await vault_swap(instant, ETH, BTC, BTC_ADDRESS, extra, None, 0, shares)
     await instant.call("dev_sendToVault", details, None, None, HASH, False)
     (seen,) = (await instant.call("cf_ingress_egress_events", "Ethereum"))["vault_deposits"]
     assert seen.pop("deposit_chain_block_height") > 0
@@ -70,7 +76,7 @@ async def test_a_vault_swap_is_told_with_all_its_terms(instant: Served, broker: 
         "ccm_deposit_metadata": None,
         "deposit_details": {"tx_hashes": [HASH]},
         "broker_fee": {"account": broker, "bps": 10},
-        "affiliate_fees": [],
+        "affiliate_fees": shares,
         "refund_params": {
             "retry_duration": REFUND["retry_duration"],
             "refund_address": EVM_ADDRESS,
@@ -89,8 +95,8 @@ async def test_a_private_channels_bitcoin_is_told_as_explorers_write_it(instant:
     details = await vault_swap(instant, BTC, ETH, EVM_ADDRESS, terms)
     await instant.call("dev_sendToVault", details, 10**8, BTC_ADDRESS, "0x" + "12" + "77" * 31)
     (seen,) = (await instant.call("cf_ingress_egress_events", "Bitcoin"))["vault_deposits"]
-    txid = "77" * 31 + "12"
-    assert (seen["tx_id"], seen["deposit_details"]) == (txid, {"tx_id": txid, "vout": 0})
+    assert seen["tx_id"] == "0x" + "12" + "77" * 31  # of all chains alike
+    assert seen["deposit_details"] == {"tx_id": "77" * 31 + "12", "vout": 0}
     assert (seen["refund_params"]["refund_address"], seen["destination_address"]) == (
         BTC_ADDRESS,
         EVM_ADDRESS,

@@ -24,19 +24,24 @@ from cfnode.rpc.table import Param
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
+EVM_BYTES: Final = 20
+
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
     """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
     block = at_or_best(node, at)
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
     seen = _Seen(name, await presenter_at(node, block))
+    swaps = [
+        (height, each)
+        for height, event in events.get("vault_deposits", ())
+        for each in _of_kind(event, "VaultDeposit")
+    ]
     return {
         "deposits": [seen.deposit(height, each) for height, each in events["deposits"]],
-        "broadcasts": list(await _broadcasts(node, block, seen, events["broadcasts"])),
+        "broadcasts": await _broadcasts(node, block, seen, events["broadcasts"]),
         "vault_deposits": [
-            seen.vault_deposit(height, each)
-            for height, event in events["vault_deposits"]
-            for each in _of_kind(event, "VaultDeposit")
+            seen.vault_deposit(height, each, await _affiliates(node, block, each)) for height, each in swaps
         ],
     }
 
@@ -47,6 +52,18 @@ def _of_kind(event: Any, kind: str) -> Iterator[dict[str, Any]]:
         yield event
     elif event[0].startswith(kind):
         yield event[1]
+
+
+async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[dict[str, Any]]:
+    """The affiliates' shares of a vault swap, which names them by their broker's numbers for them."""
+    broker, shares = swap["broker_fee"], swap["affiliate_fees"]
+    if broker is None or not shares:
+        return []
+    known = (await node.chain.runtime_at(block)).metadata.storage("Swapping", "AffiliateIdMapping")
+    keys = [known.key(broker["account"], each["account"]) for each in shares]
+    accounts = await in_state(node, block, lambda state: [known.decode(state.get(key)) for key in keys], keys)
+    pairs = zip(accounts, shares, strict=True)
+    return [_fee({**each, "account": affiliate}) for affiliate, each in pairs if affiliate is not None]
 
 
 class _Seen:
@@ -67,11 +84,11 @@ class _Seen:
             "deposit_details": self._details(seen["deposit_details"]),
         }
 
-    def vault_deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
-        """A swap by way of the vault."""
+    def vault_deposit(self, height: int, seen: dict[str, Any], affiliates: list[Any]) -> dict[str, Any]:
+        """A swap by way of the vault; its own id is the chain's, as hex, on Bitcoin too."""
         metadata, fee = seen["deposit_metadata"], seen["broker_fee"]
         return {
-            "tx_id": self.hash(seen["tx_id"]),
+            "tx_id": to_hex(seen["tx_id"]),
             "deposit_chain_block_height": height,
             "input_asset": write_asset(seen["input_asset"]),
             "output_asset": write_asset(seen["output_asset"]),
@@ -80,7 +97,7 @@ class _Seen:
             "ccm_deposit_metadata": None if metadata is None else self._metadata(metadata),
             "deposit_details": self._details(seen["deposit_details"]),
             "broker_fee": None if fee is None else _fee(fee),
-            "affiliate_fees": [dict(each) for each in seen["affiliate_fees"]],
+            "affiliate_fees": affiliates,
             "refund_params": self._refund(seen["refund_params"]),
             "dca_params": seen["dca_params"],
             "max_boost_fee": seen["boost_fee"],
@@ -96,15 +113,19 @@ class _Seen:
         """A transaction's id."""
         return data[::-1].hex() if self.chain == "Bitcoin" else to_hex(data)
 
-    def _foreign(self, address: Any) -> Any:
-        """An address that says itself which chain it is of."""
-        return self._script(address[1]) if address[0] == "Btc" else address_to_text(address)
+    def _foreign(self, kind: str, payload: Any) -> dict[str, Any]:
+        """An address that says itself which chain it is of; of all EVM chains as hex."""
+        if kind == "Btc":
+            return {kind: self._script(payload)}
+        return {kind: to_hex(payload) if len(payload) == EVM_BYTES else address_to_text((kind, payload))}
 
-    def _details(self, details: dict[str, Any]) -> dict[str, Any]:
+    def _details(self, details: dict[str, Any]) -> dict[str, Any] | None:
         if self.chain == "Bitcoin":
             return {"tx_id": self.hash(details["id"]["tx_id"]), "vout": details["id"]["vout"]}
+        if "tx_hashes" not in details:  # an extrinsic of Assethub
+            return details
         hashes = details["tx_hashes"]
-        return {"tx_hashes": None if hashes is None else [to_hex(each) for each in hashes]}
+        return None if hashes is None else {"tx_hashes": [to_hex(each) for each in hashes]}
 
     def _refund(self, refund: dict[str, Any]) -> dict[str, Any]:
         ccm = refund["refund_ccm_metadata"]
@@ -121,7 +142,7 @@ class _Seen:
         return {
             "channel_metadata": self._ccm(metadata["channel_metadata"]),
             "source_chain": metadata["source_chain"],
-            "source_address": None if source is None else self._foreign(source),
+            "source_address": None if source is None else self._foreign(*source),
         }
 
 
@@ -149,14 +170,20 @@ async def _broadcasts(
 
 
 def _broadcast(seen: _Seen, height: int, broadcast_id: int, event: dict[str, Any]) -> dict[str, Any]:
-    out = event["tx_out_id"]
-    signature = {name: to_hex(data) for name, data in out.items()} if isinstance(out, dict) else None
+    out, reference = event["tx_out_id"], event["transaction_ref"]
     return {
         "broadcast_chain_block_height": height,
         "broadcast_id": broadcast_id,
-        "tx_out_id": {"signature": signature} if signature else {"hash": seen.hash(out)},
-        "tx_ref": {"hash": seen.hash(event["transaction_ref"])},
+        "tx_out_id": _out_id(seen, out),
+        "tx_ref": reference if isinstance(reference, dict) else {"hash": seen.hash(reference)},
     }
+
+
+def _out_id(seen: _Seen, out: Any) -> dict[str, Any]:
+    """By what a transaction of ours is known again: its signature, in numbers on EVM chains, or its hash."""
+    if isinstance(out, dict):
+        return {"signature": {name: list(data) for name, data in out.items()}}
+    return {"hash": seen.hash(out)} if seen.chain == "Bitcoin" else {"signature": to_hex(out)}
 
 
 # Addresses

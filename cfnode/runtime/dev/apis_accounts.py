@@ -1,6 +1,6 @@
 """What does the node ask about accounts and their roles? (`CustomRuntimeApi`)
 
-Nobody provides liquidity here, lends or delegates: those parts of the answers are empty.
+Nobody delegates here: those parts of the answers are empty.
 """
 
 from __future__ import annotations
@@ -9,20 +9,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .apis_chainflip import ChainflipApi
+from .apis_providers import ProvidersApi, free_balances
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.account_roles import AccountRoles
-from .pallets.asset_balances import AssetBalances
 from .pallets.flip import Flip
 from .pallets.funding import Funding
+from .pallets.pools.pallet import LiquidityPools
 from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
-from .types.assets import asset_map, known_assets
 
 __all__ = ["AccountsApi"]
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
-enum(f"{_API}::ShouldSweep", "Yes", "No")
 struct(f"{_API}::DelegationInfo<Amount>", operator="AccountId32", bid="Amount")
 struct(
     f"{_API}::RpcAccountInfoCommonItems<Balance>",
@@ -36,24 +35,6 @@ struct(
     restricted_balances="BTreeMap<H160, Balance>",
     current_delegation_status="Option<DelegationInfo<Balance>>",
     upcoming_delegation_status="Option<DelegationInfo<Balance>>",
-)
-struct(
-    f"{_API}::LiquidityProviderBoostPoolInfo",
-    fee_tier="u16",
-    total_balance="u128",
-    available_balance="u128",
-    in_use_balance="u128",
-    is_withdrawing="bool",
-)
-struct(f"{_API}::LendingPosition<Amount>", asset="Asset", total_amount="Amount", available_amount="Amount")
-struct(
-    f"{_API}::LiquidityProviderInfo",
-    refund_addresses="Vec<(ForeignChain, Option<ForeignChainAddress>)>",
-    balances="Vec<(Asset, u128)>",
-    earned_fees="AssetMap<u128>",
-    boost_balances="AssetMap<Vec<LiquidityProviderBoostPoolInfo>>",
-    lending_positions="Vec<LendingPosition<u128>>",
-    collateral_balances="Vec<(Asset, u128)>",
 )
 struct(
     f"{_API}::ValidatorInfo",
@@ -120,32 +101,19 @@ class AccountsApi(RuntimeApi):
     @method("RpcAccountInfoCommonItems<u128>", account_id="AccountId32", should_sweep="ShouldSweep")
     def cf_common_account_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
         """What every account has; zeros for one that does not exist."""
-        flip, funding, balances = self.other(Flip), self.other(Funding), self.other(AssetBalances)
+        flip, funding = self.other(Flip), self.other(Funding)
         names = dict(self.other(AccountRoles).VanityNames.get())
         return {
             "account_id": account_id,
             "vanity_name": names.get(account_id, b""),
             "flip_balance": flip.balance(account_id),
-            "asset_balances": asset_map(lambda asset: balances.balance(account_id, asset)),
+            "asset_balances": free_balances(self, account_id, should_sweep),
             "bond": flip.bond(account_id),
             "estimated_redeemable_balance": self._redeemable(account_id),
             "bound_redeem_address": funding.BoundRedeemAddress.get(account_id),
             "restricted_balances": funding.RestrictedBalances.get(account_id),
             "current_delegation_status": None,
             "upcoming_delegation_status": None,
-        }
-
-    @method("LiquidityProviderInfo", account_id="AccountId32", should_sweep="ShouldSweep")
-    def cf_liquidity_provider_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
-        """What a liquidity provider has beside its balances: nothing."""
-        balances = self.other(AssetBalances)
-        return {
-            "refund_addresses": [],
-            "balances": [(asset, balances.balance(account_id, asset)) for asset in known_assets()],
-            "earned_fees": asset_map(lambda asset: 0),
-            "boost_balances": asset_map(lambda asset: []),
-            "lending_positions": [],
-            "collateral_balances": [],
         }
 
     @method("ValidatorInfo", account_id="AccountId32")
@@ -189,9 +157,10 @@ class AccountsApi(RuntimeApi):
     @method("Vec<RuntimeApiAccountInfoWrapper>", roles="Option<Vec<AccountRole>>")
     def cf_all_account_infos(self, roles: list[str] | None) -> list[dict[str, Any]]:
         """All accounts, or those of some roles."""
-        accounts = self.other(AccountRoles).AccountRoles.items()
+        accounts = list(self.other(AccountRoles).AccountRoles.items())
+        self.other(LiquidityPools).sweep_all()
         return [
-            {"common_items": self.cf_common_account_info(account, "Yes"), "role": self._info(account, role)}
+            {"common_items": self.cf_common_account_info(account, "No"), "role": self._info(account, role)}
             for account, role in accounts
             if roles is None or role in roles
         ]
@@ -204,7 +173,9 @@ class AccountsApi(RuntimeApi):
     def _infos(self) -> dict[str, Callable[[bytes], Any]]:
         return {
             "Broker": ChainflipApi(self.runtime).cf_broker_info,
-            "LiquidityProvider": lambda account: self.cf_liquidity_provider_info(account, "Yes"),
+            "LiquidityProvider": lambda account: ProvidersApi(self.runtime).cf_liquidity_provider_info(
+                account, "No"
+            ),
             "Validator": self.cf_validator_info,
             "Operator": self.cf_operator_info,
         }

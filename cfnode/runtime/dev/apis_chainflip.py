@@ -19,7 +19,7 @@ from .pallets.ingress_egress.fallback import failed_call
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.storage import SwappingStorage
-from .types.assets import asset_map, known_assets
+from .types.assets import known_assets
 
 __all__ = ["ChainflipApi"]
 
@@ -65,12 +65,6 @@ class ChainflipApi(RuntimeApi):
     def cf_account_role(self, account_id: bytes) -> str | None:
         """The role of an account, None if it does not exist."""
         return self.other(AccountRoles).role(account_id)
-
-    @method("AssetMap<u128>", account_id="AccountId32")
-    def cf_free_balances(self, account_id: bytes) -> dict[str, dict[str, int]]:
-        """What an account owns of every foreign asset."""
-        balances = self.other(AssetBalances)
-        return asset_map(lambda asset: balances.balance(account_id, asset))
 
     @method("BrokerInfo<ScriptPubkey>", account_id="AccountId32")
     def cf_broker_info(self, account_id: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 
 from .apis_pools import or_message
+from .chains import LEFT
 from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
@@ -20,7 +21,6 @@ __all__ = ["EnvironmentApi"]
 
 UNCONVERTED = frozenset({"Btc", "Dot"})
 """Coins whose fees are told as they are; all others as if they were swapped into."""
-UNWATCHED = frozenset({"Polkadot"})
 
 BOOST_CONFIG = {
     "network_fee_deduction_from_boost_percent": 50,
@@ -149,7 +149,7 @@ class EnvironmentApi(RuntimeApi):
     def cf_ingress_fee(self, asset: str) -> int | None:
         """What a deposit costs, in its asset; None on a chain that nobody watches."""
         pallet = self._chain_of(asset)
-        if pallet.chain.name in UNWATCHED:
+        if pallet.chain.name in LEFT:
             return None
         return self._in_asset(asset, ingress_estimate(pallet, asset))
 
@@ -157,7 +157,7 @@ class EnvironmentApi(RuntimeApi):
     def cf_egress_fee(self, asset: str) -> int | None:
         """What a transfer costs, in its asset; None on a chain that nobody watches."""
         pallet = self._chain_of(asset)
-        if pallet.chain.name in UNWATCHED:
+        if pallet.chain.name in LEFT:
             return None
         return self._in_asset(asset, egress_estimate(pallet, asset))
 

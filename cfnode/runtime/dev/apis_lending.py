@@ -1,4 +1,4 @@
-"""What does the node ask about liquidity providers' affairs? (`CustomRuntimeApi`)
+"""What does the node ask about loans and trading strategies? (`CustomRuntimeApi`)
 
 Nobody lends, borrows or runs a strategy on a development chain: there is nothing to list.
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from .frame import RuntimeApi, enum, method, struct
-from .pallets.asset_balances import AssetBalances
-from .types.assets import asset_map
 
 __all__ = ["LendingApi"]
 
@@ -93,15 +91,9 @@ struct(
 
 
 class LendingApi(RuntimeApi):
-    """Lists without entries, and what a provider owns."""
+    """Lists without entries."""
 
     api = "CustomRuntimeApi"
-
-    @method("AssetMap<u128>", account_id="AccountId32")
-    def cf_lp_total_balances(self, account_id: bytes) -> dict[str, dict[str, int]]:
-        """What an account owns of every asset; no account that somebody has the key of has orders."""
-        balances = self.other(AssetBalances)
-        return asset_map(lambda asset: balances.balance(account_id, asset))
 
     @method("Vec<TradingStrategyInfo<u128>>", lp_id="Option<AccountId32>")
     def cf_get_trading_strategies(self, lp_id: bytes | None) -> list[Any]:

@@ -21,7 +21,7 @@ from .pallets.pools.stored import StoredPool
 from .pallets.system import System
 from .types.assets import known_assets
 
-__all__ = ["OrdersApi"]
+__all__ = ["OrdersApi", "boost_pools"]
 
 struct(
     "cf_amm::common::LimitOrder<AccountId>",
@@ -121,7 +121,7 @@ class OrdersApi(RuntimeApi):
         """What can be boosted, by asset and price in basis points."""
         found = []
         for asset in known_assets():
-            amount = boost_depth(self._pallet(asset), asset)
+            amount = boost_depth(_pallet(self, asset), asset)
             if amount:
                 found.append({"asset": asset, "tier": TIER, "available_amount": amount})
         return found
@@ -129,25 +129,31 @@ class OrdersApi(RuntimeApi):
     @method("BTreeMap<u16, BoostPoolDetails<AccountId32>>", asset="Asset")
     def cf_boost_pool_details(self, asset: str) -> list[tuple[int, dict[str, Any]]]:
         """Who has put what up for boosting an asset, and which deposits are on their way to them."""
-        pallet = self._pallet(asset)
-        depth, pending = boost_depth(pallet, asset), _pending(pallet, asset)
-        if not depth and not pending:
-            return []
-        details = {
-            "available_amounts": [(BOOSTER, depth)],
-            "pending_boosts": pending,
-            "pending_withdrawals": [],
-            "network_fee_deduction_percent": 0,
-        }
-        return [(TIER, details)]
+        return boost_pools(self, asset)
 
     def _stored(self, base: str, quote: str) -> StoredPool:
         pools = self.other(LiquidityPools)
         pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
         return pools.stored_pool(base)
 
-    def _pallet(self, asset: str) -> IngressEgress:
-        return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+
+def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, dict[str, Any]]]:
+    """The boost pools of an asset with somebody's money in them, by their price in basis points."""
+    pallet = _pallet(api, asset)
+    depth, pending = boost_depth(pallet, asset), _pending(pallet, asset)
+    if not depth and not pending:
+        return []
+    details = {
+        "available_amounts": [(BOOSTER, depth)],
+        "pending_boosts": pending,
+        "pending_withdrawals": [],
+        "network_fee_deduction_percent": 0,
+    }
+    return [(TIER, details)]
+
+
+def _pallet(api: RuntimeApi, asset: str) -> IngressEgress:
+    return api.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
 
 def _limit_orders(stored: StoredPool, side: str, lp: bytes | None, filled: bool) -> Iterator[dict[str, Any]]:

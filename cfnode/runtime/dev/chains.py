@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CHAIN_INSTANCES", "MODULES", "ChainFamily", "ChainInstance"]
+__all__ = ["CHAIN_INSTANCES", "LEFT", "MODULES", "ChainFamily", "ChainInstance"]
 
 MODULES = {
     "Ethereum": "eth",
@@ -25,6 +25,9 @@ MODULES = {
     "Tron": "tron",
 }
 """What the runtime's source calls each chain, in declaration order."""
+
+LEFT = frozenset({"Polkadot"})
+"""Chains that the main net has left: deposits are refused, and their assets have no pool."""
 
 _DAY_MS = 24 * 60 * 60 * 1000
 

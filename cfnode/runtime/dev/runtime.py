@@ -25,6 +25,7 @@ from .apis_lending import LendingApi
 from .apis_monitoring import MonitoringApi
 from .apis_orders import OrdersApi
 from .apis_pools import PoolsApi
+from .apis_providers import ProvidersApi
 from .apis_swaps import SwapsApi
 from .apis_vault_swaps import VaultSwapsApi
 from .apis_wallets import WalletsApi
@@ -90,6 +91,7 @@ APIS: tuple[type[RuntimeApi], ...] = (
     EnvironmentApi,
     PoolsApi,
     OrdersApi,
+    ProvidersApi,
     SwapsApi,
     VaultSwapsApi,
     WalletsApi,

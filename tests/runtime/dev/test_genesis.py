@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "f82e934a5b6231de75bf7ab313426ccfa69ee338bf3dfd20661fe2736b4b7244"
+DEV_GENESIS_HASH = "ccbd78d31578e2ae9996e657ffb8c39594114588d5333017e73a9dd8be401bfc"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

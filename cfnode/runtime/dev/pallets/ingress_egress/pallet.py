@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import gas_asset
+from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.frame import ConstantSet, Cost, Origin, call, constant
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.chain_pallet import per_chain
@@ -34,7 +35,6 @@ from .storage import IngressEgressStorage
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
 
 MAX_CHANNEL_ID = 2**64 - 1
-DEPRECATED = frozenset({"Polkadot"})
 # A contract costs gas to deploy, so nobody makes addresses in advance there.
 NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum"})
 
@@ -109,7 +109,7 @@ class IngressEgress(IngressEgressStorage):
 
         `action` is the value of the `ChannelAction` that a deposit triggers.
         """
-        self.ensure(self.chain.name not in DEPRECATED, self.Error.ChainDeprecated)
+        self.ensure(self.chain.name not in LEFT, self.Error.ChainDeprecated)
         self.ensure(self._may_open(), self.Error.DepositChannelCreationDisabled)
         opening_fee = self.ChannelOpeningFee.get()
         self.other(Flip).burn_liquid(owner, opening_fee)
@@ -226,7 +226,7 @@ class IngressEgress(IngressEgressStorage):
 
         `ccm` is a value of `CcmDepositMetadata`, or None for a plain transfer.
         """
-        self.ensure(self.chain.name not in DEPRECATED, self.Error.ChainDeprecated)
+        self.ensure(self.chain.name not in LEFT, self.Error.ChainDeprecated)
         number = self.EgressIdCounter.mutate(lambda last: last + 1)
         estimate = egress_estimate(self, asset, ccm and ccm["channel_metadata"])
         withheld = withhold(self, asset, amount, estimate)

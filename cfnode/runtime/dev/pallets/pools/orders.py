@@ -316,18 +316,19 @@ def _pay_fee(pools: PoolsStorage, lp: bytes, asset: str, fee: int) -> None:
 # Paying out
 
 
-def sweep(pools: PoolsStorage, lp: bytes) -> None:
-    """Pay out what all orders of a provider have earned."""
+def sweep(pools: PoolsStorage, *providers: bytes) -> None:
+    """Pay out what all orders of these providers have earned; of all of them if none is named."""
     for asset in pools.assets():
         stored = pools.stored_pool(asset)
-        if lp not in stored.ranges and not any(lp in stored.limits[side] for side in SIDES.values()):
-            continue
-        for number, place in sorted(stored.ranges.get(lp, {}).items()):
-            _burn_range(pools, stored, (lp, number), place, _NOTHING)
-        for side, sold in SIDES.items():
-            for number, tick in sorted(stored.limits[sold].get(lp, {}).items()):
-                _burn_limit(pools, stored, lp, side, number, tick, 0)
-        pools.put_back(stored)
+        found = [lp for lp in stored.providers() if lp in providers or not providers]
+        for lp in found:
+            for number, place in sorted(stored.ranges.get(lp, {}).items()):
+                _burn_range(pools, stored, (lp, number), place, _NOTHING)
+            for side, sold in SIDES.items():
+                for number, tick in sorted(stored.limits[sold].get(lp, {}).items()):
+                    _burn_limit(pools, stored, lp, side, number, tick, 0)
+        if found:
+            pools.put_back(stored)
 
 
 def auto_sweep(pools: PoolsStorage, assets: Iterable[str]) -> None:

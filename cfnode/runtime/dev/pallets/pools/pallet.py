@@ -7,7 +7,7 @@ over all prices in each; other providers come beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from cfnode.core.amm import (
 )
 from cfnode.core.assets import ASSETS, assets_since
 from cfnode.core.scale import ScaleError
+from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.config import DevGenesis, DevPool
 from cfnode.runtime.dev.frame import Cost, Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
@@ -54,7 +55,7 @@ class LiquidityPools(PoolsStorage):
     def genesis(self, config: DevGenesis) -> None:
         stated = {pool.asset: pool for pool in config.pools}
         for asset in assets_since("2.2"):
-            if asset.name != STABLE:
+            if asset.name != STABLE and asset.chain not in LEFT:
                 self._fill(stated.get(asset.name) or DevPool(asset.name))
 
     def on_initialize(self, number: int) -> None:
@@ -252,13 +253,26 @@ class LiquidityPools(PoolsStorage):
                 self.MaximumPriceImpact.put(pair_of(asset), ticks)
             self.deposit(self.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
 
+    # What others ask
+
     def has_orders(self, who: bytes) -> bool:
         """Whether an account has open orders."""
+        return any(who in self.stored_pool(asset).providers() for asset in self.assets())
+
+    def in_orders(self, who: bytes) -> Iterator[tuple[str, int]]:
+        """What an account has in its orders: (asset, amount), the same asset more than once."""
         for asset in self.assets():
             stored = self.stored_pool(asset)
-            if who in stored.ranges or any(who in cache for cache in stored.limits.values()):
-                return True
-        return False
+            for side, amount in stored.owned_by(who).items():
+                yield stored.asset_of(side), amount
+
+    def sweep(self, who: bytes) -> None:
+        """Pay out what an account's orders have earned."""
+        orders.sweep(self, who)
+
+    def sweep_all(self) -> None:
+        """Pay out what all orders have earned."""
+        orders.sweep(self)
 
     def on_killed_account(self, who: bytes) -> None:
         self.HistoricalEarnedFees.clear(who)

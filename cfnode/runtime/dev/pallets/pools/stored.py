@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.amm import Pool
+from cfnode.core.amm import Pool, position_of
 
 __all__ = ["SIDES", "STABLE", "StoredPool", "pair_of"]
 
@@ -73,6 +73,23 @@ class StoredPool:
             cache[lp] = orders
         else:
             cache.pop(lp, None)
+
+    def providers(self) -> list[bytes]:
+        """Those who have orders."""
+        return sorted({*self.ranges, *(lp for cache in self.limits.values() for lp in cache)})
+
+    def owned_by(self, lp: bytes) -> dict[str, int]:
+        """What a provider's orders would give back if they were closed now, without what they have earned."""
+        owned = {"base": 0, "quote": 0}
+        for side, cache in self.limits.items():
+            for number, tick in cache.get(lp, {}).items():
+                order = self.pool.limit_orders.order(side, (lp, number), tick)
+                owned[side] += order.amount if order else 0
+        for number, (low, high) in self.ranges.get(lp, {}).items():
+            position = position_of(self.pool.range_orders, (lp, number), low, high)
+            value = self.pool.range_orders.value(low, high, position["liquidity"], up=True)
+            owned = {side: owned[side] + value[side] for side in owned}
+        return owned
 
     def range_orders(self) -> Iterator[tuple[bytes, int, int, int]]:
         """(provider, number, start, end) of each range order."""

@@ -1,0 +1,107 @@
+"""What does a liquidity provider own, and what has it earned? (`CustomRuntimeApi`)
+
+What orders have earned is paid out before it is counted (`ShouldSweep`): an answer changes nothing, so the
+chain itself pays later. Nobody lends here, so there are no positions and no collateral.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .apis_orders import boost_pools
+from .chains import MODULES
+from .frame import RuntimeApi, enum, method, struct
+from .pallets.asset_balances import AssetBalances
+from .pallets.lp.pallet import LiquidityProvider
+from .pallets.pools.pallet import LiquidityPools
+from .types.assets import asset_map, known_assets
+
+__all__ = ["ProvidersApi", "free_balances"]
+
+_API = "state_chain_runtime::runtime_apis::custom_api::types"
+enum(f"{_API}::ShouldSweep", "Yes", "No")
+struct(
+    f"{_API}::LiquidityProviderBoostPoolInfo",
+    fee_tier="u16",
+    total_balance="u128",
+    available_balance="u128",
+    in_use_balance="u128",
+    is_withdrawing="bool",
+)
+struct(f"{_API}::LendingPosition<Amount>", asset="Asset", total_amount="Amount", available_amount="Amount")
+struct(
+    f"{_API}::LiquidityProviderInfo",
+    refund_addresses="Vec<(ForeignChain, Option<ForeignChainAddress>)>",
+    balances="Vec<(Asset, u128)>",
+    earned_fees="AssetMap<u128>",
+    boost_balances="AssetMap<Vec<LiquidityProviderBoostPoolInfo>>",
+    lending_positions="Vec<LendingPosition<u128>>",
+    collateral_balances="Vec<(Asset, u128)>",
+)
+
+ByAsset = dict[str, dict[str, Any]]
+
+
+def free_balances(api: RuntimeApi, account_id: bytes, should_sweep: str) -> ByAsset:
+    """What an account owns outside of orders, with what its orders have earned if that is swept."""
+    if should_sweep == "Yes":
+        api.other(LiquidityPools).sweep(account_id)
+    balances = api.other(AssetBalances)
+    return asset_map(lambda asset: balances.balance(account_id, asset))
+
+
+class ProvidersApi(RuntimeApi):
+    """Balances, and providers' affairs."""
+
+    api = "CustomRuntimeApi"
+
+    @method("AssetMap<u128>", account_id="AccountId32")
+    def cf_free_balances(self, account_id: bytes) -> ByAsset:
+        """What an account owns of every foreign asset."""
+        return free_balances(self, account_id, "Yes")
+
+    @method("AssetMap<u128>", account_id="AccountId32")
+    def cf_lp_total_balances(self, account_id: bytes) -> ByAsset:
+        """The same with what lies in its orders and boosts deposits."""
+        pools = self.other(LiquidityPools)
+        pools.sweep(account_id)
+        owned = {asset: self.other(AssetBalances).balance(account_id, asset) for asset in known_assets()}
+        for asset, amount in pools.in_orders(account_id):
+            owned[asset] += amount
+        for asset in owned:
+            owned[asset] += sum(each["total_balance"] for each in self._boosts(account_id, asset))
+        return asset_map(owned.__getitem__)
+
+    @method("LiquidityProviderInfo", account_id="AccountId32", should_sweep="ShouldSweep")
+    def cf_liquidity_provider_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
+        """Where a provider wants its assets back, and what it owns, has earned and has put up for boosts."""
+        free_balances(self, account_id, should_sweep)
+        pools, balances = self.other(LiquidityPools), self.other(AssetBalances)
+        refunds = self.other(LiquidityProvider).LiquidityRefundAddress
+        return {
+            "refund_addresses": [(chain, refunds.get(account_id, chain)) for chain in MODULES],
+            "balances": [(asset, balances.balance(account_id, asset)) for asset in known_assets()],
+            "earned_fees": asset_map(lambda asset: pools.HistoricalEarnedFees.get(account_id, asset)),
+            "boost_balances": asset_map(lambda asset: self._boosts(account_id, asset)),
+            "lending_positions": [],
+            "collateral_balances": [],
+        }
+
+    def _boosts(self, account_id: bytes, asset: str) -> list[dict[str, Any]]:
+        """What an account has in the boost pools of an asset, free and in deposits that are on their way."""
+        found = []
+        for tier, pool in boost_pools(self, asset):
+            free = dict(pool["available_amounts"]).get(account_id, 0)
+            owed = [dict(each).get(account_id) for _, each in pool["pending_boosts"]]
+            used = sum(each["total"] for each in owed if each)
+            if free or used:
+                found.append(
+                    {
+                        "fee_tier": tier,
+                        "total_balance": free + used,
+                        "available_balance": free,
+                        "in_use_balance": used,
+                        "is_withdrawing": account_id in dict(pool["pending_withdrawals"]),
+                    }
+                )
+        return found

@@ -1,0 +1,35 @@
+"""Transactions for a node in another process, signed by the development accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core import ss58
+from cfnode.core.era import IMMORTAL
+from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from tests.process import NodeProcess
+
+
+def metadata_of(node: NodeProcess) -> Metadata:
+    """What the best block's runtime says of itself."""
+    return decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
+
+
+def signed(node: NodeProcess, metadata: Metadata, key: Keypair, pallet: str, name: str, **given: Any) -> str:
+    """A call with the account's next nonce, immortal, as hex."""
+    version = node.call("state_getRuntimeVersion")
+    genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
+    extrinsic = sign_extrinsic(
+        metadata,
+        metadata.call_codec.encode((pallet, (name, given) if given else name)),
+        key,
+        nonce=node.call("system_accountNextIndex", ss58.encode(key.public, 2112)),
+        era=IMMORTAL,
+        era_hash=genesis,
+        genesis_hash=genesis,
+        spec_version=version["specVersion"],
+        transaction_version=version["transactionVersion"],
+    )
+    return "0x" + extrinsic.hex()
