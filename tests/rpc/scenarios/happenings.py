@@ -1,0 +1,58 @@
+"""What does the chain say when this or that happens? Names of events in the order in which they come.
+
+Each function is one thing that happens in a block; a scenario lists, block after block, what happened. The
+order inside of a block is that of the runtime's hooks: extrinsics first, then what was seen of other chains,
+then swaps, then what leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+EVM = ("Ethereum", "Arbitrum", "Tron")
+SIGNING = "EvmThresholdSigner.ThresholdSignatureRequest"
+PAID = "TransactionPayment.TransactionFeePaid"
+REQUESTED = ["Swapping.SwapRequested", "Swapping.SwapScheduled"]
+DONE = "Swapping.SwapRequestCompleted"
+SENT = ["Swapping.SwapEgressScheduled", DONE]
+EPOCH = ["Validator.NewEpoch", "Session.NewSession", "Grandpa.NewAuthorities"]
+QUIET: list[str] = []
+
+
+def together(*parts: Iterable[str] | str) -> list[str]:
+    """Things that happen in one block."""
+    return [name for part in parts for name in ([part] if isinstance(part, str) else part)]
+
+
+def deposited(chain: str) -> list[str]:
+    """A deposit on a channel, final: fetched, and requested to be swapped."""
+    pallet = f"{chain}IngressEgress"
+    return [f"{pallet}.DepositFetchesScheduled", *REQUESTED, f"{pallet}.DepositFinalised"]
+
+
+def batched(chain: str, what: str = "BatchBroadcastRequested") -> list[str]:
+    """A transaction to a chain is made; on the EVM chains it has to be signed."""
+    request = f"{chain}IngressEgress.{what}"
+    return [SIGNING, request] if chain in EVM else [request]
+
+
+def signed(chain: str, then: str = "TransactionBroadcastRequest") -> list[str]:
+    """The signature is there, and somebody is to send the transaction."""
+    signer = "EvmThresholdSigner"
+    return [
+        f"{signer}.ThresholdSignatureSuccess",
+        f"{chain}Broadcaster.{then}",
+        f"{signer}.ThresholdDispatchComplete",
+    ]
+
+
+def landed(chain: str) -> list[str]:
+    """The transaction is on its chain; who sent it there is owed the gas, where that is known."""
+    success = f"{chain}Broadcaster.BroadcastSuccess"
+    return [f"{chain}Broadcaster.TransactionFeeDeficitRecorded", success] if chain in EVM else [success]
+
+
+def swapped(*, legs: int = 2, shares: int = 1) -> list[str]:
+    """A swap through the pools; so many accounts get a share of it."""
+    pool, share = "LiquidityPools.AssetSwapped", "AssetBalances.AccountCredited"
+    return [pool, *[share] * shares, *[pool] * (legs - 1), "Swapping.SwapExecuted"]

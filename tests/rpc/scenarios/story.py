@@ -1,0 +1,267 @@
+"""A broker on a running development node, what the chain says, and whose the money is in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import ndiff
+from typing import Any
+
+import pytest
+
+from cfnode.core.assets import asset_by_symbol
+from cfnode.core.extrinsic import decode_extrinsic
+from cfnode.core.scale.metadata import Metadata
+from cfnode.rpc.convert import account as account_text
+from tests.rpc.conftest import Served
+from tests.rpc.scenarios.books import (
+    LENDER,
+    USER,
+    Outside,
+    Sheet,
+    Stored,
+    changes,
+    inside,
+    pools_of,
+    sums,
+)
+from tests.rpc.scenarios.happenings import PAID
+from tests.rpc.scenarios.rules import WEIGHTS, Rules, transaction_fee
+from tests.rpc.scenarios.transcript import Transcript, members
+from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+from tests.rpc.test_dev import events_of
+
+ETHER, BITCOIN = 10**18, 10**8
+USDC = {"chain": "Ethereum", "asset": "USDC"}
+NOTHING = "nothing"
+IMPOSSIBLE = hex(2**200)
+"""A price that no pool gives."""
+OPEN_CHANNEL = "broker_request_swap_deposit_address"
+BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
+OPENED = ["IngressEgress.ChannelOpeningFeePaid", "Swapping.SwapDepositAddressReady", PAID]
+Named = tuple[str, Any]
+
+
+def is_housekeeping(name: str) -> bool:
+    """Whether each block has such events, of whatever is in it."""
+    return name == "System.ExtrinsicSuccess" or name.endswith("ChainTracking.ChainStateUpdated")
+
+
+@dataclass
+class Said:
+    """What the chain has said, block by block: names as `Pallet.Event`, and fields."""
+
+    blocks: list[list[Named]] = field(default_factory=list)
+
+    @property
+    def events(self) -> list[Named]:
+        return [event for block in self.blocks for event in block]
+
+    def tells(self, *blocks: Iterable[str]) -> None:
+        """These events, in this order, in these blocks one after the other, and no others."""
+        expected = [f"block {at}: {name}" for at, names in enumerate(blocks) for name in names or [NOTHING]]
+        found = [
+            f"block {at}: {name}"
+            for at, block in enumerate(self.blocks)
+            for name in [name for name, _ in block] or [NOTHING]
+        ]
+        if expected != found:
+            lines = "\n".join(ndiff(expected, found))
+            pytest.fail(f"expected (-) and told (+):\n{lines}", pytrace=False)
+
+    def of(self, event: str) -> list[Any]:
+        """The fields of each event of a name, of whichever pallet."""
+        return [fields for name, fields in self.events if name.partition(".")[2] == event]
+
+    def one(self, event: str) -> Any:
+        """The fields of the only one."""
+        (fields,) = self.of(event)
+        return fields
+
+
+class Story:
+    """What a test does with the node, told to a transcript and written into the books."""
+
+    def __init__(self, served: Served, metadata: Metadata, transcript: Transcript) -> None:
+        self.served, self.metadata, self.transcript = served, metadata, transcript
+        assert served.node.broker is not None
+        self.broker = served.node.broker.account
+        self.told = served.node.chain.best.number
+        stored = self.stored()
+        self._names = {self.broker: "broker", BOOSTER: "boosters"}
+        self._before = inside(stored, self._names)
+        self.outside = Outside.of(stored)
+        self.rules = Rules.of(pools_of(stored))
+        self.channels: list[str] = []
+        self.closed = False
+        self._flip, self._burned = self.flip(), 0
+
+    def stored(self) -> Stored:
+        """The storage of the best block."""
+        chain = self.served.node.chain
+        return Stored(chain, self.metadata, chain.best.hash)
+
+    # Doing
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """The result of a call, kept in the transcript."""
+        answer = await self.served.call(method, *params)
+        self.transcript.answered(method, list(params), answer)
+        return answer
+
+    async def error(self, method: str, *params: Any) -> Any:
+        """The error of a call, kept in the transcript."""
+        error = await self.served.error(method, *params)
+        self.transcript.answered(method, list(params), error)
+        return error
+
+    async def get(self, path: str) -> Any:
+        """A page of the swap service, kept in the transcript."""
+        answer = (await self.served.http.request("GET", path)).json()
+        self.transcript.answered(f"GET {path}", [], answer)
+        return answer
+
+    async def open(self, source: Any = ETH, target: Any = BTC, **changes: Any) -> str:
+        """A deposit channel's address; what opening it says is heard."""
+        request = {
+            "source_asset": source,
+            "destination_asset": target,
+            "destination_address": BTC_ADDRESS if target == BTC else EVM_ADDRESS,
+            "broker_commission": 10,
+            "refund_parameters": {
+                "retry_duration": 10,
+                "min_price": "0x0",
+                "refund_address": BTC_ADDRESS if source == BTC else EVM_ADDRESS,
+            }
+            | changes.pop("terms", {}),
+        } | changes
+        await self.said()
+        message = {"jsonrpc": "2.0", "id": 1, "method": OPEN_CHANNEL, "params": request}
+        answer = (await self.served.http.post(message)).json()
+        assert "result" in answer, answer
+        self.transcript.answered(OPEN_CHANNEL, request, answer["result"])
+        (await self.said()).tells([f"{source['chain']}{OPENED[0]}", *OPENED[1:]])
+        opened = answer["result"]
+        self.channels.append(f"{opened['issued_block']}-{source['chain']}-{opened['channel_id']}")
+        address: str = opened["address"]
+        return address
+
+    async def deposit(self, address: str, asset: Any, amount: int, *more: Any) -> None:
+        """A user pays into a channel."""
+        await self.served.call("dev_deposit", address, asset, amount, *more)
+        self.paid(asset, amount)
+
+    def paid(self, asset: Any, amount: int) -> None:
+        """A user has paid an amount."""
+        self.outside.accounts.add(USER, _name(asset), -amount)
+
+    async def lend(self, asset: Any, amount: int) -> None:
+        """Somebody puts an amount up for boosting."""
+        await self.call("dev_setBoost", asset, amount)
+        self.outside.accounts.add(LENDER, _name(asset), -amount)
+
+    async def fail(self, address: str, asset: Any) -> None:
+        """A receiver takes no more of an asset."""
+        await self.call("dev_failReceiver", address, asset)
+        self.outside.failing.add((address, _name(asset)))
+
+    async def fill(self, asset: Any, price: int) -> None:
+        """Another price in a pool."""
+        await self.call("dev_setPool", asset, price)
+        name = _name(asset)
+        self.rules.pools[name] = Rules.of({name: pools_of(self.stored())[name]}).pools[name]
+
+    async def seal(self, count: int) -> None:
+        """Blocks in which nothing new happens from outside."""
+        for _ in range(count):
+            await self.served.call("dev_newBlock")
+
+    async def said(self) -> Said:
+        """The events since the last time, block by block, without housekeeping."""
+        chain, said = self.served.node.chain, Said()
+        for number in range(self.told + 1, chain.best.number + 1):
+            block = chain.hash_at(number)
+            assert block is not None
+            events = [
+                (f"{pallet}.{name}", fields)
+                for pallet, name, fields in await events_of(self.served, f"0x{block.hex()}")
+            ]
+            said.blocks.append([event for event in events if not is_housekeeping(event[0])])
+            self._burn(block, [fields for name, fields in events if name == PAID])
+        self.told = chain.best.number
+        for name, fields in said.events:
+            self.outside.hear(name, fields)
+        self.transcript.heard(said.events)
+        return said
+
+    def _burn(self, block: bytes, paid: list[Any]) -> None:
+        """The fees of a block's transactions are what their weights and lengths come to."""
+        body = self.served.node.chain.body(block) or []
+        signed = [(len(data), call) for data in body if (call := signed_call(self.metadata, data))]
+        for (length, call), fee in zip(signed, paid, strict=True):
+            assert fee["actual_fee"] == transaction_fee(call, length) or call not in WEIGHTS, call
+            self._burned += fee["actual_fee"]
+
+    # The end
+
+    async def look(self) -> None:
+        """What everybody sees at the end."""
+        for method, *params in (
+            ("cf_account_info", account_text(self.broker)),
+            ("cf_all_open_deposit_channels",),
+            ("broker_all_open_deposit_channels",),
+            ("cf_scheduled_swaps", BTC, USDC),
+            ("cf_scheduled_swaps", ETH, USDC),
+            ("cf_pool_price_v2", ETH, USDC),
+            ("cf_boost_pools_depth",),
+        ):
+            await self.call(str(method), *params)
+        for channel in self.channels:
+            await self.get(f"/v2/swaps/{channel}")
+
+    def name(self, account: bytes, name: str) -> None:
+        """What the sheet is to call an account."""
+        self._names[account] = name
+
+    def flip(self) -> tuple[int, int]:
+        """What the broker has to pay transactions with, and all there is."""
+        stored = self.stored()
+        account = stored.value("Flip", "Account", self.broker)
+        return account["balance"], stored.value("Flip", "TotalIssuance")
+
+    async def sheet(self) -> Sheet:
+        """What each party has more or less than at the beginning."""
+        await self.said()
+        after = inside(self.stored(), self._names)
+        for party, amounts in self.outside.now().items():
+            after[party].update(amounts)
+        return changes(after, self._before)
+
+    async def closes(self, expected: dict[str, Any]) -> None:
+        """The money is with whom it should be, to the last unit, and pools' prices where they should be."""
+        sheet = await self.sheet()
+        right = {party: {a: n for a, n in amounts.items() if n} for party, amounts in expected.items()}
+        prices = {asset: ranges["current_sqrt_price"] for asset, ranges in pools_of(self.stored()).items()}
+        found = [
+            *members(right, sheet),
+            *members({}, sums(sheet), "out of nowhere"),
+            *members({asset: pool.price for asset, pool in self.rules.pools.items()}, prices, "price"),
+        ]
+        if found:
+            lines = (f"{path} is {now}, should be {wanted}" for path, wanted, now in found)
+            pytest.fail("\n  ".join(["the books are not right:", *lines]), pytrace=False)
+        assert self.flip() == tuple(amount - self._burned for amount in self._flip)
+        self.closed = True
+
+
+def signed_call(metadata: Metadata, data: bytes) -> str | None:
+    """The name of the call in a signed extrinsic; None for an inherent and the like."""
+    extrinsic = decode_extrinsic(metadata, data)
+    if extrinsic.signed is None:
+        return None
+    _, call = extrinsic.call
+    return str(call if isinstance(call, str) else call[0])
+
+
+def _name(asset: Any) -> str:
+    return asset_by_symbol(asset["chain"], asset["asset"]).name

@@ -1,0 +1,280 @@
+"""Swaps that go well, are boosted, cut into pieces, or refunded: events in order, money to the last unit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from tests.rpc.scenarios.books import GAS, LENDER, NETWORK, POOLS, USER
+from tests.rpc.scenarios.happenings import (
+    DONE,
+    QUIET,
+    REQUESTED,
+    SENT,
+    batched,
+    deposited,
+    landed,
+    signed,
+    swapped,
+    together,
+)
+from tests.rpc.scenarios.rules import (
+    BTC_EGRESS,
+    BTC_INGRESS,
+    DOLLAR,
+    ETH_EGRESS,
+    ETH_INGRESS,
+    NETWORK_MINIMUM,
+    NO_FEE,
+    NetworkFee,
+)
+from tests.rpc.scenarios.story import BITCOIN, ETHER, IMPOSSIBLE, USDC, Story
+from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+
+SWAPPING = ETHER - ETH_INGRESS
+
+
+async def test_a_regular_swap(story: Story) -> None:
+    address = await story.open()
+    await story.deposit(address, ETH, ETHER)
+    (scheduled,) = await story.call("cf_scheduled_swaps", ETH, USDC)
+    assert (scheduled["swap_id"], int(scheduled["amount"], 16)) == (1, SWAPPING)
+    assert (await story.get(f"/v2/swaps/{story.channels[0]}"))["state"] == "SWAPPING"
+    await story.seal(4)
+    said = await story.said()
+    said.tells(
+        together(deposited("Ethereum"), batched("Ethereum")),
+        signed("Ethereum"),
+        together(landed("Ethereum"), swapped(), SENT, batched("Bitcoin")),
+        QUIET,
+        landed("Bitcoin"),
+    )
+    assert said.one("DepositFinalised")["ingress_fee"] == ETH_INGRESS
+    swap = story.rules.swap("Eth", "Btc", SWAPPING, 10)
+    executed = said.one("SwapExecuted")
+    assert (executed["input_amount"], executed["output_amount"]) == (SWAPPING, swap.output)
+    assert (executed["network_fee"], executed["broker_fee"]) == (swap.network, *swap.shares)
+    await story.closes(
+        {
+            USER: {"Eth": -ETHER},
+            BTC_ADDRESS: {"Btc": swap.output - BTC_EGRESS},
+            "broker": {"Usdc": swap.shares[0]},
+            NETWORK: {"Usdc": swap.network},
+            GAS: {"Eth": ETH_INGRESS, "Btc": BTC_EGRESS},
+            POOLS: story.rules.moved,
+        }
+    )
+    status = await story.get(f"/v2/swaps/{story.channels[0]}")
+    assert status["state"] == "COMPLETED"
+    assert int(status["swapEgress"]["amount"]) == swap.output - BTC_EGRESS
+
+
+async def test_a_boosted_bitcoin_swap(story: Story) -> None:
+    await story.lend(BTC, 5 * BITCOIN)
+    address = await story.open(BTC, ETH, boost_fee=30)
+    transaction = "0x" + "5a" * 32
+    await story.call("dev_announceDeposit", address, BTC, BITCOIN, transaction)
+    said = await story.said()
+    said.tells([*REQUESTED, "BitcoinIngressEgress.DepositBoosted"])
+    fee = BITCOIN * 5 // 10_000
+    boosted, swapping = said.one("DepositBoosted"), BITCOIN - fee - BTC_INGRESS
+    assert boosted["boost_fee"] == [("BoostPool", fee)]
+    assert said.one("SwapRequested")["input_amount"] == swapping
+    assert (await story.call("cf_boost_pools_depth"))[0]["available_amount"] == hex(4 * BITCOIN + fee)
+    await story.deposit(address, BTC, BITCOIN, transaction)
+    await story.seal(4)
+    said = await story.said()
+    pallet = "BitcoinIngressEgress"
+    said.tells(
+        [f"{pallet}.DepositFetchesScheduled", f"{pallet}.DepositFinalised"],
+        together(swapped(), SENT, batched("Ethereum")),
+        signed("Ethereum"),
+        landed("Ethereum"),
+        QUIET,
+    )
+    credited = {"network_fee_from_boost": 0, "network_fee_swap_request_id": None}
+    credited["prewitnessed_deposit_id"] = boosted["prewitnessed_deposit_id"]
+    assert said.one("DepositFinalised")["action"] == ("BoostersCredited", credited)
+    swap = story.rules.swap("Btc", "Eth", swapping, 10)
+    await story.closes(
+        {
+            USER: {"Btc": -BITCOIN},
+            LENDER: {"Btc": -5 * BITCOIN},
+            "boosters": {"Btc": 5 * BITCOIN + fee},
+            EVM_ADDRESS: {"Eth": swap.output - ETH_EGRESS},
+            "broker": {"Usdc": swap.shares[0]},
+            NETWORK: {"Usdc": swap.network},
+            GAS: {"Btc": BTC_INGRESS, "Eth": ETH_EGRESS},
+            POOLS: story.rules.moved,
+        }
+    )
+
+
+async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
+    address = await story.open(terms={"min_price": IMPOSSIBLE})
+    await story.deposit(address, ETH, ETHER)
+    await story.seal(16)
+    said = await story.said()
+    again = ["Swapping.SwapRescheduled"]
+    said.tells(
+        together(deposited("Ethereum"), batched("Ethereum")),
+        signed("Ethereum"),
+        together(landed("Ethereum"), again),
+        *[QUIET] * 4,
+        again,
+        *[QUIET] * 4,
+        together(
+            "Swapping.SwapAborted",
+            REQUESTED,
+            "Swapping.RefundEgressScheduled",
+            DONE,
+            batched("Ethereum"),
+        ),
+        signed("Ethereum"),
+        together(landed("Ethereum"), swapped(shares=0), DONE),
+        QUIET,
+        QUIET,
+    )
+    assert {each["reason"] for each in said.of("SwapRescheduled")} == {"MinPriceViolation"}
+    assert said.one("SwapAborted") == {"swap_id": 1, "reason": "MinPriceViolation"}
+    assert [each["reason"] for each in said.of("SwapRequestCompleted")] == ["Expired", "Executed"]
+    fee = story.rules.convert("Eth", "Usdc", NETWORK_MINIMUM, rate=0)
+    assert said.one("RefundEgressScheduled")["refund_fee"] == fee
+    burned = story.rules.swap("Eth", "Flip", fee, fee=NO_FEE)
+    await story.closes(
+        {
+            USER: {"Eth": -ETHER},
+            EVM_ADDRESS: {"Eth": SWAPPING - fee - ETH_EGRESS},
+            NETWORK: {"Flip": burned.output},
+            GAS: {"Eth": ETH_INGRESS + ETH_EGRESS},
+            POOLS: story.rules.moved,
+        }
+    )
+
+
+async def test_protection_by_the_oracle(story: Story) -> None:
+    await story.call("dev_setOracle", "Usdc", DOLLAR)
+    await story.call("dev_setOracle", "Eth", 2_850 * DOLLAR)  # the pool gives 2,800
+    address = await story.open(terms={"max_oracle_price_slippage": 100})
+    await story.deposit(address, ETH, ETHER)
+    await story.seal(3)
+    said = await story.said()
+    said.tells(
+        together(deposited("Ethereum"), batched("Ethereum")),
+        signed("Ethereum"),
+        together(landed("Ethereum"), "Swapping.SwapRescheduled"),
+        QUIET,
+    )
+    assert said.one("SwapRescheduled")["reason"] == "OraclePriceSlippageExceeded"
+    await story.call("dev_setOracle", "Eth", 2_820 * DOLLAR)
+    await story.seal(5)
+    said = await story.said()
+    said.tells(*[QUIET] * 3, together(swapped(), SENT, batched("Bitcoin")), QUIET, landed("Bitcoin"))
+    swap = story.rules.swap("Eth", "Btc", SWAPPING, 10)
+    gross = swap.stable + swap.network + sum(swap.shares)
+    worse = below_oracle(2_820 * DOLLAR, SWAPPING, gross)
+    executed = said.one("SwapExecuted")
+    assert (executed["oracle_delta_ex_fees"], executed["oracle_delta"]) == (-worse, None)  # Bitcoin has none
+    await story.closes(
+        {
+            USER: {"Eth": -ETHER},
+            BTC_ADDRESS: {"Btc": swap.output - BTC_EGRESS},
+            "broker": {"Usdc": swap.shares[0]},
+            NETWORK: {"Usdc": swap.network},
+            GAS: {"Eth": ETH_INGRESS, "Btc": BTC_EGRESS},
+            POOLS: story.rules.moved,
+        }
+    )
+
+
+def below_oracle(price: int, ether: int, dollars: int) -> int:
+    """Basis points, rounded up, that an amount of ether brought less than at a price for a whole one."""
+    expected = Fraction(price * ether, ETHER)
+    return ceil((expected - dollars) * 10_000 / expected)
+
+
+async def test_in_pieces_dca_to_the_end(story: Story) -> None:
+    address = await story.open(dca_parameters={"number_of_chunks": 3, "chunk_interval": 4})
+    await story.deposit(address, ETH, 10 * ETHER)
+    await story.seal(12)
+    said = await story.said()
+    next_one = "Swapping.SwapScheduled"
+    said.tells(
+        together(deposited("Ethereum"), batched("Ethereum")),
+        signed("Ethereum"),
+        together(landed("Ethereum"), swapped(), next_one),
+        *[QUIET] * 3,
+        together(swapped(), next_one),
+        *[QUIET] * 3,
+        together(swapped(), SENT, batched("Bitcoin")),
+        QUIET,
+        landed("Bitcoin"),
+    )
+    assert said.one("SwapRequestCompleted")["reason"] == "Executed"
+    left, fee, chunks = 10 * ETHER - ETH_INGRESS, NetworkFee(), []
+    for remaining in (3, 2, 1):
+        chunks.append(story.rules.swap("Eth", "Btc", left // remaining, 10, fee=fee))
+        left -= left // remaining
+    assert [each["output_amount"] for each in said.of("SwapExecuted")] == [each.output for each in chunks]
+    await story.closes(
+        {
+            USER: {"Eth": -10 * ETHER},
+            BTC_ADDRESS: {"Btc": sum(each.output for each in chunks) - BTC_EGRESS},
+            "broker": {"Usdc": sum(each.shares[0] for each in chunks)},
+            NETWORK: {"Usdc": fee.paid},
+            GAS: {"Eth": ETH_INGRESS, "Btc": BTC_EGRESS},
+            POOLS: story.rules.moved,
+        }
+    )
+
+
+async def test_in_pieces_dca_stopped_and_refunded(story: Story) -> None:
+    least = 10**8 * 2**128 // (40 * ETHER)  # a bitcoin for at most 40 ether
+    chunks = {"number_of_chunks": 4, "chunk_interval": 2}
+    address = await story.open(dca_parameters=chunks, terms={"min_price": hex(least)})
+    await story.deposit(address, ETH, 4 * ETHER)
+    await story.seal(2)
+    (await story.said()).tells(
+        together(deposited("Ethereum"), batched("Ethereum")),
+        signed("Ethereum"),
+        together(landed("Ethereum"), swapped(), "Swapping.SwapScheduled"),
+    )
+    chunk = (4 * ETHER - ETH_INGRESS) // 4
+    swap = story.rules.swap("Eth", "Btc", chunk, 10)
+    await story.fill(ETH, 1_000 * 10**6)
+    await story.seal(15)
+    said = await story.said()
+    again = ["Swapping.SwapRescheduled"]
+    said.tells(
+        QUIET,
+        again,
+        *[QUIET] * 4,
+        again,
+        *[QUIET] * 4,
+        together(
+            "Swapping.SwapAborted",
+            REQUESTED,
+            "Swapping.RefundEgressScheduled",
+            SENT,
+            batched("Ethereum"),
+            batched("Bitcoin"),
+        ),
+        signed("Ethereum"),
+        together(landed("Ethereum"), landed("Bitcoin"), swapped(shares=0), DONE),
+        QUIET,
+        QUIET,
+    )
+    assert said.of("SwapRequestCompleted")[0]["reason"] == "Expired"
+    fee = story.rules.convert("Eth", "Usdc", NETWORK_MINIMUM, rate=0)
+    burned = story.rules.swap("Eth", "Flip", fee, fee=NO_FEE)
+    await story.closes(
+        {
+            USER: {"Eth": -4 * ETHER},
+            BTC_ADDRESS: {"Btc": swap.output - BTC_EGRESS},
+            EVM_ADDRESS: {"Eth": 4 * ETHER - ETH_INGRESS - chunk - fee - ETH_EGRESS},
+            "broker": {"Usdc": swap.shares[0]},
+            NETWORK: {"Usdc": swap.network, "Flip": burned.output},
+            GAS: {"Eth": ETH_INGRESS + ETH_EGRESS, "Btc": BTC_EGRESS},
+            POOLS: story.rules.moved,
+        }
+    )

@@ -1,0 +1,75 @@
+"""A transcript says loudly, and readably, what has become different; and each belongs to a scenario."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rpc.scenarios import transcript
+from tests.rpc.scenarios.catalogue import scenarios
+from tests.rpc.scenarios.transcript import FOLDER, Transcript, differences
+
+WRITTEN: list[dict[str, Any]] = [
+    {"call": "cf_account_info", "params": [], "answer": {"fees": {"USDC": "0x2"}, "role": "broker"}},
+    {"event": "Swapping.SwapScheduled", "fields": {"swap_id": 1, "asset": ["Eth", 5]}},
+    {"event": "Swapping.SwapExecuted", "fields": {"swap_id": 1}},
+]
+
+
+def test_the_same_story_differs_in_nothing() -> None:
+    assert list(differences(WRITTEN, WRITTEN)) == []
+
+
+def test_another_value_is_told_by_its_path() -> None:
+    told = json.loads(json.dumps(WRITTEN))
+    told[0]["answer"]["fees"]["USDC"] = "0x3"
+    told[1]["fields"]["asset"][1] = 6
+    assert list(differences(WRITTEN, told)) == [
+        '1. cf_account_info: answer.fees.USDC is "0x3", was "0x2"',
+        "2. Swapping.SwapScheduled: fields.asset[1] is 6, was 5",
+    ]
+
+
+def test_a_number_is_not_a_truth_nor_its_text() -> None:
+    one, other = [{"call": "x", "answer": 1}], [{"call": "x", "answer": True}]
+    assert list(differences(one, other)) == ["1. x: answer is true, was 1"]
+
+
+def test_members_come_and_go() -> None:
+    told = json.loads(json.dumps(WRITTEN))
+    told[2]["fields"] = {"id": 1}
+    assert list(differences(WRITTEN, told)) == [
+        '3. Swapping.SwapExecuted: fields.swap_id is "absent", was 1',
+        '3. Swapping.SwapExecuted: fields.id is 1, was "absent"',
+    ]
+
+
+def test_what_is_new_and_what_is_gone_moves_nothing_else() -> None:
+    new = {"event": "Swapping.SwapRescheduled", "fields": {}}
+    assert list(differences(WRITTEN, [WRITTEN[1], new, WRITTEN[2]])) == [
+        "1. gone: cf_account_info",
+        "2. new: Swapping.SwapRescheduled",
+    ]
+
+
+def test_a_different_story_fails_with_its_differences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "FOLDER", tmp_path)
+    monkeypatch.delenv("CFNODE_TEST_WRITE", raising=False)
+    (tmp_path / "a_life.json").write_text(json.dumps([{"call": "dev_newBlock", "params": [], "answer": 1}]))
+    told = Transcript("test_a_life")
+    told.answered("dev_newBlock", [], 2)
+    with pytest.raises(
+        pytest.fail.Exception, match=r"a_life.json tells it otherwise .*\n.*answer is 2, was 1"
+    ):
+        told.compare()
+    with pytest.raises(pytest.fail.Exception, match="CFNODE_TEST_WRITE=1 writes it"):
+        Transcript("test_another_life").compare()
+
+
+def test_each_transcript_is_a_scenarios() -> None:
+    assert sorted(path.stem for path in FOLDER.iterdir()) == scenarios()

@@ -1,0 +1,115 @@
+"""What a scenario answered and said, whole, against the file in which it stands.
+
+Signatures are random, so hashes of extrinsics and blocks differ in each run: each such hash becomes `<hash>`.
+Everything else has to be the same. `CFNODE_TEST_WRITE=1` writes the files anew, to be read before they are
+committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parent / "told"
+RANDOM = {"tx_hash", "block", "extrinsic"}
+BLOCKS = ("dev_", "broker_register_account")
+"""Methods that answer with a hash of a block or an extrinsic."""
+MOST = 20
+"""Differences that are shown."""
+
+Entry = dict[str, Any]
+
+
+def slug(text: str) -> str:
+    """A scenario's name as that of a file: of a test with its parameter, or of a section of the guide."""
+    return re.sub(r"[^a-z0-9]+", "_", text.removeprefix("test_").lower()).strip("_")
+
+
+class Transcript:
+    """The story so far, as JSON."""
+
+    def __init__(self, scenario: str) -> None:
+        self.path = FOLDER / f"{slug(scenario)}.json"
+        self.entries: list[Entry] = []
+
+    def answered(self, method: str, params: Any, answer: Any) -> None:
+        """A call and its result or error."""
+        if method.startswith(BLOCKS) and isinstance(answer, str):
+            answer = "<hash>"
+        self.entries.append({"call": method, "params": params, "answer": masked(answer)})
+
+    def heard(self, said: Iterable[tuple[str, Any]]) -> None:
+        """Events in their order."""
+        self.entries += [{"event": name, "fields": as_json(fields)} for name, fields in said]
+
+    def compare(self) -> None:
+        """With the file: fails with what is different."""
+        if os.environ.get("CFNODE_TEST_WRITE"):
+            FOLDER.mkdir(exist_ok=True)
+            lines = ",\n".join(json.dumps(entry) for entry in self.entries)
+            self.path.write_text(f"[\n{lines}\n]\n")
+        if not self.path.exists():
+            pytest.fail(f"{self.path.name} is not there; CFNODE_TEST_WRITE=1 writes it", pytrace=False)
+        found = list(differences(json.loads(self.path.read_text()), self.entries))
+        if found:
+            more = [f"… and {len(found) - MOST} more"] if len(found) > MOST else []
+            head = f"{self.path.name} tells it otherwise (CFNODE_TEST_WRITE=1 writes it anew):"
+            pytest.fail("\n  ".join([head, *found[:MOST], *more]), pytrace=False)
+
+
+def differences(written: list[Entry], told: list[Entry]) -> Iterator[str]:
+    """What is another value, what is new and what is gone, a line each."""
+    matcher = SequenceMatcher(
+        None, [_title(each) for each in written], [_title(each) for each in told], False
+    )
+    for kind, i, j, k, m in matcher.get_opcodes():
+        if kind == "equal":
+            for at, (old, new) in enumerate(zip(written[i:j], told[k:m], strict=True), start=k + 1):
+                yield from (
+                    f"{at}. {_title(new)}: {path} is {json.dumps(one)}, was {json.dumps(other)}"
+                    for path, other, one in members(old, new)
+                )
+            continue
+        yield from (f"{at}. gone: {_title(each)}" for at, each in enumerate(written[i:j], start=i + 1))
+        yield from (f"{at}. new: {_title(each)}" for at, each in enumerate(told[k:m], start=k + 1))
+
+
+def _title(entry: Entry) -> str:
+    return str(entry.get("event") or entry["call"])
+
+
+def members(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Each leaf that differs: its path, how it was and how it is."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in [*old, *(each for each in new if each not in old)]:
+            yield from members(old.get(name, "absent"), new.get(name, "absent"), f"{path}.{name}".lstrip("."))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for at, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from members(one, other, f"{path}[{at}]")
+    elif old != new or type(old) is not type(new):
+        yield path, old, new
+
+
+def as_json(value: Any) -> Any:
+    """A decoded SCALE value: bytes as hex, tuples as lists."""
+    if isinstance(value, bytes | bytearray):
+        return f"0x{value.hex()}"
+    if isinstance(value, dict):
+        return {name: as_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(each) for each in value]
+    return value
+
+
+def masked(value: Any) -> Any:
+    """An answer without the hashes that are random."""
+    if isinstance(value, dict):
+        return {name: "<hash>" if name in RANDOM else masked(each) for name, each in value.items()}
+    return [masked(each) for each in value] if isinstance(value, list) else value
