@@ -6,7 +6,6 @@ Only two things are not as in the guide: the node's port, and that its states ar
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -22,15 +21,14 @@ from typing import Any
 import pytest
 
 from cfnode.cli import client
-from cfnode.core import ss58
 from tests.conftest import ROOT
+from tests.interop.polkadot import leaves, script_beside, told
 from tests.process import environment
 
 GUIDE = ROOT / "docs" / "guide" / "scenarios.md"
 SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 REFUSED = re.compile(r"^(cfnode .*?) +# refused", re.MULTILINE)
-READER = Path(__file__).parents[1] / "interop" / "polkadot_events.mjs"
 
 TOLD = {
     # section: what its events name, in this order
@@ -148,50 +146,18 @@ def test_a_deposit_after_the_channels_end_is_refused(played: Played) -> None:
 def test_polkadot_api_reads_every_event_as_the_node_does(
     played: Played, node_modules: Path, tmp_path: Path
 ) -> None:
-    program = tmp_path / READER.name
-    program.write_text(READER.read_text())
-    (tmp_path / "node_modules").symlink_to(node_modules)
     done = subprocess.run(
-        ["node", str(program), played.url.replace("http", "ws")],
+        ["node", str(script_beside(node_modules, tmp_path)), played.url.replace("http", "ws")],
         capture_output=True,
         text=True,
         timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    theirs = [json.loads(line) for line in done.stdout.splitlines()]
+    theirs = [told(line) for line in done.stdout.splitlines()]
     assert len(theirs) == int(played.call("chain_getHeader")["number"], 16)
     for number, events in enumerate(theirs, start=1):
         ours = played.call("dev_events", played.call("chain_getBlockHash", number))
         assert [f"{each['pallet']}.{each['name']}" for each in ours] == [name for name, _ in events]
         for mine, (name, fields) in zip(ours, events, strict=True):
             assert leaves(mine["fields"]) == leaves(fields), name
-
-
-def leaves(value: Any) -> Any:
-    """An event's names and values in their order, whatever a library wraps around them.
-
-    Each spells names in its own way, and integers as numbers or as hex of its own length: both are folded.
-    """
-    found: list[Any] = []
-    if isinstance(value, dict):
-        for name, each in value.items():
-            found += [_folded(name), *leaves(each)]
-    elif isinstance(value, list):
-        for each in value:
-            found += leaves(each)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        found.append(value)
-    elif isinstance(value, str):
-        found.append(int(value) if value.isdigit() else _folded(value))
-    elif value is not None:
-        found.append(value)
-    return found
-
-
-def _folded(text: str) -> Any:
-    if text.startswith("cF"):
-        text = f"0x{ss58.decode(text)[1].hex()}"
-    if re.fullmatch(r"0x[0-9a-f]{1,64}", text):
-        return int(text, 16)
-    return text.replace("_", "").lower()

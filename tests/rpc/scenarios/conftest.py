@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+import trio
 
+from tests.interop.polkadot import Reader, leaves, running_reader
 from tests.rpc.conftest import MakeServed, first_block
 from tests.rpc.scenarios.books import sums
 from tests.rpc.scenarios.story import Story
@@ -15,8 +18,24 @@ BEGINNING = 1_700_000_000_000
 """The chain's clock starts at the same time in each run, so that heights and expiries are the same."""
 
 
+@pytest.fixture(scope="session")
+def polkadot(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reader | None]:
+    """@polkadot/api, where it is installed; where it is not, test_polkadot.py says so."""
+    try:
+        modules: Path = request.getfixturevalue("node_modules")
+    except pytest.skip.Exception:
+        yield None
+        return
+    with running_reader(modules, tmp_path_factory.mktemp("polkadot")) as reader:
+        yield reader
+
+
 @pytest.fixture
-async def story(make_served: MakeServed, request: pytest.FixtureRequest) -> AsyncIterator[Story]:
+async def story(
+    make_served: MakeServed, request: pytest.FixtureRequest, polkadot: Reader | None
+) -> AsyncIterator[Story]:
     served = await first_block(await make_served(seal="instant", start_time=BEGINNING))
     await served.call("broker_register_account")
     chain = served.node.chain
@@ -27,4 +46,18 @@ async def story(make_served: MakeServed, request: pytest.FixtureRequest) -> Asyn
     if not told.closed:
         pytest.fail("the scenario did not come to its end, where it says whose the money is", pytrace=False)
     assert sums(await told.sheet()) == {}
+    if polkadot is not None:
+        await agree(polkadot, told)
     told.transcript.compare()
+
+
+async def agree(reader: Reader, story: Story) -> None:
+    """@polkadot/api decodes each event of the story as it was heard, through the node's metadata."""
+    metadata = await story.served.call("state_getMetadata")
+    blocks = [data for data, _ in story.heard]
+    with trio.fail_after(120):
+        read = await trio.to_thread.run_sync(reader.read, metadata, blocks, abandon_on_cancel=True)
+    for (_, ours), theirs in zip(story.heard, read, strict=True):
+        assert [name for name, _ in ours] == [name for name, _ in theirs]
+        for (name, mine), (_, fields) in zip(ours, theirs, strict=True):
+            assert leaves(mine) == leaves(fields), name

@@ -29,7 +29,6 @@ from tests.rpc.scenarios.happenings import PAID
 from tests.rpc.scenarios.rules import WEIGHTS, Rules, transaction_fee
 from tests.rpc.scenarios.transcript import Transcript, members
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
-from tests.rpc.test_dev import events_of
 
 ETHER, BITCOIN = 10**18, 10**8
 USDC = {"chain": "Ethereum", "asset": "USDC"}
@@ -45,6 +44,13 @@ Named = tuple[str, Any]
 def is_housekeeping(name: str) -> bool:
     """Whether each block has such events, of whatever is in it."""
     return name == "System.ExtrinsicSuccess" or name.endswith("ChainTracking.ChainStateUpdated")
+
+
+def named(event: tuple[str, Any]) -> Named:
+    """A value of `RuntimeEvent`."""
+    pallet, inner = event
+    name, fields = (inner, ()) if isinstance(inner, str) else inner
+    return f"{pallet}.{name}", fields
 
 
 @dataclass
@@ -93,6 +99,7 @@ class Story:
         self.outside = Outside.of(stored)
         self.rules = Rules.of(pools_of(stored))
         self.channels: list[str] = []
+        self.heard: list[tuple[bytes, list[Named]]] = []
         self.closed = False
         self._flip, self._burned = self.flip(), 0
 
@@ -177,15 +184,12 @@ class Story:
             await self.served.call("dev_newBlock")
 
     async def said(self) -> Said:
-        """The events since the last time, block by block, without housekeeping."""
+        """The events since the last time, block by block, without housekeeping; `heard` keeps them all."""
         chain, said = self.served.node.chain, Said()
         for number in range(self.told + 1, chain.best.number + 1):
             block = chain.hash_at(number)
             assert block is not None
-            events = [
-                (f"{pallet}.{name}", fields)
-                for pallet, name, fields in await events_of(self.served, f"0x{block.hex()}")
-            ]
+            events = self._events(block)
             said.blocks.append([event for event in events if not is_housekeeping(event[0])])
             self._burn(block, [fields for name, fields in events if name == PAID])
         self.told = chain.best.number
@@ -193,6 +197,13 @@ class Story:
             self.outside.hear(name, fields)
         self.transcript.heard(said.events)
         return said
+
+    def _events(self, block: bytes) -> list[Named]:
+        with self.served.node.chain.state(block) as state:
+            data = state.get(self.metadata.storage_key("System", "Events")) or b"\0"
+        events = [named(record["event"]) for record in self.metadata.event_codec.decode(data)]
+        self.heard.append((data, events))
+        return events
 
     def _burn(self, block: bytes, paid: list[Any]) -> None:
         """The fees of a block's transactions are what their weights and lengths come to."""

@@ -1,0 +1,99 @@
+"""@polkadot/api as a second reader of events: what it decodes, and whether that is the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cfnode.core import ss58
+
+SCRIPT = Path(__file__).parent / "polkadot_events.mjs"
+Told = list[tuple[str, Any]]
+"""(`Pallet.Event`, fields) of a block."""
+
+
+class Reader:
+    """A process that decodes events of blocks by the metadata that it was given."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._metadata = ""
+
+    def read(self, metadata: str, blocks: list[bytes]) -> list[Told]:
+        """What @polkadot/api says is in `System.Events` of blocks; metadata as the node gives it, in hex."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        if metadata != self._metadata:
+            self._metadata = metadata
+            self._say({"metadata": metadata})
+        for block in blocks:
+            self._say({"events": f"0x{block.hex()}"})
+        self._process.stdin.flush()
+        return [told(self._process.stdout.readline()) for _ in blocks]
+
+    def _say(self, message: dict[str, str]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+
+
+def told(line: str) -> Told:
+    """A line of the script's."""
+    assert line, "@polkadot/api could not decode the events: see what it wrote to standard error"
+    return [(name, fields) for name, fields in json.loads(line)]
+
+
+def script_beside(node_modules: Path, folder: Path) -> Path:
+    """The script, where it finds the peers."""
+    script = folder / SCRIPT.name
+    script.write_text(SCRIPT.read_text())
+    (folder / "node_modules").symlink_to(node_modules)
+    return script
+
+
+@contextmanager
+def running_reader(node_modules: Path, folder: Path) -> Iterator[Reader]:
+    """A reader, for as long as it is needed."""
+    script = script_beside(node_modules, folder)
+    process = subprocess.Popen(
+        ["node", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=-1
+    )
+    try:
+        yield Reader(process)
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def leaves(value: Any) -> list[Any]:
+    """An event's names and values in their order, whatever a library wraps around them.
+
+    Each spells names in its own way, and integers as numbers or as hex of its own length: both are folded.
+    """
+    found: list[Any] = []
+    if isinstance(value, dict):
+        for name, each in value.items():
+            found += [_folded(name), *leaves(each)]
+    elif isinstance(value, list | tuple):
+        for each in value:
+            found += leaves(each)
+    elif isinstance(value, bytes):
+        found.append(_folded(f"0x{value.hex()}"))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        found.append(value)
+    elif isinstance(value, str):
+        found.append(int(value) if value.isdigit() else _folded(value))
+    elif value is not None:
+        found.append(value)
+    return found
+
+
+def _folded(text: str) -> Any:
+    if text.startswith("cF"):
+        text = f"0x{ss58.decode(text)[1].hex()}"
+    if re.fullmatch(r"0x[0-9a-f]{1,64}", text):
+        return int(text, 16)
+    return text.replace("_", "").lower()
