@@ -9,6 +9,7 @@ from cfnode.core.assets import ASSETS
 from .apis_pools import or_message
 from .chains import LEFT
 from .frame import RuntimeApi, method, struct
+from .pallets.ingress_egress.boost import NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, pair_of
@@ -23,7 +24,7 @@ UNCONVERTED = frozenset({"Btc", "Dot"})
 """Coins whose fees are told as they are; all others as if they were swapped into."""
 
 BOOST_CONFIG = {
-    "network_fee_deduction_from_boost_percent": 50,
+    "network_fee_deduction_from_boost_percent": NETWORK_PERCENT,
     "minimum_add_funds_amount": [("Btc", 11_000)],
     "min_lending_pool_share": 30,
 }

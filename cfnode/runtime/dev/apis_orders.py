@@ -14,7 +14,7 @@ from cfnode.core.assets import ASSETS
 
 from .apis_pools import or_message
 from .frame import RuntimeApi, method, struct
-from .pallets.ingress_egress.boost import BOOSTER, TIER, boost_depth
+from .pallets.ingress_egress.boost import BOOSTER, NETWORK_PERCENT, TIER, boost_depth, boost_fees
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.pools.stored import StoredPool
@@ -147,7 +147,7 @@ def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, dict[str, Any]]]
         "available_amounts": [(BOOSTER, depth)],
         "pending_boosts": pending,
         "pending_withdrawals": [],
-        "network_fee_deduction_percent": 0,
+        "network_fee_deduction_percent": NETWORK_PERCENT,
     }
     return [(TIER, details)]
 
@@ -193,6 +193,7 @@ def _pending(pallet: IngressEgress, asset: str) -> list[tuple[int, list[tuple[by
         status = channel["boost_status"]
         if status[0] == "Boosted" and channel["deposit_channel"]["asset"] == asset:
             amount = status[1]["amount"]
-            owed = {"total": amount, "fee": -(-amount * TIER // 10_000)}
+            fee, for_network = boost_fees(amount)
+            owed = {"total": amount - for_network, "fee": fee - for_network}
             found.append((status[1]["prewitnessed_deposit_id"], [(BOOSTER, owed)]))
     return sorted(found)

@@ -133,7 +133,8 @@ class Rules:
         """How much of one asset about buys an amount of another; `rate` is the network fee that is added."""
         relative = self._cost(target) * ONE // self._yield(source)
         needed = -(-wanted * relative // ONE)
-        return needed * MILLION // (MILLION - rate)
+        factor = 10_000 * 10**9 // (10_000 - rate // 100)  # of nine decimals
+        return needed * factor // 10**9
 
     def _through(self, source: str, target: str, amount: int) -> int:
         selling = target == "Usdc"

@@ -196,7 +196,7 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
     await story.closes(
         {
             USER: {"Eth": -ETHER},
-            EVM_ADDRESS: {"Eth": ETHER - ETH_EGRESS},
-            GAS: {"Eth": ETH_EGRESS},
+            EVM_ADDRESS: {"Eth": ETHER - ETH_INGRESS - ETH_EGRESS},
+            GAS: {"Eth": ETH_INGRESS + ETH_EGRESS},
         }
     )

@@ -86,24 +86,26 @@ async def test_a_boosted_bitcoin_swap(story: Story) -> None:
     said = await story.said()
     pallet = "BitcoinIngressEgress"
     said.tells(
-        [f"{pallet}.DepositFetchesScheduled", f"{pallet}.DepositFinalised"],
+        [f"{pallet}.DepositFetchesScheduled", *REQUESTED, f"{pallet}.DepositFinalised"],
         together(swapped(), SENT, batched("Ethereum")),
-        signed("Ethereum"),
+        together(signed("Ethereum"), swapped(shares=0), DONE),
         landed("Ethereum"),
         QUIET,
     )
-    credited = {"network_fee_from_boost": 0, "network_fee_swap_request_id": None}
+    for_network = fee // 2
+    credited = {"network_fee_from_boost": for_network, "network_fee_swap_request_id": 2}
     credited["prewitnessed_deposit_id"] = boosted["prewitnessed_deposit_id"]
     assert said.one("DepositFinalised")["action"] == ("BoostersCredited", credited)
     swap = story.rules.swap("Btc", "Eth", swapping, 10)
+    flip = story.rules.swap("Btc", "Flip", for_network, fee=NO_FEE)
     await story.closes(
         {
             USER: {"Btc": -BITCOIN},
             LENDER: {"Btc": -5 * BITCOIN},
-            "boosters": {"Btc": 5 * BITCOIN + fee},
+            "boosters": {"Btc": 5 * BITCOIN + fee - for_network},
             EVM_ADDRESS: {"Eth": swap.output - ETH_EGRESS},
             "broker": {"Usdc": swap.shares[0]},
-            NETWORK: {"Usdc": swap.network},
+            NETWORK: {"Usdc": swap.network, "Flip": flip.output},
             GAS: {"Btc": BTC_INGRESS, "Eth": ETH_EGRESS},
             POOLS: story.rules.moved,
         }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
+from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER, boost_fees
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from tests.runtime.dev.broker import address_on, request
-from tests.runtime.dev.swapper import BITCOIN, ETHER, Swapper
+from tests.runtime.dev.broker import address_on, ccm, refund, request
+from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.runtime.dev.world import BOB
 
 TRANSACTION = b"\x77" * 32
@@ -24,6 +27,11 @@ def boosted_channel(broker: Swapper, depth: int = 10 * BITCOIN) -> tuple[str, by
     assert broker.dev("set_boost_depth", asset="Btc", amount=depth) == "Ok"
     address: tuple[str, bytes] = broker.opened(**request("Btc", "Eth", boost_fee=10))["deposit_address"]
     return address
+
+
+def channels(broker: Swapper) -> list[tuple[bytes, Any]]:
+    with broker.arranging() as runtime:
+        return list(runtime.pallet(INGRESS_EGRESS["Ethereum"]).DepositChannelLookup.items())
 
 
 def status(broker: Swapper) -> object:
@@ -52,18 +60,63 @@ def test_a_boosted_deposit_is_swapped_at_once_and_paid_back_when_it_is_final(bro
 
     assert broker.pay(address, "Btc", BITCOIN, TRANSACTION) == [
         "BitcoinIngressEgress.DepositFetchesScheduled",
+        "Swapping.SwapRequested",
+        "Swapping.SwapScheduled",
         "BitcoinIngressEgress.DepositFinalised",
     ]
-    finalised = broker.event("DepositFinalised")
+    finalised, network = broker.event("DepositFinalised"), broker.event("SwapRequested")
     assert finalised["ingress_fee"] == 0
     assert finalised["action"] == (
         "BoostersCredited",
-        {"prewitnessed_deposit_id": 1, "network_fee_from_boost": 0, "network_fee_swap_request_id": None},
+        {"prewitnessed_deposit_id": 1, "network_fee_from_boost": FEE // 2, "network_fee_swap_request_id": 2},
     )
-    assert broker.balance(BOOSTER, "Btc") == 10 * BITCOIN + FEE
+    assert (network["request_type"], network["input_amount"]) == ("NetworkFee", FEE // 2)
+    assert broker.balance(BOOSTER, "Btc") == 10 * BITCOIN + FEE // 2
     assert status(broker) == "NotBoosted"
     broker.blocks(1)
     assert broker.event("SwapExecuted")["input_amount"] == BITCOIN - FEE - BTC_INGRESS
+
+
+@pytest.mark.parametrize(
+    ("amount", "fee", "for_network"),
+    [
+        (1_000_000, 500, 250),
+        (1_000_999, 500, 250),  # half a unit is dropped
+        (1_001_001, 501, 250),  # half of an odd fee too
+        (1_002_000, 501, 250),
+    ],
+)
+def test_the_fee_of_a_boost_is_to_the_nearest_unit(amount: int, fee: int, for_network: int) -> None:
+    assert boost_fees(amount) == (fee, for_network)
+
+
+def test_exactly_what_is_needed_is_enough_to_boost(broker: Swapper) -> None:
+    address = boosted_channel(broker, depth=BITCOIN - FEE - 1)
+    assert broker.announce(address, "Btc", BITCOIN) == ["BitcoinIngressEgress.InsufficientBoostLiquidity"]
+    broker.dev("set_boost_depth", asset="Btc", amount=BITCOIN - FEE)
+    assert broker.announce(address, "Btc", BITCOIN)[-1] == "BitcoinIngressEgress.DepositBoosted"
+    assert broker.balance(BOOSTER, "Btc") == 0
+    # Whoever is boosted already is not boosted again before that has ended.
+    broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
+    assert not any("Boost" in name for name in broker.announce(address, "Btc", BITCOIN))
+
+
+@pytest.mark.parametrize(("short", "names"), [(1, []), (0, ["BitcoinIngressEgress.DepositBoosted"])])
+def test_less_than_the_least_deposit_is_not_boosted(broker: Swapper, short: int, names: list[str]) -> None:
+    address = boosted_channel(broker)
+    assert broker.announce(address, "Btc", 20_000 - short)[-1:] == names
+
+
+def test_a_boosted_deposit_that_never_comes_is_lost_to_those_who_paid(broker: Swapper) -> None:
+    address = boosted_channel(broker)
+    broker.announce(address, "Btc", BITCOIN)
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS["Bitcoin"])
+        pallet.DepositChannelRecycleBlocks.mutate(lambda queue: [(0, where) for _, where in queue])
+    broker.blocks(1)
+    assert broker.event("BoostedDepositLost") == {"prewitnessed_deposit_id": 1, "amount": BITCOIN}
+    assert broker.balance(BOOSTER, "Btc") == 9 * BITCOIN + FEE
+    assert "BitcoinIngressEgress.DepositFailed" in broker.pay(address, "Btc", BITCOIN)
 
 
 def test_without_enough_put_up_the_deposit_waits_for_its_confirmation(broker: Swapper) -> None:
@@ -96,6 +149,25 @@ def test_a_fee_below_the_tier_is_not_enough(broker: Swapper) -> None:
 # Rejection
 
 
+def marks_due(broker: Swapper, chain: str) -> list[int]:
+    """The blocks in which marks are looked at."""
+    with broker.arranging() as runtime:
+        return list(runtime.pallet(INGRESS_EGRESS[chain]).ReportExpiresAt.keys())
+
+
+def due_now(broker: Swapper, chain: str, owner: bytes | None) -> None:
+    """Have the only entry looked at in the next block; the mark of an owner expires then, too."""
+    soon = broker.world.header.number + 1
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS[chain])
+        (later,) = pallet.ReportExpiresAt.keys()
+        pallet.ReportExpiresAt.put(soon, pallet.ReportExpiresAt.take(later))
+        if owner is not None:
+            pallet.TransactionsMarkedForRejection.mutate(
+                owner, TRANSACTION, lambda mark: mark | {"expires_at": soon}
+            )
+
+
 def test_a_marked_transaction_is_sent_back(broker: Swapper) -> None:
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     assert broker.submit("EthereumIngressEgress", "mark_transaction_for_rejection", tx_id=TRANSACTION) == "Ok"
@@ -114,7 +186,7 @@ def test_a_marked_transaction_is_sent_back(broker: Swapper) -> None:
     assert broker.event("TransactionRejectedByBroker")["tx_id"] == {"tx_hashes": [TRANSACTION]}
     broker.blocks(1)
     data = broker.event("TransactionBroadcastRequest")["transaction_payload"]["data"]
-    refund = ETHER - 70_000 * 2_100_000_000
+    refund = ETHER - (50_000 + 70_000) * 2_100_000_000  # both ways
     assert data.endswith(address_on("Ethereum")[1].rjust(32, b"\0") + refund.to_bytes(32, "big"))
     # the mark is used up
     assert "Swapping.SwapRequested" in broker.pay(address, "Eth", ETHER, TRANSACTION)
@@ -126,15 +198,7 @@ def test_a_mark_is_for_the_brokers_own_channels_and_for_an_hour(broker: Swapper)
     mark = "mark_transaction_for_rejection"
     assert broker.submit("EthereumIngressEgress", mark, pair=BOB, tx_id=TRANSACTION) == "Ok"
     assert "Swapping.SwapRequested" in broker.pay(address, "Eth", ETHER, TRANSACTION)
-    with broker.arranging() as runtime:
-        runtime.by_name["System"].Number.put(broker.world.header.number)  # type: ignore[attr-defined]
-        pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
-        (expires_at,) = pallet.ReportExpiresAt.keys()
-        entries = pallet.ReportExpiresAt.take(expires_at)
-        key = (BOB.account, TRANSACTION)
-        soon = broker.world.header.number + 1
-        pallet.ReportExpiresAt.put(soon, entries)
-        pallet.TransactionsMarkedForRejection.put(*key, {"expires_at": soon, "prewitnessed": False})
+    due_now(broker, "Ethereum", BOB.account)
     broker.world.block()
     assert broker.event("TransactionRejectionRequestExpired") == {
         "account_id": BOB.account,
@@ -142,22 +206,42 @@ def test_a_mark_is_for_the_brokers_own_channels_and_for_an_hour(broker: Swapper)
     }
 
 
-def test_it_is_too_late_to_mark_what_has_been_boosted(broker: Swapper) -> None:
+def test_a_mark_does_nothing_to_what_has_been_boosted(broker: Swapper) -> None:
     address = boosted_channel(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
-    mark = broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=TRANSACTION)
-    assert mark == "BitcoinIngressEgress.TransactionAlreadyPrewitnessed"
-    marked_before = b"\x78" * 32
-    other = broker.opened(**request("Btc", "Eth", boost_fee=10))["deposit_address"]
-    assert (
-        broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=marked_before) == "Ok"
-    )
-    broker.blocks(4)
-    assert broker.announce(other, "Btc", BITCOIN, marked_before) == []
-    assert broker.pay(other, "Btc", BITCOIN, marked_before) == [
+    mark, channel = "mark_transaction_for_rejection", "mark_deposit_channel_for_rejection"
+    assert broker.submit("BitcoinIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
+    with broker.arranging() as runtime:
+        ((script, _),) = runtime.pallet(INGRESS_EGRESS["Bitcoin"]).DepositChannelLookup.items()
+    refused = broker.submit("BitcoinIngressEgress", channel, deposit_address=script)
+    assert refused == "BitcoinIngressEgress.TransactionAlreadyPrewitnessed"
+    assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(address, "Btc", BITCOIN, TRANSACTION)
+
+
+def test_a_mark_in_time_keeps_a_deposit_from_being_boosted_and_then_waits_for_it(broker: Swapper) -> None:
+    address, mark = boosted_channel(broker), "mark_transaction_for_rejection"
+    assert broker.submit("BitcoinIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
+    assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == []
+    again = broker.submit("BitcoinIngressEgress", mark, tx_id=TRANSACTION)
+    assert again == "BitcoinIngressEgress.TransactionAlreadyPrewitnessed"
+    due_now(broker, "Bitcoin", broker.account)
+    broker.world.block()
+    assert broker.all_of("TransactionRejectionRequestExpired") == []
+    assert broker.pay(address, "Btc", BITCOIN, TRANSACTION) == [
         "BitcoinIngressEgress.DepositFailed",
         "BitcoinIngressEgress.TransactionRejectedByBroker",
     ]
+
+
+def test_a_mark_that_was_renewed_lasts_an_hour_from_then(broker: Swapper) -> None:
+    mark = "mark_transaction_for_rejection"
+    for _ in range(2):
+        assert broker.submit("EthereumIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
+    (first,) = marks_due(broker, "Ethereum")
+    due_now(broker, "Ethereum", None)
+    broker.world.block()
+    assert broker.all_of("TransactionRejectionRequestExpired") == []
+    assert marks_due(broker, "Ethereum") == [first + 1]
 
 
 def test_a_broker_closes_a_channel_of_its_own_to_deposits(broker: Swapper) -> None:
@@ -170,7 +254,75 @@ def test_a_broker_closes_a_channel_of_its_own_to_deposits(broker: Swapper) -> No
     assert broker.pay(address, "Eth", ETHER)[0] == "EthereumIngressEgress.DepositFailed"
 
 
+def rejected(broker: Swapper, source: str, amount: int, **changes: object) -> list[str]:
+    """Open a channel, close it to deposits, and pay into it; what happens then."""
+    address = broker.opened(**request(source, "Btc", **changes))["deposit_address"]
+    mark = "mark_deposit_channel_for_rejection"
+    pallet = f"{ASSETS[source].chain}IngressEgress"
+    assert broker.submit(pallet, mark, deposit_address=address[1]) == "Ok"
+    return broker.pay(address, source, amount)
+
+
+def test_what_is_not_worth_its_way_back_stays(broker: Swapper) -> None:
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Ethereum"]).EgressDustLimit.put("Eth", ETHER)
+    assert rejected(broker, "Eth", ETHER) == [
+        "EthereumIngressEgress.DepositFailed",
+        "EthereumIngressEgress.TransactionRejectionFailed",
+    ]
+    (kept,) = broker.world.stored("EthereumIngressEgress", "FailedRejections")
+    assert (kept["asset"], kept["amount"]) == ("Eth", ETHER)
+    # Its ways are paid all the same.
+    assert broker.world.stored("AssetBalances", "WithheldAssets", "Eth") == 120_000 * 2_100_000_000
+
+
+def test_a_rejected_token_pays_both_ways_by_swaps_and_deploys_its_contract(broker: Swapper) -> None:
+    assert rejected(broker, "Usdc", 1_000 * USDC) == [
+        "EthereumIngressEgress.DepositFailed",
+        "Swapping.SwapRequested",
+        "Swapping.SwapScheduled",
+        "Swapping.SwapRequested",
+        "Swapping.SwapScheduled",
+        "EvmThresholdSigner.ThresholdSignatureRequest",
+        "EthereumIngressEgress.TransactionRejectedByBroker",
+    ]
+    broadcast_id = broker.event("TransactionRejectedByBroker")["broadcast_id"]
+    action = broker.world.stored("EthereumIngressEgress", "BroadcastActions", broadcast_id)
+    ((address, channel),) = channels(broker)
+    assert action == ("FinaliseFetch", [address])
+    assert channel["deposit_channel"]["state"] == "Pending"
+    broker.blocks(2)
+    ((_, channel),) = channels(broker)
+    assert channel["deposit_channel"]["state"][0] == "Deployed"
+
+
+def test_a_second_rejected_deposit_waits_until_the_contract_is_there(broker: Swapper) -> None:
+    rejected(broker, "Usdc", 1_000 * USDC)
+    ((address, _),) = channels(broker)
+    assert broker.pay(("Eth", address), "Usdc", 500 * USDC)[0] == "EthereumIngressEgress.DepositFailed"
+    assert broker.all_of("TransactionRejectedByBroker") == []
+    broker.blocks(1)
+    assert len(broker.all_of("TransactionRejectedByBroker")) == 1
+    assert broker.world.stored("EthereumIngressEgress", "ScheduledTransactionsForRejection") == []
+
+
+def test_a_refund_with_a_message_fetches_first_and_then_calls(broker: Swapper) -> None:
+    limits = refund("Ethereum", refund_ccm_metadata=ccm(b"back"))
+    names = rejected(broker, "Eth", ETHER, refund_parameters=limits)
+    assert names.count("EvmThresholdSigner.ThresholdSignatureRequest") == 2
+    assert broker.event("TransactionRejectedByBroker")["broadcast_id"] == 2
+    broker.blocks(1)
+    first, second = (each["transaction_payload"] for each in broker.all_of("TransactionBroadcastRequest"))
+    assert (first["data"][:4].hex(), second["data"][:4].hex()) == ("5f8c0f9a", "5293178e")
+    assert second["gas_limit"] == 100_000 + 90_000 + 4
+    ways = (50_000 + 100_000 + 90_000 + 4) * 2_100_000_000
+    assert (ETHER - ways).to_bytes(32, "big") in second["data"]
+
+
 def test_transactions_cannot_be_marked_where_nobody_screens_them(broker: Swapper) -> None:
     transaction = {"block_number": 1, "extrinsic_index": 2}
     refused = broker.submit("AssethubIngressEgress", "mark_transaction_for_rejection", tx_id=transaction)
+    assert refused == "AssethubIngressEgress.UnsupportedChain"
+    mark = "mark_deposit_channel_for_rejection"
+    refused = broker.submit("AssethubIngressEgress", mark, deposit_address=bytes(32))
     assert refused == "AssethubIngressEgress.UnsupportedChain"

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "ccbd78d31578e2ae9996e657ffb8c39594114588d5333017e73a9dd8be401bfc"
+DEV_GENESIS_HASH = "7f2fb523805fdc8b4d884b185f8e821bf64eb92535c935e38c55027aab60c647"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

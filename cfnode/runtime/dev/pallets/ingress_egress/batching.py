@@ -7,7 +7,7 @@ from it wait until that has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from cfnode.core.assets import ASSETS, CHAINS
@@ -17,11 +17,22 @@ from cfnode.runtime.dev.pallets.environment import Environment
 if TYPE_CHECKING:
     from .pallet import IngressEgress
 
-__all__ = ["evm_broadcaster", "send_batches", "send_messages", "transfer_params"]
+__all__ = [
+    "evm_broadcaster",
+    "fetch_params",
+    "finalise_fetches",
+    "message_call",
+    "reject_call",
+    "schedule_fetch",
+    "send_batches",
+    "send_messages",
+    "transfer_params",
+    "with_message",
+]
 
-MAX_EVM_TRANSFERS = 50
-MAX_EVM_FETCHES = 20
-SOLANA_FETCHES_AT_ONCE = 5
+MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Solana": 5}
+MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50}
+"""In a block. Others have no limit, but Solana, by the accounts that count its transactions."""
 
 
 def send_batches(pallet: IngressEgress) -> None:
@@ -36,8 +47,12 @@ def send_batches(pallet: IngressEgress) -> None:
 
 def send_messages(pallet: IngressEgress) -> None:
     """Send each transfer that carries a message as a transaction of its own."""
-    for message in pallet.ScheduledEgressCcm.take():
-        broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(_message_call(pallet, message))
+    messages = pallet.ScheduledEgressCcm.get()
+    waiting = [each for each in messages if pallet.DisabledEgressAssets.contains(each["asset"])]
+    if messages:
+        pallet.ScheduledEgressCcm.put(waiting)
+    for message in (each for each in messages if each not in waiting):
+        broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(message_call(pallet, message))
         pallet.BroadcastActions.put(broadcast_id, "CcmBroadcast")
         pallet.deposit(
             pallet.Event.CcmBroadcastRequested, broadcast_id=broadcast_id, egress_id=message["egress_id"]
@@ -60,11 +75,11 @@ def transfer_params(pallet: IngressEgress, asset: str, to: bytes, amount: int) -
 def _taken(pallet: IngressEgress, queue: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """Fetches and transfers to be sent now, and what waits."""
     fetches, transfers, waiting = list[Any](), list[Any](), list[Any]()
-    evm = pallet.chain.is_evm
     for entry in queue:
         kind, what = entry
-        mine, most = (fetches, MAX_EVM_FETCHES) if kind == "Fetch" else (transfers, MAX_EVM_TRANSFERS)
-        stopped = pallet.DisabledEgressAssets.contains(what["asset"]) or (evm and len(mine) >= most)
+        mine, limits = (fetches, MAX_FETCHES) if kind == "Fetch" else (transfers, MAX_TRANSFERS)
+        full = len(mine) >= limits.get(pallet.chain.name, len(queue))
+        stopped = full or pallet.DisabledEgressAssets.contains(what["asset"])
         if stopped or (kind == "Fetch" and not _fetchable(pallet, what)):
             waiting.append(entry)
         else:
@@ -73,26 +88,54 @@ def _taken(pallet: IngressEgress, queue: list[Any]) -> tuple[list[Any], list[Any
 
 
 def _fetchable(pallet: IngressEgress, fetch: dict[str, Any]) -> bool:
-    """Whether a deposit can be fetched now; says how, and that an EVM contract is being deployed."""
-    channel = pallet.DepositChannelLookup.get(fetch["deposit_address"])
+    fetch["deposit_fetch_id"] = schedule_fetch(pallet, fetch["deposit_address"])
+    return fetch["deposit_fetch_id"] is not None
+
+
+def schedule_fetch(pallet: IngressEgress, address: Any) -> Any:
+    """How a channel's deposit is fetched now: a fetch id of the chain; None if it cannot be.
+
+    There is no such channel then, or its contract is being deployed: that of an EVM chain is from now on.
+    """
+    channel = pallet.DepositChannelLookup.get(address)
     if channel is None or channel["deposit_channel"]["state"] == "Pending":
-        return False
-    if pallet.chain.is_evm:
-        deposit_channel = channel["deposit_channel"]
-        fetch["deposit_fetch_id"] = _evm_fetch_id(pallet, deposit_channel, fetch["asset"])
-        if deposit_channel["state"] == "Undeployed":
-            channel["deposit_channel"] = deposit_channel | {"state": "Pending"}
-            pallet.DepositChannelLookup.put(fetch["deposit_address"], channel)
-    return True
-
-
-def _evm_fetch_id(pallet: IngressEgress, channel: dict[str, Any], asset: str) -> Any:
-    if channel["state"] == "Undeployed":
-        return "DeployAndFetch", channel["channel_id"]
-    # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked.
-    if ASSETS[asset].chain_index == 0 and pallet.chain.name != "Tron":
+        return None
+    found = channel["deposit_channel"]
+    if not pallet.chain.is_evm:
+        return found["channel_id"]
+    if found["state"] == "Undeployed":
+        channel["deposit_channel"] = found | {"state": "Pending"}
+        pallet.DepositChannelLookup.put(address, channel)
+        return "DeployAndFetch", found["channel_id"]
+    # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. What the
+    # channel was opened for says what is in it, whatever has come.
+    if ASSETS[found["asset"]].chain_index == 0 and pallet.chain.name != "Tron":
         return "NotRequired"
-    return "Fetch", channel["address"]
+    return "Fetch", found["address"]
+
+
+def fetch_params(pallet: IngressEgress, fetches: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
+    deploys, calls = list[Any](), list[Any]()
+    for asset, how in fetches:
+        token = pallet.other(Environment).token_address(pallet.chain.name, asset)
+        if how[0] == "DeployAndFetch":
+            deploys.append({"channel_id": how[1], "asset": token})
+        elif how[0] == "Fetch":
+            calls.append({"contract_address": how[1], "asset": token})
+    return {"fetch_deploy_params": deploys, "fetch_params": calls}
+
+
+def finalise_fetches(pallet: IngressEgress, broadcast_id: int, addresses: Iterable[Any]) -> None:
+    """Have the contracts that a broadcast deploys noted, once it has succeeded."""
+    deployed = [address for address in addresses if _is_on_its_way(pallet, address)]
+    if deployed:
+        pallet.BroadcastActions.put(broadcast_id, ("FinaliseFetch", deployed))
+
+
+def _is_on_its_way(pallet: IngressEgress, address: Any) -> bool:
+    channel = None if address is None else pallet.DepositChannelLookup.get(address)
+    return channel is not None and channel["deposit_channel"]["state"] in ("Undeployed", "Pending")
 
 
 def _announce(pallet: IngressEgress, broadcast_id: int, transfers: list[Any]) -> None:
@@ -101,27 +144,32 @@ def _announce(pallet: IngressEgress, broadcast_id: int, transfers: list[Any]) ->
 
 
 def _send_evm(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
-    deploys, calls, deployed = [], [], []
-    for fetch in fetches:
-        token = pallet.other(Environment).token_address(pallet.chain.name, fetch["asset"])
-        how = fetch["deposit_fetch_id"]
-        if how[0] == "DeployAndFetch":
-            deploys.append({"channel_id": how[1], "asset": token})
-            deployed.append(fetch["deposit_address"])
-        elif how[0] == "Fetch":
-            calls.append({"contract_address": how[1], "asset": token})
-    if not (deploys or calls or transfers):
+    arguments = _batch(pallet, [(each["asset"], each["deposit_fetch_id"]) for each in fetches], transfers)
+    if not any(arguments.values()):
         return
+    broadcaster = evm_broadcaster(pallet)
+    broadcast_id = broadcaster.start(broadcaster.bound_call("AllBatch", arguments))
+    finalise_fetches(pallet, broadcast_id, [each["deposit_address"] for each in fetches])
+    _announce(pallet, broadcast_id, transfers)
+
+
+def _batch(
+    pallet: IngressEgress, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
+) -> dict[str, Any]:
     pay = [
         transfer_params(pallet, each["asset"], each["destination_address"], each["amount"])
         for each in transfers
     ]
-    arguments = {"fetch_deploy_params": deploys, "fetch_params": calls, "transfer_params": pay}
-    broadcaster = evm_broadcaster(pallet)
-    broadcast_id = broadcaster.start(broadcaster.bound_call("AllBatch", arguments))
-    if deployed:
-        pallet.BroadcastActions.put(broadcast_id, ("FinaliseFetch", deployed))
-    _announce(pallet, broadcast_id, transfers)
+    return fetch_params(pallet, fetches) | {"transfer_params": pay}
+
+
+def reject_call(
+    pallet: IngressEgress, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
+) -> Any:
+    """On EVM chains: fetch a deposit and send it back, in one call."""
+    if not pallet.chain.is_evm:
+        return None
+    return evm_broadcaster(pallet).bound_call("RejectCall", _batch(pallet, fetches, transfers))
 
 
 def _send_together(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
@@ -136,7 +184,7 @@ def _send_bitcoin(pallet: IngressEgress, fetches: list[Any], transfers: list[Any
 
 
 def _send_solana(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
-    for _ in range(0, len(fetches), SOLANA_FETCHES_AT_ONCE):
+    if fetches:  # there are no more of them than one transaction holds
         _announce(pallet, _start(pallet), [])
     for transfer in transfers:
         _announce(pallet, _start(pallet), [transfer])
@@ -146,7 +194,15 @@ def _start(pallet: IngressEgress) -> int:
     return pallet.other(BROADCASTERS[pallet.chain.name]).start(None)
 
 
-def _message_call(pallet: IngressEgress, message: dict[str, Any]) -> Any:
+def with_message(transfer: dict[str, Any], ccm: Any) -> dict[str, Any]:
+    """A transfer with the message of a `CcmDepositMetadata`."""
+    origin = {name: ccm[name] for name in ("source_chain", "source_address")}
+    message: dict[str, Any] = transfer | ccm["channel_metadata"] | origin
+    return message
+
+
+def message_call(pallet: IngressEgress, message: dict[str, Any]) -> Any:
+    """On EVM chains: pay a receiver and call it with a message."""
     if not pallet.chain.is_evm:
         return None
     source = message["source_address"]

@@ -1,8 +1,9 @@
 """How does a deposit count before it is final?
 
 A broker's channel may offer a boost fee. When a deposit has been seen but not yet confirmed, somebody who has
-put money up for it pays the user at once and gets the deposit later. On the main net these are boost pools of
-several tiers; on the development chain there is one account, whose depth `Dev` sets, at 5 basis points.
+put money up for it pays the user at once and gets the deposit later. There is one price for that, 5 basis
+points, of which the network takes its part in the end. On the main net the money comes from a boost pool and
+from a lending pool; on the development chain one account has put up all of it, as much as `Dev` says.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
+from cfnode.runtime.dev.pallets.swapping.fees import share
+from cfnode.runtime.dev.pallets.swapping.requests import request_network_fee_swap
+from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
 from .deposits import Deposit, act, finalised, withhold_ingress_fee
 from .rejection import is_marked, note_prewitnessed
@@ -18,7 +22,16 @@ from .rejection import is_marked, note_prewitnessed
 if TYPE_CHECKING:
     from .pallet import IngressEgress
 
-__all__ = ["BOOSTER", "TIER", "boost_depth", "finalise_boosted", "prewitness", "set_boost_depth"]
+__all__ = [
+    "BOOSTER",
+    "NETWORK_PERCENT",
+    "TIER",
+    "boost_depth",
+    "boost_fees",
+    "finalise_boosted",
+    "prewitness",
+    "set_boost_depth",
+]
 
 BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
 """The account that owns what deposits are boosted with."""
@@ -26,7 +39,11 @@ BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
 TIER = 5
 """Basis points that a boost costs."""
 
+NETWORK_PERCENT = 50
+"""The network's part of that fee."""
+
 POOL = "BoostPool"
+_PER_BASIS_POINT, _PER_PERCENT = 100, 10_000
 
 
 def boost_depth(pallet: IngressEgress, asset: str) -> int:
@@ -39,20 +56,25 @@ def set_boost_depth(pallet: IngressEgress, asset: str, amount: int) -> None:
     pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
 
 
+def boost_fees(amount: int) -> tuple[int, int]:
+    """What boosting an amount costs, and the network's part of that."""
+    fee = share(TIER * _PER_BASIS_POINT, amount)
+    return fee, share(NETWORK_PERCENT * _PER_PERCENT, fee)
+
+
 def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
     """A deposit has been seen that is not yet final: boost it if its owner wants that."""
     asset, amount = deposit.asset, deposit.amount
     if deposit.boost_status != "NotBoosted" or amount < pallet.MinimumDeposit.get(asset):
-        return
+        return None
     if is_marked(pallet, deposit):
-        return
-    note_prewitnessed(pallet, deposit)
+        return note_prewitnessed(pallet, deposit)
     deposit_id = pallet.PrewitnessedDepositIdCounter.mutate(lambda last: last + 1)
     if not deposit.max_boost_fee or not _enabled(pallet):
-        return
-    fee = -(-amount * TIER // 10_000)
+        return None
+    fee, _ = boost_fees(amount)
     if deposit.max_boost_fee < TIER or boost_depth(pallet, asset) < amount - fee:
-        pallet.deposit(
+        return pallet.deposit(
             pallet.Event.InsufficientBoostLiquidity,
             prewitnessed_deposit_id=deposit_id,
             asset=asset,
@@ -60,8 +82,7 @@ def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
             channel_id=deposit.channel_id,
             origin_type=deposit.origin_type,
         )
-        return
-    _boost(pallet, deposit, deposit_id, fee)
+    return _boost(pallet, deposit, deposit_id, fee)
 
 
 def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
@@ -69,12 +90,16 @@ def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
     status, asset = deposit.boost_status, deposit.asset
     if status == "NotBoosted" or status[1]["amount"] != deposit.amount:
         return False
-    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + deposit.amount)
+    _, for_network = boost_fees(deposit.amount)
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + deposit.amount - for_network)
     _remember(pallet, deposit, "NotBoosted")
+    request_id = None
+    if for_network:
+        request_id = request_network_fee_swap(pallet.other(SwappingStorage), asset, for_network)
     credited = {
         "prewitnessed_deposit_id": status[1]["prewitnessed_deposit_id"],
-        "network_fee_from_boost": 0,
-        "network_fee_swap_request_id": None,
+        "network_fee_from_boost": for_network,
+        "network_fee_swap_request_id": request_id,
     }
     finalised(pallet, deposit, 0, ("BoostersCredited", credited))
     return True

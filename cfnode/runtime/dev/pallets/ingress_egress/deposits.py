@@ -31,6 +31,7 @@ __all__ = [
     "channel_address",
     "deposit_on",
     "finalised",
+    "is_boosted",
     "process",
     "process_deposit",
     "take_in",
@@ -124,7 +125,7 @@ def _with_deposit(action: Any, chain: str) -> Any:
 
 def process(pallet: IngressEgress, deposit: Deposit) -> None:
     """Take a deposit that is final."""
-    boosted = deposit.boost_status != "NotBoosted"
+    boosted = is_boosted(deposit.boost_status)
     if not boosted and deposit.amount < pallet.MinimumDeposit.get(deposit.asset):
         return _failed(pallet, deposit.failed, deposit.height, "BelowMinimumDeposit")
     if not boosted and (reason := pallet.reject_if_marked(deposit)):
@@ -230,6 +231,11 @@ def _failed(pallet: IngressEgress, details: Any, height: int, reason: Any) -> No
 # Into the vault
 
 
+def is_boosted(status: Any) -> bool:
+    """Whether a `BoostStatus` says that somebody has paid for a deposit already."""
+    return bool(status[0] == "Boosted")
+
+
 def take_in(pallet: IngressEgress, deposit: Deposit) -> None:
     """Have a channel's deposit brought into the vault; Bitcoin spends it from where it lies."""
     if deposit.channel is not None:
@@ -240,7 +246,7 @@ def take_in(pallet: IngressEgress, deposit: Deposit) -> None:
 
 def _fetch_from(pallet: IngressEgress, channel: Mapping[str, Any], deposit: Deposit) -> None:
     own, address = channel["asset"], channel["address"]
-    if pallet.chain.is_evm and deposit.asset != own and channel["state"] == "Undeployed":
+    if pallet.chain.is_evm and deposit.asset != own and channel["state"] in ("Undeployed", "Pending"):
         # The contract's constructor fetches its own asset, and it must be there to fetch another.
         _schedule_fetch(pallet, own, address, 0)
     _schedule_fetch(pallet, deposit.asset, address, deposit.amount)

@@ -59,7 +59,6 @@ def broadcast_succeeded(pallet: IngressEgress, broadcast_id: int) -> None:
 def broadcast_aborted(pallet: IngressEgress, broadcast_id: int) -> None:
     """Nobody could send a transaction; one with a message can be sent by its user."""
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
-        pallet.BroadcastActions.remove(broadcast_id)
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)
     pallet.other(BROADCASTERS[pallet.chain.name]).abort(broadcast_id)
@@ -79,6 +78,7 @@ def review_failed_calls(pallet: IngressEgress) -> None:
     broadcast_id, broadcaster = failed["broadcast_id"], evm_broadcaster(pallet)
     if epoch - failed["original_epoch"] > 1:
         broadcaster.forget(broadcast_id)
+        pallet.BroadcastActions.remove(broadcast_id)
         pallet.deposit(pallet.Event.FailedForeignChainCallExpired, broadcast_id=broadcast_id)
         return
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)

@@ -21,9 +21,9 @@ from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING, ChainTrack
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 
-from .batching import send_batches, send_messages
+from .batching import send_batches, send_messages, with_message
 from .boost import finalise_boosted
-from .deposits import Deposit
+from .deposits import Deposit, is_boosted
 from .derivation import derive
 from .fallback import review_failed_calls
 from .fees import egress_estimate, withhold
@@ -98,9 +98,6 @@ class IngressEgress(IngressEgressStorage):
     def finalise_if_boosted(self, deposit: Deposit) -> bool:
         """Whether the swap of a deposit has begun already: those who paid for it get it."""
         return finalise_boosted(self, deposit)
-
-    def on_initialize(self, number: int) -> None:
-        expire_marks(self, number)
 
     # Opening
 
@@ -182,22 +179,23 @@ class IngressEgress(IngressEgressStorage):
         self.DepositChannelRecycleBlocks.mutate(lambda queue: [*queue, (height, address)])
 
     def on_idle(self, number: int) -> None:
-        """Forget the channels whose time is over; keep the addresses that can be used again."""
-        queue = self.DepositChannelRecycleBlocks.get()
+        """Forget the channels whose time is over, and marks; keep the addresses that can be used again."""
         processed = self.ProcessedUpTo.get()
+        queue = sorted(self.DepositChannelRecycleBlocks.get(), key=lambda entry: entry[0])
         due = [address for height, address in queue if height <= processed]
-        if not due:
-            return
-        self.DepositChannelRecycleBlocks.put([entry for entry in queue if entry[0] > processed])
+        if due:
+            self.DepositChannelRecycleBlocks.put(queue[len(due) :])
         for address in due:
             details = self.DepositChannelLookup.take(address)
             if details is not None:
-                self._report_lost_boost(details)
                 self._recycle(details["deposit_channel"])
+                self._report_lost_boost(details)
+        if self.Constant.AllowTransactionReports:
+            expire_marks(self, number)
 
     def _report_lost_boost(self, details: Any) -> None:
         status = details["boost_status"]
-        if status[0] == "Boosted":
+        if is_boosted(status):
             self.deposit(self.Event.BoostedDepositLost, **status[1])
 
     def _recycle(self, channel: Any) -> None:
@@ -244,9 +242,7 @@ class IngressEgress(IngressEgressStorage):
         if ccm is None:
             self.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Transfer", transfer)])
         else:
-            origin = {name: ccm[name] for name in ("source_chain", "source_address")}
-            message = transfer | ccm["channel_metadata"] | origin
-            self.ScheduledEgressCcm.mutate(lambda queue: [*queue, message])
+            self.ScheduledEgressCcm.mutate(lambda queue: [*queue, with_message(transfer, ccm)])
         return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)
 
     @property

@@ -1,7 +1,8 @@
 """How does a broker refuse a deposit that it does not want to be part of?
 
 It marks the transaction (or its channel) before the deposit counts. Such a deposit becomes no swap: it is
-sent back to the refund address, less the fee of the transfer. A mark lasts an hour.
+sent back to the refund address, less what both ways cost. A mark lasts an hour, or until the deposit is final
+if it has been noticed before that.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ from cfnode.core.assets import CHAINS
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.runtime.dev.pallets.system import System
 
-from .batching import evm_broadcaster, transfer_params
-from .deposits import Deposit
-from .fees import egress_estimate, withhold
+from .batching import (
+    fetch_params,
+    finalise_fetches,
+    message_call,
+    reject_call,
+    schedule_fetch,
+    with_message,
+)
+from .deposits import Deposit, is_boosted
+from .fees import egress_estimate, ingress_estimate, withhold
 
 if TYPE_CHECKING:
     from .pallet import IngressEgress
@@ -33,16 +41,16 @@ MARK_BLOCKS = 600
 
 
 def mark_transaction(pallet: IngressEgress, broker: bytes, transaction: Any) -> None:
-    """Refuse a transaction's deposits. TransactionAlreadyPrewitnessed if it is too late."""
-    allowed = pallet.Constant.AllowTransactionReports
-    pallet.ensure(allowed, pallet.Error.UnsupportedChain)
+    """Refuse a transaction's deposits. TransactionAlreadyPrewitnessed if a mark has been noticed already."""
+    pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     known = pallet.TransactionsMarkedForRejection.get(broker, transaction)
     too_late = known is not None and known["prewitnessed"]
     pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
     expires_at = pallet.other(System).Number.get() + MARK_BLOCKS
     mark = {"expires_at": expires_at, "prewitnessed": False}
     pallet.TransactionsMarkedForRejection.put(broker, transaction, mark)
-    _expire_at(pallet, expires_at, broker, transaction)
+    if known is None:  # else the first entry is put off when it is due
+        _expire_at(pallet, expires_at, broker, transaction)
     pallet.deposit(
         pallet.Event.TransactionRejectionRequestReceived,
         account_id=broker,
@@ -53,46 +61,42 @@ def mark_transaction(pallet: IngressEgress, broker: bytes, transaction: Any) -> 
 
 def mark_channel(pallet: IngressEgress, broker: bytes, address: Any) -> None:
     """Refuse all further deposits of a channel. CannotMarkChannel if it is another's."""
+    pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     channel = pallet.DepositChannelLookup.get(address)
     pallet.ensure(channel is not None, pallet.Error.InvalidDepositAddress)
     pallet.ensure(channel["owner"] == broker, pallet.Error.CannotMarkChannel)
+    boosted = is_boosted(channel["boost_status"])
+    pallet.ensure(not boosted, pallet.Error.TransactionAlreadyPrewitnessed)
     pallet.DepositChannelLookup.put(address, channel | {"is_marked_for_rejection": True})
     pallet.deposit(pallet.Event.ChannelRejectionRequestReceived, account_id=broker, deposit_address=address)
 
 
 def expire_marks(pallet: IngressEgress, number: int) -> None:
-    """Marks whose deposit has not come in time are gone."""
-    marks = pallet.ReportExpiresAt.take(number) if pallet.ReportExpiresAt.contains(number) else ()
-    for broker, transaction in marks:
+    """Marks whose deposit has not come in time are gone; those that have been noticed wait for it."""
+    for broker, transaction in pallet.ReportExpiresAt.take(number):
         mark = pallet.TransactionsMarkedForRejection.get(broker, transaction)
-        if mark is None or mark["expires_at"] != number:
+        if mark is None or mark["prewitnessed"]:
+            continue
+        if mark["expires_at"] > number:  # it was renewed
+            _expire_at(pallet, mark["expires_at"], broker, transaction)
             continue
         pallet.TransactionsMarkedForRejection.remove(broker, transaction)
-        if not mark["prewitnessed"]:
-            pallet.deposit(
-                pallet.Event.TransactionRejectionRequestExpired, account_id=broker, tx_id=transaction
-            )
+        pallet.deposit(pallet.Event.TransactionRejectionRequestExpired, account_id=broker, tx_id=transaction)
 
 
 def is_marked(pallet: IngressEgress, deposit: Deposit) -> bool:
     """Whether somebody wants a deposit sent back, by its transaction or by its channel."""
-    if deposit.is_marked:
-        return True
-    marks = pallet.TransactionsMarkedForRejection
-    found = [marks.get(deposit.broker, each) for each in _transactions(pallet, deposit)]
-    return any(mark is not None and not mark["prewitnessed"] for mark in found)
+    if not pallet.Constant.AllowTransactionReports:
+        return False
+    return deposit.is_marked or bool(_marked_transactions(pallet, deposit))
 
 
 def note_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
-    """From now on it is too late to mark these transactions."""
-    if not pallet.Constant.AllowTransactionReports:
-        return
-    for transaction in _transactions(pallet, deposit):
-        expires_at = pallet.other(System).Number.get() + MARK_BLOCKS
-        mark = {"expires_at": expires_at, "prewitnessed": True}
-        pallet.TransactionsMarkedForRejection.put(deposit.broker, transaction, mark)
-        assert deposit.broker is not None  # there are no transactions without one
-        _expire_at(pallet, expires_at, deposit.broker, transaction)
+    """The marks of these transactions have been noticed: they do not expire any more."""
+    for transaction in _marked_transactions(pallet, deposit):
+        pallet.TransactionsMarkedForRejection.mutate(
+            deposit.broker, transaction, lambda mark: mark | {"prewitnessed": True}
+        )
 
 
 def reject_if_marked(pallet: IngressEgress, deposit: Deposit) -> str | None:
@@ -127,39 +131,67 @@ def _refund_to(pallet: IngressEgress, deposit: Deposit) -> tuple[Any, Any]:
 
 
 def send_rejected(pallet: IngressEgress) -> None:
-    """Send the deposits back that were rejected in this block."""
+    """Send the deposits back that were rejected; one that cannot be fetched yet has to wait."""
+    waiting = []
     for details in pallet.ScheduledTransactionsForRejection.take():
-        asset, amount = details["asset"], details["amount"]
-        left = withhold(pallet, asset, amount, egress_estimate(pallet, asset)).remaining
-        if not left:
-            pallet.deposit(pallet.Event.TransactionRejectionFailed, tx_id=details["deposit_details"])
+        try:
+            broadcast_id = _send_back(pallet, details)
+        except _CannotBeFetched:
+            waiting.append(details)
             continue
-        broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(_call(pallet, details, left))
-        pallet.deposit(
-            pallet.Event.TransactionRejectedByBroker,
-            broadcast_id=broadcast_id,
-            tx_id=details["deposit_details"],
-        )
+        about = {"tx_id": details["deposit_details"]}
+        if broadcast_id is None:
+            pallet.FailedRejections.put([*pallet.FailedRejections.get(), details])
+            pallet.deposit(pallet.Event.TransactionRejectionFailed, **about)
+        else:
+            pallet.deposit(pallet.Event.TransactionRejectedByBroker, broadcast_id=broadcast_id, **about)
+    if waiting:
+        pallet.ScheduledTransactionsForRejection.put(waiting)
+
+
+class _CannotBeFetched(Exception):
+    """A deposit lies in a contract that is being deployed."""
+
+
+def _send_back(pallet: IngressEgress, details: dict[str, Any]) -> int | None:
+    """Fetch a deposit and pay what both ways cost less; None if that is too little to be sent.
+
+    The fees of a deposit that is too small to be sent back are taken all the same.
+    """
+    asset, fetch, origin = details["asset"], None, "Vault"
+    address = details["deposit_address"]
+    if address is not None and pallet.DepositChannelLookup.contains(address):
+        fetch, origin = schedule_fetch(pallet, address), "DepositChannel"
+        if fetch is None:
+            raise _CannotBeFetched
+    message = details["refund_ccm_metadata"]
+    came = withhold(pallet, asset, details["amount"], ingress_estimate(pallet, asset, origin))
+    wanted = egress_estimate(pallet, asset, message and message["channel_metadata"])
+    left = withhold(pallet, asset, came.remaining, wanted).remaining
+    if left < pallet.EgressDustLimit.get(asset):
+        return None
+    transfer = {"asset": asset, "amount": left, "destination_address": details["refund_address"][1]}
+    fetches = [] if fetch is None else [(asset, fetch)]
+    if message is None:
+        return _broadcast(pallet, details, reject_call(pallet, fetches, [transfer]))
+    if any(fetch_params(pallet, fetches).values()):
+        _broadcast(pallet, details, reject_call(pallet, fetches, []))
+    return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
+
+
+def _broadcast(pallet: IngressEgress, details: dict[str, Any], call: Any) -> int:
+    broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
+    finalise_fetches(pallet, broadcast_id, [details["deposit_address"]])
+    return broadcast_id
 
 
 def _expire_at(pallet: IngressEgress, number: int, broker: bytes, transaction: Any) -> None:
     pallet.ReportExpiresAt.mutate(number, lambda marks: [*marks, (broker, transaction)])
 
 
-def _call(pallet: IngressEgress, details: dict[str, Any], amount: int) -> Any:
-    """On EVM chains: fetch the deposit and send it back, in one call."""
-    if not pallet.chain.is_evm:
-        return None
-    pay = transfer_params(pallet, details["asset"], details["refund_address"][1], amount)
-    fetch: dict[str, list[Any]] = {"fetch_deploy_params": [], "fetch_params": []}
-    if details["deposit_address"] is None:  # it is in the vault
-        return evm_broadcaster(pallet).bound_call("RejectCall", {**fetch, "transfer_params": [pay]})
-    channel = pallet.DepositChannelLookup.get(details["deposit_address"])["deposit_channel"]
-    if channel["state"] == "Undeployed":
-        fetch["fetch_deploy_params"] = [{"channel_id": channel["channel_id"], "asset": pay["asset"]}]
-    else:
-        fetch["fetch_params"] = [{"contract_address": channel["address"], "asset": pay["asset"]}]
-    return evm_broadcaster(pallet).bound_call("RejectCall", {**fetch, "transfer_params": [pay]})
+def _marked_transactions(pallet: IngressEgress, deposit: Deposit) -> list[bytes]:
+    marks = pallet.TransactionsMarkedForRejection
+    return [each for each in _transactions(pallet, deposit) if marks.contains(deposit.broker, each)]
 
 
 def _transactions(pallet: IngressEgress, deposit: Deposit) -> list[bytes]:

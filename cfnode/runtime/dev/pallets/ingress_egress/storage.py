@@ -44,6 +44,7 @@ class IngressEgressStorage(ChainPallet):
     )
     ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
     ScheduledTransactionsForRejection = Value("Vec<TransactionRejectionDetails>")
+    FailedRejections = Value("Vec<TransactionRejectionDetails>")
     BoostedVaultTransactions = Map(
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )

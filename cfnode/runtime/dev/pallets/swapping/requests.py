@@ -125,14 +125,14 @@ def request_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int, o
     _request_internal(swapping, "IngressEgressFee", input_asset, amount, output_asset)
 
 
-def request_network_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int) -> None:
-    """Have a network fee swapped into FLIP, to be burned."""
-    _request_internal(swapping, "NetworkFee", input_asset, amount, "Flip")
+def request_network_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int) -> int:
+    """Have a network fee swapped into FLIP, to be burned: the swap's id."""
+    return _request_internal(swapping, "NetworkFee", input_asset, amount, "Flip")
 
 
 def _request_internal(
     swapping: SwappingStorage, kind: str, input_asset: str, amount: int, output_asset: str
-) -> None:
+) -> int:
     request_id = _next_id(swapping)
     swapping.deposit(
         swapping.Event.SwapRequested,
@@ -149,6 +149,7 @@ def _request_internal(
     request = {"id": request_id, "input_asset": input_asset, "output_asset": output_asset, "state": kind}
     swapping.SwapRequests.put(request_id, request)
     _schedule(swapping, request, kind, amount, None, swapping.other(System).Number.get() + SWAP_DELAY)
+    return request_id
 
 
 def _next_id(swapping: SwappingStorage) -> int:
