@@ -37,6 +37,8 @@ __all__ = [
 MAX_PLAIN_PAYLOAD = 256
 KIND_MASK, VERSION_MASK = 0b1100_0000, 0b0011_1111
 BARE, GENERAL, SIGNED = 0b0000_0000, 0b0100_0000, 0b1000_0000
+ERA_EXTENSIONS = ("CheckMortality", "CheckEra")
+"""The one that states the era, by its present name and by its old one."""
 SIGNATURE_VARIANTS = {"sr25519": "Sr25519", "ed25519": "Ed25519", "ecdsa": "Ecdsa"}
 
 
@@ -74,8 +76,8 @@ class Extrinsic:
     @property
     def era(self) -> Era | None:
         """The era, if it states one."""
-        value = self.extensions.get("CheckMortality", self.extensions.get("CheckEra"))
-        return None if value is None else Era.from_value(value)
+        stated = (self.extensions[name] for name in ERA_EXTENSIONS if name in self.extensions)
+        return next(map(Era.from_value, stated), None)
 
     @property
     def nonce(self) -> int | None:
@@ -105,27 +107,9 @@ def sign_extrinsic(
 
     `era_hash` is the hash of block `era.birth(…)`; for an immortal era the genesis hash is taken instead.
     """
-    explicit = _parts(
-        metadata,
-        explicit=True,
-        values={
-            **dict.fromkeys(("CheckMortality", "CheckEra"), era.value),
-            "CheckNonce": nonce,
-            "ChargeTransactionPayment": tip,
-            "CheckMetadataHash": {"mode": "Disabled"},
-        },
-    )
-    implicit = _parts(
-        metadata,
-        explicit=False,
-        values={
-            "CheckSpecVersion": spec_version,
-            "CheckTxVersion": transaction_version,
-            "CheckGenesis": genesis_hash,
-            **dict.fromkeys(("CheckMortality", "CheckEra"), genesis_hash if era.is_immortal else era_hash),
-            "CheckMetadataHash": None,
-        },
-    )
+    explicit = _explicit_parts(metadata, era, nonce, tip)
+    born = genesis_hash if era.is_immortal else era_hash
+    implicit = _implicit_parts(metadata, born, genesis_hash, spec_version, transaction_version)
     signature = keypair.sign(payload_to_sign(call, explicit, implicit))
     signer = _encode_signer(metadata, keypair, signature)
     return _with_length(bytes([SIGNED | 4]) + signer + explicit + call)
@@ -202,12 +186,31 @@ def _decode_extensions(metadata: Metadata, data: bytes, offset: int) -> tuple[di
     return values, offset
 
 
-def _parts(metadata: Metadata, *, explicit: bool, values: dict[str, Any]) -> bytes:
-    """The explicit or the implicit parts of all extensions, in the order of the metadata."""
-    return b"".join(
-        _part(metadata, extension, extension.type if explicit else extension.additional, values)
-        for extension in metadata.extrinsic.extensions
-    )
+def _explicit_parts(metadata: Metadata, era: Era, nonce: int, tip: int) -> bytes:
+    """What each extension puts into the extrinsic, in the order of the metadata."""
+    values = {
+        **dict.fromkeys(ERA_EXTENSIONS, era.value),
+        "CheckNonce": nonce,
+        "ChargeTransactionPayment": tip,
+        "CheckMetadataHash": {"mode": "Disabled"},
+    }
+    extensions = metadata.extrinsic.extensions
+    return b"".join(_part(metadata, extension, extension.type, values) for extension in extensions)
+
+
+def _implicit_parts(
+    metadata: Metadata, born: bytes, genesis_hash: bytes, spec_version: int, transaction_version: int
+) -> bytes:
+    """What each extension has signed without sending it; `born` is the hash of the era's first block."""
+    values = {
+        **dict.fromkeys(ERA_EXTENSIONS, born),
+        "CheckSpecVersion": spec_version,
+        "CheckTxVersion": transaction_version,
+        "CheckGenesis": genesis_hash,
+        "CheckMetadataHash": None,
+    }
+    extensions = metadata.extrinsic.extensions
+    return b"".join(_part(metadata, extension, extension.additional, values) for extension in extensions)
 
 
 def _part(metadata: Metadata, extension: TransactionExtension, type_id: int, values: dict[str, Any]) -> bytes:
@@ -230,9 +233,8 @@ def _encode_signer(metadata: Metadata, keypair: Keypair, signature: bytes) -> by
     if isinstance(registry.type(extrinsic.address).definition, Variants):
         account = ("Id", account)
     signed = (SIGNATURE_VARIANTS[keypair.scheme], signature)
-    return registry.codec(extrinsic.address).encode(account) + registry.codec(extrinsic.signature).encode(
-        signed
-    )
+    address = registry.codec(extrinsic.address).encode(account)
+    return address + registry.codec(extrinsic.signature).encode(signed)
 
 
 def _with_length(body: bytes) -> bytes:

@@ -79,25 +79,15 @@ def request(
     **options: Any,
 ) -> None:
     """Open a deposit channel: AMOUNT (whole coins) of SOURCE becomes DESTINATION."""
-    from cfnode.sdk import CcmParams, FillOrKillParams
-
     with told_by_sdk(as_json, "interrupted; a deposit channel may have been opened"):
-        if (slippage is None) == (min_price is None):
-            raise Failure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
         if min_price is not None and (boost or dca):
             raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
-        if (message is None) != (gas_budget is None):
-            raise Failure("--message and --gas-budget belong together", ExitCode.USAGE)
-        src = asset_of(source)
+        terms = _terms(refund, retry_blocks, slippage, min_price)
+        src, others = asset_of(source), tuple(map(_affiliate, affiliates))
         wish = _Wish(
-            src,
-            asset_of(destination),
-            amount_of(amount, src),
-            recipient,
-            FillOrKillParams(refund, retry_blocks, slippage, min_price),
-            CcmParams(message, gas_budget or 0) if message is not None else None,
-            tuple(map(_affiliate, affiliates)),
-        )
+            src, asset_of(destination), amount_of(amount, src), recipient, terms,
+            _message(message, gas_budget), others,
+        )  # fmt: skip
         with client(**options, dca=dca) as sdk:
             channel = wish.at_a_price(sdk) if slippage is None else wish.by_quote(sdk, boost=boost, dca=dca)
     if as_json:
@@ -162,6 +152,22 @@ class _Wish:
             return None
         digits = self.message.message.removeprefix("0x")
         return QuoteCcmParams(str(self.message.gas_budget), len(digits) // 2)
+
+
+def _terms(refund: str, retry_blocks: int, slippage: str | None, min_price: str | None) -> FillOrKillParams:
+    from cfnode.sdk import FillOrKillParams
+
+    if (slippage is None) == (min_price is None):
+        raise Failure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
+    return FillOrKillParams(refund, retry_blocks, slippage, min_price)
+
+
+def _message(message: str | None, gas_budget: int | None) -> CcmParams | None:
+    from cfnode.sdk import CcmParams
+
+    if (message is None) != (gas_budget is None):
+        raise Failure("--message and --gas-budget belong together", ExitCode.USAGE)
+    return None if message is None else CcmParams(message, gas_budget or 0)
 
 
 def _affiliate(text: str) -> AffiliateBroker:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cfnode.core.scale.compact import end_of_input
 from cfnode.core.scale.errors import ScaleError, describe
-from cfnode.core.scale.kind import Kind
+from cfnode.core.scale.kind import Decode, Encode, Kind
 
 __all__ = ["Case", "enum", "names", "union"]
 
@@ -22,8 +22,11 @@ class Case(NamedTuple):
 
 def enum(cases: list[Case]) -> Kind:
     """An enum: the bare name of a case without fields, else `(name, payload)`."""
+    return Kind(_encoder(cases), _decoder(cases), _smallest([case.payload for case in cases]))
+
+
+def _encoder(cases: list[Case]) -> Encode:
     by_name = {name: (index, payload and payload.encode) for index, name, payload in cases}
-    by_index = {index: (name, payload and payload.decode) for index, name, payload in cases}
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
         name, payload = _split(value)
@@ -38,6 +41,12 @@ def enum(cases: list[Case]) -> Kind:
             except ScaleError as error:
                 error.within(f".{name}")
                 raise
+
+    return encode
+
+
+def _decoder(cases: list[Case]) -> Decode:
+    by_index = {index: (name, payload and payload.decode) for index, name, payload in cases}
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:
@@ -55,7 +64,7 @@ def enum(cases: list[Case]) -> Kind:
             raise
         return (name, value), offset
 
-    return Kind(encode, decode, _smallest([case.payload for case in cases]))
+    return decode
 
 
 def _split(value: Any) -> tuple[str, Any]:

@@ -82,6 +82,11 @@ class CheckContracts(Call[None]):
         self.url = url
 
     def steps(self, session: Session) -> Steps[None]:
+        yield from self._vault(session)
+        yield from self._key_manager(session)
+
+    def _vault(self, session: Session) -> Steps[None]:
+        """It is the right chain, and the vault there belongs to the key manager that we know."""
         payload, url = self.failed.payload, self.url
         vault = "0x" + payload.vault.hex()
         chain_id, code = yield from rpc_batch(
@@ -93,14 +98,17 @@ class CheckContracts(Call[None]):
             raise WrongChain(
                 f"wrong chain: the vault {vault} names another key manager than the State Chain does"
             )
-        where = "0x" + self.failed.key_manager.hex()
-        used = yield from _view(session, url, where, "isNonceUsedByAggKey(uint256)", payload.nonce)
+
+    def _key_manager(self, session: Session) -> Steps[None]:
+        """The nonce is free, and the key that signed is the one it holds."""
+        payload, where = self.failed.payload, "0x" + self.failed.key_manager.hex()
+        used = yield from _view(session, self.url, where, "isNonceUsedByAggKey(uint256)", payload.nonce)
         if any(used):
             raise AlreadySent(
                 f"already sent: nonce {payload.nonce} is used on {payload.chain}, so the receiver has been "
                 "paid; nothing is left to do"
             )
-        key = yield from _view(session, url, where, "getAggregateKey()")
+        key = yield from _view(session, self.url, where, "getAggregateKey()")
         if not payload.is_signed_by(bytes([2 + key[63]]) + key[:32], self.failed.key_manager):
             raise KeyRotated(
                 f"key rotated: the key manager on {payload.chain} holds another key than the one that "
@@ -117,38 +125,37 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         self.sender = sender
 
     def steps(self, session: Session) -> Steps[UnsignedTransaction]:
-        payload, url = self.failed.payload, self.url
+        payload = self.failed.payload
         call = {
             "from": "0x" + self.sender.hex(),
             "to": "0x" + payload.vault.hex(),
             "data": "0x" + payload.data.hex(),
         }
-        estimate = yield from self._estimate(session, call)
-        questions: list[tuple[str, list[Any]]] = [
-            ("eth_getTransactionCount", [call["from"], "pending"]),
-            ("eth_getBalance", [call["from"], "latest"]),
-            ("eth_getBlockByNumber", ["latest", False]),
-        ]
-        if payload.chain not in _NO_TIP:
-            questions.append(("eth_maxPriorityFeePerGas", []))
-        nonce, balance, block, *tips = yield from rpc_batch(session, url, questions)
-        base = _number(block.get("baseFeePerGas") if isinstance(block, dict) else None, url)
-        tip = sum(_number(each, url) for each in tips)
+        gas = _gas(payload, (yield from self._estimate(session, call)))
+        nonce, held, fee, tip = yield from self._state(session, call["from"])
         transaction = UnsignedTransaction(
-            payload.chain_id,
-            payload.vault,
-            payload.data,
-            nonce=_number(nonce, url),
-            gas=_gas(payload, estimate),
-            max_fee_per_gas=2 * base + tip,
-            max_priority_fee_per_gas=tip,
+            payload.chain_id, payload.vault, payload.data, nonce, gas, 2 * fee + tip, tip
         )
-        if (held := _number(balance, url)) < transaction.highest_cost:
+        if held < transaction.highest_cost:
             raise NoFundsForGas(
                 f"{call['from']} has {held} wei; the gas may cost {transaction.highest_cost} wei: "
                 f"send it some of {payload.chain}'s own coin first"
             )
         return transaction
+
+    def _state(self, session: Session, sender: str) -> Steps[tuple[int, int, int, int]]:
+        """The sender's nonce and wei, the base fee and the tip of now."""
+        questions: list[tuple[str, list[Any]]] = [
+            ("eth_getTransactionCount", [sender, "pending"]),
+            ("eth_getBalance", [sender, "latest"]),
+            ("eth_getBlockByNumber", ["latest", False]),
+        ]
+        if self.failed.payload.chain not in _NO_TIP:
+            questions.append(("eth_maxPriorityFeePerGas", []))
+        nonce, balance, block, *tips = yield from rpc_batch(session, self.url, questions)
+        fee = block.get("baseFeePerGas") if isinstance(block, dict) else None
+        read = [_number(each, self.url) for each in (nonce, balance, fee)]
+        return read[0], read[1], read[2], sum(_number(each, self.url) for each in tips)
 
     def _estimate(self, session: Session, call: dict[str, str]) -> Steps[int]:
         """The gas that the call takes; simulated first, so that a refusal has its reason."""

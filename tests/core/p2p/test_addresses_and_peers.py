@@ -115,14 +115,20 @@ def test_nobody_can_crowd_the_table_out() -> None:
     assert peer(taken[0]) not in table
 
 
+@cache
+def hundred_tables() -> dict[str, RoutingTable]:
+    """Of nodes that have heard of each other, as far as there is room."""
+    tables = {peer(number): RoutingTable(peer(number)) for number in range(100)}
+    for table in tables.values():
+        for known in tables:
+            table.add(KnownPeer(known, (HERE,)))
+    return tables
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 99))
 def test_a_lookup_finds_a_node_that_only_others_know(wanted: int) -> None:
-    target = kademlia.peer_bytes(peer(wanted))
-    tables = {peer(number): RoutingTable(peer(number)) for number in range(100)}
-    for table in tables.values():
-        for number in range(100):
-            table.add(KnownPeer(peer(number), (HERE,)))
+    target, tables = kademlia.peer_bytes(peer(wanted)), hundred_tables()
     lookup = Lookup.start(target, tables[peer(50)].nearest(bytes(32), 3))
     while (asked := lookup.next()) is not None:
         lookup.answered(tables[asked.peer].nearest(target))

@@ -75,6 +75,7 @@ def test_rows_of_two_states_become_the_newer_one(
 def test_what_has_not_changed_is_no_hole() -> None:
     entries = {bytes([first, second]): bytes([second]) * 50 for first in range(30) for second in range(30)}
     older, newer = Held(entries), Held({**entries, bytes([7, 7]): b"changed" * 9})
+    before = dict(older.nodes[TOP])
     mend, holes = Mend(newer.root), list[Hole]()
     older.root = newer.root
     while not mend.done:
@@ -84,7 +85,7 @@ def test_what_has_not_changed_is_no_hole() -> None:
             rows, name = (older.storage, hole.key) if hole.is_value else (older.nodes, hole.path)
             rows[TOP][name] = prove(newer, hole)
             mend.filled(hole)
-    changed = [path for path, node in newer.nodes[TOP].items() if Held(entries).nodes[TOP].get(path) != node]
+    changed = [path for path, node in newer.nodes[TOP].items() if before.get(path) != node]
     assert sorted(hole.path for hole in holes if not hole.is_value) == sorted(changed)
     assert [hole.key for hole in holes if hole.is_value] == [bytes([7, 7])]
 
