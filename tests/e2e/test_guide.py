@@ -12,7 +12,6 @@ import shlex
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 
 from cfnode.cli import client
 from tests.conftest import ROOT
+from tests.e2e.ready import ready_command
 from tests.interop.polkadot import leaves, script_beside, told
 from tests.process import environment
 
@@ -29,6 +29,8 @@ GUIDE = ROOT / "docs" / "guide" / "scenarios.md"
 SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 REFUSED = re.compile(r"^(cfnode .*?) +# refused", re.MULTILINE)
+
+OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruning=archive"]
 
 TOLD = {
     # section: what its events name, in this order
@@ -75,20 +77,6 @@ def script(port: int) -> str:
     return "\n".join(lines).replace("127.0.0.1:9944", f"127.0.0.1:{port}")
 
 
-def command_in(folder: Path, port: int) -> None:
-    """A `cfnode` that knows the port."""
-    own = "--port=0 --no-prometheus --state-pruning=archive --blocks-pruning=archive"
-    path = folder / "cfnode"
-    python = shlex.quote(sys.executable)
-    path.write_text(
-        '#!/bin/sh\ncase "$1" in\n'
-        f'run) exec {python} -m cfnode "$@" --rpc-port={port} {own} ;;\n'
-        f'rpc|dev|wait) exec {python} -m cfnode "$@" --url http://127.0.0.1:{port} ;;\n'
-        f'*) exec {python} -m cfnode "$@" ;;\nesac\n'
-    )
-    path.chmod(0o755)
-
-
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -99,28 +87,34 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     home, port = tmp_path_factory.mktemp("newcomer"), free_port()
-    command_in(home, port)
+    url = f"http://127.0.0.1:{port}"
     (home / "guide.sh").write_text(script(port))
-    path = f"{home}:{os.environ['PATH']}"
-    said = home / "said"
     try:
-        with said.open("w") as stream:
-            done = subprocess.run(
-                ["bash", "guide.sh"],
-                cwd=home,
-                env={**environment(home), "PATH": path},
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                timeout=300,
-                check=False,
-            )
-        assert done.returncode == 0, said.read_text()[-3000:]
-        parts = SECTION.split(said.read_text())[1:]
-        yield Played(f"http://127.0.0.1:{port}", dict(zip(parts[::2], parts[1::2], strict=True)))
+        with ready_command(home, run=[f"--rpc-port={port}", *OWN], url=["--url", url]):
+            printed = followed(home)
+        parts = SECTION.split(printed)[1:]
+        yield Played(url, dict(zip(parts[::2], parts[1::2], strict=True)))
     finally:
         for pid in (home / "node.pid").read_text().split():
             os.kill(int(pid), signal.SIGINT)
+
+
+def followed(home: Path) -> str:
+    """What somebody sees who pastes the guide into a shell."""
+    said = home / "said"
+    with said.open("w") as stream:
+        done = subprocess.run(
+            ["bash", "guide.sh"],
+            cwd=home,
+            env={**environment(home), "PATH": f"{home}:{os.environ['PATH']}"},
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            timeout=300,
+            check=False,
+        )
+    assert done.returncode == 0, said.read_text()[-3000:]
+    return said.read_text()
 
 
 @pytest.mark.parametrize("section", TOLD)
