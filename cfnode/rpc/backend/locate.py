@@ -63,10 +63,15 @@ def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) 
 def _by_request(index: SwapIndex, request_id: int) -> Located:
     entries = index.find("request", request_id)
     request = next((each for each in entries if each.name == "SwapRequested"), None)
-    if request is None or not isinstance(request.fields["origin"], tuple):
-        raise NOT_FOUND  # the chain's own swaps are nobody's
+    if request is None or not _is_for_an_address(request):
+        raise NOT_FOUND  # the chain's own swaps are nobody's, a provider's are its own
     deposit = next((each for each in entries if _is_deposit(each)), None)
     return Located(_channel_of(index, request), deposit, request)
+
+
+def _is_for_an_address(request: Entry) -> bool:
+    kind = request.fields["request_type"]
+    return isinstance(kind, tuple) and kind[1]["output_action"][0] == "Egress"
 
 
 def _by_transaction(index: SwapIndex, reference: str) -> Located:

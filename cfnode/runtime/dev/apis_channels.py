@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .frame import RuntimeApi, enum, method, struct
+from .pallets.addresses import encoded
 from .pallets.environment import Environment
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
-from .pallets.swapping.requests import encoded
 from .pallets.system import System
 from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
 from .pallets.validator import Validator

@@ -14,10 +14,10 @@ from cfnode.core.assets import CHAINS
 from .apis_pools import or_message
 from .chains import CHAIN_INSTANCES
 from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .pallets.dev import Dev
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.swapping.requests import encoded
 from .pallets.system import System
 from .types.witnessed import WITNESSED
 

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "7f2fb523805fdc8b4d884b185f8e821bf64eb92535c935e38c55027aab60c647"
+DEV_GENESIS_HASH = "ea42be8b407cdd998896ed9281500733838aaf5cedf87d7d1bf70c4f5ceb2a7b"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

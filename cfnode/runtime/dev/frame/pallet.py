@@ -178,7 +178,11 @@ class Pallet:
 
     def fail(self, error: ErrorSet) -> NoReturn:
         """End the call with one of this pallet's errors."""
-        raise DispatchError.module(self.index, error.value, error.doc or error.name, error.name)
+        raise self.error(error)
+
+    def error(self, error: ErrorSet) -> DispatchError:
+        """One of this pallet's errors, to be raised or told."""
+        return DispatchError.module(self.index, error.value, error.doc or error.name, error.name)
 
     def other(self, kind: type[P]) -> P:
         """Another pallet of the same runtime."""

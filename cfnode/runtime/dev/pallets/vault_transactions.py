@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.addresses import NETWORKS, AddressError, parse_address, script_to_text
+from cfnode.core.addresses import AddressError, parse_address, script_to_text
 from cfnode.core.amm import price_of, sqrt_price_of_amounts
 from cfnode.core.assets import CHAINS, assets_of
 from cfnode.core.scale import ScaleError
@@ -28,6 +28,7 @@ from cfnode.core.vault_swaps import (
 )
 from cfnode.runtime.dev.frame import Pallet
 
+from .addresses import network_of
 from .environment import Environment
 from .ingress_egress.derivation import bitcoin_channel, bitcoin_state
 from .ingress_egress.pallet import INGRESS_EGRESS
@@ -140,7 +141,7 @@ def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
 
 def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int]:
     """The broker and the channel id of a Bitcoin address."""
-    network = NETWORKS[pallet.other(Environment).ChainflipNetworkEnvironment.get()]
+    network = network_of(pallet)
     bitcoin = pallet.other(INGRESS_EGRESS["Bitcoin"])
     for broker, channel_id in pallet.other(SwappingStorage).BrokerPrivateBtcChannels.items():
         if script_to_text(bitcoin_channel(bitcoin, channel_id).script, network) == text:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.core.addresses import NETWORKS, AddressError, EncodedAddress, chain_of_address, foreign_address
+from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address, foreign_address
 from cfnode.core.assets import ASSETS, CHAINS, assets_of
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.frame import Map, Value, enum, struct
 
+from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .ingress_egress.boost import prewitness
@@ -99,9 +100,8 @@ class Sightings(OracleFeed):
 
     def account_at(self, address: EncodedAddress, asset: str) -> Any:
         """An address as its chain's own account, None if it is none of the asset's chain."""
-        network = NETWORKS[self.other(Environment).ChainflipNetworkEnvironment.get()]
         try:
-            found = foreign_address(address, network)
+            found = foreign_address(address, network_of(self))
         except AddressError:
             return None
         return found[1] if chain_of_address(found) == ASSETS[asset].chain else None

@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, Any
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import CHAINS
 from cfnode.runtime.dev.frame import DispatchError
+from cfnode.runtime.dev.pallets.addresses import encoded
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
-from cfnode.runtime.dev.pallets.swapping.requests import UserSwap, ccm_deposit, encoded, request_swap
+from cfnode.runtime.dev.pallets.swapping.requests import (
+    UserSwap,
+    ccm_deposit,
+    price_limits,
+    request_swap,
+)
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
+from .account_creation import create_account
 from .fees import ingress_estimate, withhold
 
 if TYPE_CHECKING:
@@ -77,8 +84,7 @@ def process_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int)
     """Take a `DepositWitness` that has reached the chain's safety margin at `height`."""
     channel = pallet.DepositChannelLookup.get(witness["deposit_address"])
     if channel is None:
-        error = pallet.Error.InvalidDepositAddress
-        reason = DispatchError.module(pallet.index, error.value, error.doc).value
+        reason = pallet.error(pallet.Error.InvalidDepositAddress).value
         return _failed(pallet, _of_channel(pallet, witness), height, ("DepositWitnessRejected", reason))
     return process(pallet, deposit_on(pallet, channel, witness, height))
 
@@ -159,16 +165,19 @@ def act(pallet: IngressEgress, deposit: Deposit, amount: int) -> Any:
 
 def _swap(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
     refund = terms["refund_params"]
+    destination = {
+        "ccm_deposit_metadata": terms["channel_metadata"],
+        "output_address": terms["destination_address"],
+    }
+    back = ("ExternalAddress", refund["refund_address"])
     swap = UserSwap(
         input_asset=deposit.asset,
         input_amount=amount,
         output_asset=terms["destination_asset"],
-        output_address=terms["destination_address"],
-        message=terms["channel_metadata"],
+        output_action=("Egress", destination),
         origin=deposit.origin,
+        limits=price_limits(refund, back, refund["refund_ccm_metadata"]),
         broker_fees=terms["broker_fees"],
-        refund=refund,
-        refund_message=refund["refund_ccm_metadata"],
         dca=terms["dca_params"],
     )
     return "Swap", {"swap_request_id": request_swap(pallet.other(SwappingStorage), swap)}
@@ -186,7 +195,8 @@ def _refund(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], a
 
 def _provide(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
     account = terms["lp_account"]
-    pallet.other(AssetBalances).credit(account, deposit.asset, amount)
+    spent = create_account(pallet, deposit, terms, amount)
+    pallet.other(AssetBalances).credit(account, deposit.asset, amount - spent)
     return "LiquidityProvision", {"lp_account": account}
 
 

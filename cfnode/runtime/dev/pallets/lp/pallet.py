@@ -6,17 +6,11 @@ takes assets out again or gives them to another provider.
 
 from __future__ import annotations
 
-from cfnode.core.addresses import (
-    NETWORKS,
-    AddressError,
-    EncodedAddress,
-    ForeignAddress,
-    chain_of_address,
-    foreign_address,
-)
+from cfnode.core.addresses import EncodedAddress, chain_of_address
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.frame import Cost, ErrorSet, Origin, call
+from cfnode.runtime.dev.frame import Cost, Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
+from cfnode.runtime.dev.pallets.addresses import decoded
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
@@ -54,13 +48,13 @@ class LiquidityProvider(ProviderStorage):
     def register_liquidity_refund_address(self, origin: Origin, address: EncodedAddress) -> None:
         """Where assets of a chain go back to; one for each chain."""
         who = self._provider(origin)
-        decoded = self._decoded(address, self.Error.InvalidEncodedAddress)
-        self.register_refund_address(who, decoded)
+        found = decoded(self, address, self.Error.InvalidEncodedAddress)
+        self.register_refund_address(who, found)
         self.deposit(
             self.Event.LiquidityRefundAddressRegistered,
             account_id=who,
-            chain=chain_of_address(decoded),
-            address=decoded,
+            chain=chain_of_address(found),
+            address=found,
         )
 
     @call(0, Cost(80_000_000, reads=12, writes=4), asset="Asset", boost_fee="u16")
@@ -98,7 +92,7 @@ class LiquidityProvider(ProviderStorage):
         who = self._may_withdraw(origin)
         if not amount:
             return
-        destination = self._decoded(destination_address, self.Error.InvalidEgressAddress)
+        destination = decoded(self, destination_address, self.Error.InvalidEgressAddress)
         fits = chain_of_address(destination) == ASSETS[asset].chain
         self.ensure(fits, self.Error.InvalidEgressAddress)
         self.other(AssetBalances).debit(who, asset, amount)
@@ -136,10 +130,3 @@ class LiquidityProvider(ProviderStorage):
 
     def _may(self, switch: str) -> bool:
         return self.other(Environment).safe_mode("liquidity_provider", switch)
-
-    def _decoded(self, address: EncodedAddress, error: ErrorSet) -> ForeignAddress:
-        network = NETWORKS[self.other(Environment).ChainflipNetworkEnvironment.get()]
-        try:
-            return foreign_address(address, network)
-        except AddressError:
-            self.fail(error)

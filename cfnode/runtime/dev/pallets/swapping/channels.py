@@ -12,20 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.addresses import (
-    NETWORKS,
-    AddressError,
-    EncodedAddress,
-    ForeignAddress,
-    chain_of_address,
-    encode_foreign_address,
-    foreign_address,
-)
+from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.frame import DispatchError
-from cfnode.runtime.dev.frame.pallet import ErrorSet
-from cfnode.runtime.dev.pallets.environment import Environment
+from cfnode.runtime.dev.pallets.addresses import decoded, encoded
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
 
 from .ccm import CcmError, check_ccm, check_ccm_bounds, supports_ccm
@@ -73,7 +64,7 @@ def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapCha
 def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
     """An address to which the asset can be sent, in its checked form."""
     error = swapping.Error
-    destination = _decode(swapping, address, error.InvalidDestinationAddress)
+    destination = decoded(swapping, address, error.InvalidDestinationAddress)
     fits = chain_of_address(destination) == ASSETS[asset].chain
     swapping.ensure(fits, error.IncompatibleAssetAndAddress)
     return destination
@@ -87,7 +78,7 @@ def _checked_action(swapping: SwappingStorage, broker: bytes, request: SwapChann
     asset = request.destination_asset
     destination = destination_on(swapping, asset, request.destination_address)
     refund = request.refund_parameters
-    refund_address = _decode(swapping, refund["refund_address"], swapping.Error.InvalidRefundAddress)
+    refund_address = decoded(swapping, refund["refund_address"], swapping.Error.InvalidRefundAddress)
     message = _checked_message(swapping, request.channel_metadata, asset, destination)
     _check_refund_chain(refund_address, request.source_asset)
     check_retry(swapping, refund["retry_duration"])
@@ -103,14 +94,6 @@ def _checked_action(swapping: SwappingStorage, broker: bytes, request: SwapChann
         "refund_params": refund | {"refund_address": refund_address, "refund_ccm_metadata": refund_message},
         "dca_params": request.dca_parameters,
     }
-
-
-def _decode(swapping: SwappingStorage, address: EncodedAddress, error: ErrorSet) -> ForeignAddress:
-    network = NETWORKS[swapping.other(Environment).ChainflipNetworkEnvironment.get()]
-    try:
-        return foreign_address(address, network)
-    except AddressError:
-        swapping.fail(error)
 
 
 def _checked_message(swapping: SwappingStorage, ccm: Any, asset: str, destination: ForeignAddress) -> Any:
@@ -158,11 +141,10 @@ def _announce(
     channel: OpenedChannel,
     message: Any,
 ) -> None:
-    network = NETWORKS[swapping.other(Environment).ChainflipNetworkEnvironment.get()]
     variant = CHAINS[ASSETS[request.source_asset].chain].address
     swapping.deposit(
         swapping.Event.SwapDepositAddressReady,
-        deposit_address=encode_foreign_address((variant, channel.address), network),
+        deposit_address=encoded(swapping, (variant, channel.address)),
         destination_address=request.destination_address,
         source_asset=request.source_asset,
         destination_asset=request.destination_asset,

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.frame import DispatchError
-from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
-
-from .conversion import input_for_output
-from .requests import request_network_fee_swap, schedule_chunk
+from .destinations import give_back, pass_on
+from .requests import schedule_chunk
 from .storage import SwappingStorage
 
 __all__ = ["complete", "fail", "reschedule"]
 
 Swap = dict[str, Any]
-_STABLE = "Usdc"
 
 
 def complete(swapping: SwappingStorage, request: dict[str, Any], swap_id: int, output: int) -> None:
@@ -35,7 +30,7 @@ def complete(swapping: SwappingStorage, request: dict[str, Any], swap_id: int, o
     if dca["scheduled_chunks"]:
         swapping.SwapRequests.put(request["id"], request)
         return
-    _send_output(swapping, request)
+    pass_on(swapping, request)
     _close(swapping, request, "Executed")
 
 
@@ -84,70 +79,10 @@ def _refund(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
             swapping.Event.SwapAborted, swap_id=other["swap_id"], reason="PredecessorSwapFailure"
         )
     amount += request["state"][1]["dca_state"]["remaining_input_amount"]
-    _send_refund(swapping, request, amount)
+    give_back(swapping, request, amount)
     if request["state"][1]["dca_state"]["accumulated_output_amount"]:
-        _send_output(swapping, request)
+        pass_on(swapping, request)
     _close(swapping, request, "Expired")
-
-
-def _send_refund(swapping: SwappingStorage, request: dict[str, Any], amount: int) -> None:
-    """Send back what was not swapped, less the network fee's minimum."""
-    asset = request["input_asset"]
-    wanted = input_for_output(swapping, asset, _STABLE, swapping.NetworkFee.get()["minimum"], with_fee=False)
-    fee = min(amount, wanted)
-    if fee:
-        request_network_fee_swap(swapping, asset, fee)
-    left = amount - fee
-    try:
-        swapping.ensure(left, swapping.Error.NoRefundAmountRemaining)
-        egress = _refund_egress(swapping, request, left)
-    except DispatchError as error:
-        _ignored(swapping, swapping.Event.RefundEgressIgnored, request["id"], asset, left, error)
-        return
-    swapping.deposit(
-        swapping.Event.RefundEgressScheduled,
-        **_sent(request["id"], egress, asset),
-        refund_fee=fee,
-    )
-
-
-def _refund_egress(swapping: SwappingStorage, request: dict[str, Any], amount: int) -> ScheduledEgress:
-    _, expiry = request["state"][1]["price_limits_and_expiry"]["expiry_behaviour"]
-    address = expiry["refund_address"][1]
-    pallet = swapping.other(INGRESS_EGRESS[ASSETS[request["input_asset"]].chain])
-    return pallet.schedule_egress(request["input_asset"], amount, address[1], expiry["refund_ccm_metadata"])
-
-
-def _send_output(swapping: SwappingStorage, request: dict[str, Any]) -> None:
-    _, state = request["state"]
-    _, action = state["output_action"]
-    asset, amount = request["output_asset"], state["dca_state"]["accumulated_output_amount"]
-    pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
-    try:
-        egress = pallet.schedule_egress(
-            asset, amount, action["output_address"][1], action["ccm_deposit_metadata"]
-        )
-    except DispatchError as error:
-        _ignored(swapping, swapping.Event.SwapEgressIgnored, request["id"], asset, amount, error)
-        return
-    swapping.deposit(swapping.Event.SwapEgressScheduled, **_sent(request["id"], egress, asset))
-
-
-def _sent(request_id: int, egress: ScheduledEgress, asset: str) -> dict[str, Any]:
-    return {
-        "swap_request_id": request_id,
-        "egress_id": egress.egress_id,
-        "asset": asset,
-        "amount": egress.amount,
-        "egress_fee": (egress.fee, asset),
-    }
-
-
-def _ignored(
-    swapping: SwappingStorage, what: Any, request_id: int, asset: str, amount: int, error: DispatchError
-) -> None:
-    """So little is left that sending it is not worth the fee: it stays."""
-    swapping.deposit(what, swap_request_id=request_id, asset=asset, amount=amount, reason=error.value)
 
 
 def _close(swapping: SwappingStorage, request: dict[str, Any], reason: str) -> None:

@@ -16,6 +16,7 @@ from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.environment import Environment
 
 from . import brokers
+from .account_creation import open_account_channel
 from .channels import SwapChannelRequest, check_request_bounds, destination_on, open_swap_channel
 from .execution import run_due_swaps
 from .parameters import (
@@ -92,6 +93,21 @@ class Swapping(SwappingStorage):
     def request_swap_deposit_address_with_affiliates(self, origin: Origin, **arguments: Any) -> None:
         """Open a deposit channel for a swap; up to five affiliates share the fees."""
         self._open(origin, **arguments)
+
+    @call(
+        18,
+        Cost(160_000_000, reads=14, writes=5),
+        signature_data="SignatureData",
+        transaction_metadata="TransactionMetadata",
+        asset="Asset",
+        boost_fee="u16",
+        refund_address="EncodedAddress",
+    )
+    def request_account_creation_deposit_address(self, origin: Origin, **arguments: Any) -> None:
+        """Open a channel whose first deposit creates and funds the account of the wallet that signed."""
+        enabled = self.other(Environment).safe_mode("swapping", "deposit_enabled")
+        self.ensure(enabled, self.Error.LiquidityDepositDisabled)
+        open_account_channel(self, self._broker(origin), **arguments)
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
         if "refund_parameters" in arguments:

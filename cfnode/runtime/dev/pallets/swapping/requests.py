@@ -1,19 +1,17 @@
 """How does a swap come into being?
 
 A swap request is what somebody wants; it is carried out by one or more swaps, scheduled by block. Users'
-swaps come from deposits; the runtime itself swaps withheld fees into the coin of their chain, and network
-fees into FLIP.
+swaps come from deposits, or from what a provider owns on the chain; the runtime itself swaps withheld fees
+into the coin of their chain, and network fees into FLIP.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.addresses import NETWORKS, EncodedAddress, ForeignAddress, encode_foreign_address
-from cfnode.runtime.dev.frame import Pallet
-from cfnode.runtime.dev.pallets.environment import Environment
+from cfnode.runtime.dev.pallets.addresses import encoded
 from cfnode.runtime.dev.pallets.system import System
 
 from .fees import network_fee, tracker_of
@@ -23,7 +21,7 @@ __all__ = [
     "SWAP_DELAY",
     "UserSwap",
     "ccm_deposit",
-    "encoded",
+    "price_limits",
     "request_fee_swap",
     "request_network_fee_swap",
     "request_swap",
@@ -32,33 +30,26 @@ __all__ = [
 
 SWAP_DELAY = 2
 """Blocks from the request to the first swap."""
+_U32_MAX = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class UserSwap:
-    """A swap that somebody has paid for. Addresses and messages in their checked form.
+    """A swap that somebody has paid for.
 
-    `refund` is a value of `CheckedRefundParameters`, `message` and `refund_message` are of
-    `CcmDepositMetadata` or None.
+    `output_action` is a value of `SwapOutputActionGeneric`, its address and message in their checked form,
+    `limits` one of `PriceLimitsAndExpiry`; without limits a swap is tried until it runs.
     """
 
     input_asset: str
     input_amount: int
     output_asset: str
-    output_address: ForeignAddress
-    message: Any
+    output_action: tuple[str, Any]
     origin: Any
-    broker_fees: Sequence[Any]
-    refund: Any
-    refund_message: Any
-    dca: Any
-
-
-def encoded(pallet: Pallet, address: ForeignAddress) -> EncodedAddress:
-    """An address as extrinsics and events have it."""
-    return encode_foreign_address(
-        address, NETWORKS[pallet.other(Environment).ChainflipNetworkEnvironment.get()]
-    )
+    limits: Any
+    broker_fees: Sequence[Any] = ()
+    dca: Any = None
+    pays_network: bool = True
 
 
 def ccm_deposit(metadata: Any, source_chain: str) -> Any:
@@ -68,18 +59,29 @@ def ccm_deposit(metadata: Any, source_chain: str) -> Any:
     return {"channel_metadata": metadata, "source_chain": source_chain, "source_address": None}
 
 
+def price_limits(terms: Mapping[str, Any], refund_to: tuple[str, Any], message: Any = None) -> dict[str, Any]:
+    """`PriceLimitsAndExpiry` of terms with a least price and a time; `refund_to` is an `AccountOrAddress`."""
+    expiry = {
+        "retry_duration": terms["retry_duration"],
+        "refund_address": refund_to,
+        "refund_ccm_metadata": message,
+    }
+    return {
+        "expiry_behaviour": ("RefundIfExpires", expiry),
+        "min_price": terms["min_price"],
+        "max_oracle_price_slippage": terms["max_oracle_price_slippage"],
+    }
+
+
 def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
     """Begin a user's swap: its id. The first chunk runs two blocks later."""
     request_id = _next_id(swapping)
     amount = _confiscate_excess(swapping, request_id, swap)
     dca = _reduced(swapping, swap)
-    limits = _price_limits(swap)
-    _announce(swapping, request_id, swap, limits, dca)
-    action = {"ccm_deposit_metadata": swap.message, "output_address": swap.output_address}
-    tracker = tracker_of(network_fee(swapping, swap.input_asset, swap.output_asset))
+    _announce(swapping, request_id, swap, dca)
     state = {
-        "price_limits_and_expiry": limits,
-        "output_action": ("Egress", action),
+        "price_limits_and_expiry": swap.limits,
+        "output_action": swap.output_action,
         "dca_state": {
             "scheduled_chunks": [],
             "remaining_input_amount": amount,
@@ -87,7 +89,7 @@ def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
             "chunk_interval": dca["chunk_interval"] if dca else SWAP_DELAY,
             "accumulated_output_amount": 0,
         },
-        "fees": [("NetworkFee", tracker), ("BrokerFee", list(swap.broker_fees))],
+        "fees": _fees(swapping, swap),
     }
     assets = {"input_asset": swap.input_asset, "output_asset": swap.output_asset}
     request = {"id": request_id, **assets, "state": ("UserSwap", state)}
@@ -102,16 +104,23 @@ def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
 def schedule_chunk(swapping: SwappingStorage, request: dict[str, Any], delay: int) -> None:
     """Schedule the next chunk of a user's request, `delay` blocks from now; its state changes in place."""
     _, state = request["state"]
-    dca, limits = state["dca_state"], state["price_limits_and_expiry"]
-    amount = next_chunk(request)
+    dca, amount = state["dca_state"], next_chunk(request)
     dca["remaining_input_amount"] -= amount
     dca["remaining_chunks"] -= 1
-    _, expiry = limits["expiry_behaviour"]
     execute_at = swapping.other(System).Number.get() + delay
-    prices = {name: limits[name] for name in ("min_price", "max_oracle_price_slippage")}
-    refund = {"refund_block": execute_at + expiry["retry_duration"], "price_limits": prices}
+    refund = _refund_of(state["price_limits_and_expiry"], execute_at)
     swap_id = _schedule(swapping, request, "Swap", amount, refund, execute_at)
     dca["scheduled_chunks"] = [*dca["scheduled_chunks"], swap_id]
+
+
+def _refund_of(limits: Any, execute_at: int) -> dict[str, Any] | None:
+    """The `SwapRefundParameters` of a chunk."""
+    if limits is None:
+        return None
+    _, expiry = limits["expiry_behaviour"]
+    prices = {name: limits[name] for name in ("min_price", "max_oracle_price_slippage")}
+    last = min(execute_at + expiry["retry_duration"], _U32_MAX)
+    return {"refund_block": last, "price_limits": prices}
 
 
 def next_chunk(request: dict[str, Any]) -> int:
@@ -184,24 +193,22 @@ def _reduced(swapping: SwappingStorage, swap: UserSwap) -> Any:
     return swap.dca | {"number_of_chunks": chunks}
 
 
-def _price_limits(swap: UserSwap) -> dict[str, Any]:
-    expiry = {
-        "retry_duration": swap.refund["retry_duration"],
-        "refund_address": ("ExternalAddress", swap.refund["refund_address"]),
-        "refund_ccm_metadata": swap.refund_message,
-    }
-    return {
-        "expiry_behaviour": ("RefundIfExpires", expiry),
-        "min_price": swap.refund["min_price"],
-        "max_oracle_price_slippage": swap.refund["max_oracle_price_slippage"],
-    }
+def _fees(swapping: SwappingStorage, swap: UserSwap) -> list[tuple[str, Any]]:
+    fees: list[tuple[str, Any]] = []
+    if swap.pays_network:
+        internal = swap.output_action[0] == "CreditOnChain"
+        due = network_fee(swapping, swap.input_asset, swap.output_asset, internal=internal)
+        fees.append(("NetworkFee", tracker_of(due)))
+    if swap.broker_fees:
+        fees.append(("BrokerFee", list(swap.broker_fees)))
+    return fees
 
 
-def _announce(swapping: SwappingStorage, request_id: int, swap: UserSwap, limits: Any, dca: Any) -> None:
-    action = {
-        "ccm_deposit_metadata": swap.message,
-        "output_address": encoded(swapping, swap.output_address),
-    }
+def _announce(swapping: SwappingStorage, request_id: int, swap: UserSwap, dca: Any) -> None:
+    kind, terms = swap.output_action
+    if kind == "Egress":
+        terms = terms | {"output_address": encoded(swapping, terms["output_address"])}
+    paid_for = "Regular" if swap.pays_network else "RegularNoNetworkFee"
     swapping.deposit(
         swapping.Event.SwapRequested,
         swap_request_id=request_id,
@@ -209,9 +216,9 @@ def _announce(swapping: SwappingStorage, request_id: int, swap: UserSwap, limits
         input_amount=swap.input_amount,
         output_asset=swap.output_asset,
         origin=swap.origin,
-        request_type=("Regular", {"output_action": ("Egress", action)}),
+        request_type=(paid_for, {"output_action": (kind, terms)}),
         broker_fees=list(swap.broker_fees),
-        price_limits_and_expiry=limits,
+        price_limits_and_expiry=swap.limits,
         dca_parameters=dca,
     )
 

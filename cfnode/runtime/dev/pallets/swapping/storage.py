@@ -164,6 +164,18 @@ class SwappingStorage(Pallet):
         )
         VaultSwapMinimumBrokerFeeSet = event(19, broker_id="AccountId32", minimum_fee_bps="u16")
         SwapAborted = event(20, swap_id="SwapId", reason="SwapFailureReason")
+        AccountCreationDepositAddressReady = event(
+            21,
+            channel_id="u64",
+            asset="Asset",
+            deposit_address="EncodedAddress",
+            requested_by="AccountId32",
+            requested_for="AccountId32",
+            deposit_chain_expiry_block="u64",
+            boost_fee="u16",
+            channel_opening_fee="u128",
+            refund_address="EncodedAddress",
+        )
         BoundBrokerWithdrawalAddress = event(22, broker="AccountId32", address="H160")
         AffiliateDeregistration = event(
             23, broker_id="AccountId32", short_id="AffiliateShortId", affiliate_account_id="AccountId32"
