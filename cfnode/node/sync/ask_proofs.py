@@ -8,7 +8,6 @@ it was left out. Either costs the peer its place, and another one is asked. Who 
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import trio
@@ -45,7 +44,6 @@ class ProofAsker:
         self._book = book
         self._block = block
         self._root = root
-        self._failures: Counter[str] = Counter()
 
     async def read(self, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
         """Nodes and values that show the values, or the absence, of all these keys, once a peer helps.
@@ -81,26 +79,23 @@ class ProofAsker:
             raise StateDiscarded(self._block.hash)
         asked: set[str] = set()
         while True:
-            peer = self._pick(asked)
+            peer = next((peer for peer in self._book.candidates() if peer not in asked), None)
             if peer is None:
                 await self._book.changed(AGAIN_S)
                 asked.clear()
                 continue
             asked.add(peer)
             try:
-                answer = await self._network.request(peer, SUFFIX, request)
+                with self._book.timed(peer):
+                    answer = await self._network.request(peer, SUFFIX, request)
                 proof = await trio.to_thread.run_sync(read_answer, answer, self._root, check)
             except RequestFailed as error:
                 log.debug("No proof about #%d from %s: %s", self._block.number, peer, error)
-                self._failures[peer] += 1
+                self._book.lapse(peer)
             except (WireError, TrieError, MissingNode) as error:
                 self._drop(peer, str(error))
             else:
                 return peer, proof
-
-    def _pick(self, asked: set[str]) -> str | None:
-        candidates = [peer for peer in self._book.by_height() if peer not in asked]
-        return min(candidates, key=lambda peer: self._failures[peer], default=None)
 
     def _drop(self, peer: str, reason: str) -> None:
         repute.drop(

@@ -1,17 +1,23 @@
-"""Which peers are there, and how far is each by its own word?
+"""Which peers are there, how far is each by its own word, and whom do we ask first?
 
 Only words: a peer's best block is what it says in its handshake and its announcements. It decides whom to
-ask, and nothing else.
+ask, and nothing else. What a peer cannot lie about is how it helps: who was slow, or gave little of much, is
+asked after the others from then on, so one that drips holds nobody up for as long as there is somebody else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import trio
 
-__all__ = ["Known", "PeerBook"]
+__all__ = ["PATIENCE_S", "Known", "PeerBook"]
+
+PATIENCE_S = 5.0
+"""Seconds for an answer; who takes longer has a lapse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,7 @@ class PeerBook:
 
     def __init__(self) -> None:
         self._peers: dict[str, Known] = {}
+        self._lapses: Counter[str] = Counter()
         self._changed = trio.Event()
 
     def __contains__(self, peer: str) -> bool:
@@ -46,13 +53,33 @@ class PeerBook:
 
     def forget(self, peer: str) -> None:
         """A peer is gone."""
+        self._lapses.pop(peer, None)
         if self._peers.pop(peer, None) is not None:
             self._wake()
 
-    def by_height(self, least: int = 0) -> list[str]:
-        """Those at `least` or higher, the highest first."""
-        found = [(known.number, peer) for peer, known in self._peers.items() if known.number >= least]
-        return [peer for _, peer in sorted(found, key=lambda pair: -pair[0])]
+    def lapse(self, peer: str) -> None:
+        """The peer was slow, gave little or could not help: others are asked first."""
+        if peer in self._peers:
+            self._lapses[peer] += 1
+
+    @contextmanager
+    def timed(self, peer: str) -> Iterator[None]:
+        """Ask the peer in the block: longer than `PATIENCE_S` is a lapse."""
+        began = trio.current_time()
+        try:
+            yield
+        finally:
+            if trio.current_time() - began > PATIENCE_S:
+                self.lapse(peer)
+
+    def candidates(self, least: int = 0) -> list[str]:
+        """Those at `least` or higher: who has lapsed least often, and of these the highest, first."""
+        found = [peer for peer, known in self._peers.items() if known.number >= least]
+        return sorted(found, key=lambda peer: (self._lapses[peer], -self._peers[peer].number))
+
+    def outdone(self, peer: str, least: int = 0) -> bool:
+        """Is there somebody at `least` or higher who has lapsed less often?"""
+        return any(self._lapses[other] < self._lapses[peer] for other in self.candidates(least))
 
     @property
     def median(self) -> int:

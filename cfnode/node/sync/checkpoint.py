@@ -44,7 +44,7 @@ async def trust_checkpoint(
     name = f"0x{checkpoint.block.hex()}"
     progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
     while True:
-        for peer in book.by_height():
+        for peer in book.candidates():
             header = await _header_of(network, book, peer, checkpoint.block)
             if header is not None:
                 _tell_age(header, slot_now)

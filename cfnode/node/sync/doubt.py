@@ -83,7 +83,7 @@ class Doubt:
 
     async def _ask_everyone(self, nursery: trio.Nursery) -> None:
         while True:
-            for peer in self._book.by_height():
+            for peer in self._book.candidates():
                 if peer not in self._asked:
                     self._asked.add(peer)
                     self._asking.add(peer)

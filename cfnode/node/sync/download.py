@@ -151,9 +151,10 @@ class Download:
     async def _target_block(self, trust: Trust) -> FetchedBlock:
         """The proven block with its body, from whoever has it. Raises TargetLost."""
         self._progress.enter(Phase.TARGET, f"the body of #{trust.number}")
-        for peer in self._book.by_height():
+        for peer in self._book.candidates():
             try:
-                return (await fetch_up_to(self._network, peer, trust.header.hash, 1))[0]
+                with self._book.timed(peer):
+                    return (await fetch_up_to(self._network, peer, trust.header.hash, 1))[0]
             except RequestFailed as error:
                 repute.replace_slow(self._network, self._book, peer, error)
                 log.debug("Block #%d did not come from %s: %s", trust.number, peer, error)

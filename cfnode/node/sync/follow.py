@@ -44,6 +44,9 @@ MOST_BAD = 1_024
 RANGE = 64
 """Blocks of one request when catching up."""
 
+FEW = 8
+"""Who gives fewer blocks of a range, and says that it has all of them, is asked after others."""
+
 BEHIND = 5
 """Blocks behind the median of the peers from which on the node is syncing, as in Substrate."""
 
@@ -124,7 +127,7 @@ class Follower:
         while self._far_behind():
             self._judge()
             here = self._chain.best.number
-            peers = self._book.by_height(here + BEHIND)
+            peers = self._book.candidates(here + BEHIND)
             peer = next((peer for peer in peers if (peer, here) not in self._stuck), None)
             if peer is None:
                 self._stuck.clear()
@@ -146,6 +149,8 @@ class Follower:
                     nursery.cancel_scope.cancel()
                     return
             blocks = following[0] if following else []
+            if blocks and self._book.outdone(peer, blocks[0].header.number + BEHIND):
+                return  # somebody else gives more at a time
 
     async def _prefetch(self, peer: str, number: int, into: list[list[FetchedBlock]]) -> None:
         into.append(await self._range(peer, number))
@@ -156,9 +161,12 @@ class Follower:
             return []
         self._unhelpful.pop(peer, None)
         try:
-            found = await fetch_above(self._network, peer, number, RANGE)
+            with self._book.timed(peer):
+                found = await fetch_above(self._network, peer, number, RANGE)
             if not found:
                 self._unhelpful[peer] = f"it does not have #{number} any more"
+            if len(found) < FEW and known.number >= number + RANGE:
+                self._book.lapse(peer)
             return found
         except RequestFailed as error:
             self._unhelpful[peer] = str(error)

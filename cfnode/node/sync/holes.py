@@ -63,7 +63,7 @@ class HoleFiller:
 
     async def _peer(self) -> str:
         while True:
-            for peer in self._book.by_height():
+            for peer in self._book.candidates():
                 if peer not in self._useless:
                     return peer
             if len(self._book):
@@ -77,7 +77,10 @@ class HoleFiller:
         keys = tuple(dict.fromkeys(hole.key for hole in holes))
         self._progress.waiting_for = f"{len(keys)} keys of the state of #{self._header.number} by {peer}"
         try:
-            answer = await self._network.request(peer, SUFFIX, RemoteRead(self._hash, keys, child).encode())
+            with self._book.timed(peer):
+                answer = await self._network.request(
+                    peer, SUFFIX, RemoteRead(self._hash, keys, child).encode()
+                )
             proof = LightResponse.decode(answer).proof
         except RequestFailed as error:
             repute.replace_slow(self._network, self._book, peer, error)

@@ -17,6 +17,7 @@ __all__ = [
     "REPEATED",
     "SILENT",
     "drop",
+    "replace",
     "replace_slow",
 ]
 
@@ -41,9 +42,14 @@ BAD_GOSSIP = -5_000
 def replace_slow(network: Network, book: PeerBook, peer: str, error: RequestFailed) -> None:
     """Part with a peer that let the time for an answer pass: its place goes to another one."""
     if isinstance(error, TooSlow):
-        network.report(peer, SILENT, str(error))
-        network.disconnect(peer, "too slow")
-        book.forget(peer)
+        replace(network, book, peer, str(error))
+
+
+def replace(network: Network, book: PeerBook, peer: str, reason: str) -> None:
+    """Part with a peer that is too slow."""
+    network.report(peer, SILENT, reason)
+    network.disconnect(peer, "too slow")
+    book.forget(peer)
 
 
 def drop(network: Network, book: PeerBook, peer: str, change: int, reason: str) -> None:

@@ -77,7 +77,7 @@ class SetChanges:
 
     async def _ask_in_turn(self) -> None:
         change = self._chain.next_set_change(self._chain.best.hash)
-        peers = self._book.by_height(change.number) if change is not None else []
+        peers = self._book.candidates(change.number) if change is not None else []
         if change is not None and peers:
             self._turn += 1
             await self._ask(peers[self._turn % len(peers)], change)

@@ -1,10 +1,13 @@
 """How do the ranges of one block's state come from all peers at once?
 
 Piece by piece, each with its proof: it is checked against the block's state root in a thread, then written in
-one sorted batch. A piece that does not hold costs its peer its place; its part of the work goes to another.
+one sorted batch. A piece that does not hold costs its peer its place, and so do a few true but tiny ones; its
+part of the work goes to another.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 import trio
 
@@ -14,13 +17,21 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.sync import repute
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.book import PATIENCE_S, PeerBook
 from cfnode.node.sync.holes import TargetLost
 from cfnode.node.sync.progress import Pace, Phase, Progress, told
 from cfnode.node.sync.state_plan import Part, StatePlan
 from cfnode.store import Adoption
 
 __all__ = ["RangeSync", "read_answer"]
+
+SMALL = 64 << 10
+"""Bytes that an answer has at least, unless the state ends with it: servers stop after 2 MiB."""
+
+MOST_SMALL = 4
+
+LEAST_RATE = 16 << 10
+"""Bytes a second below which another peer is better, if there is one."""
 
 
 def read_answer(answer: bytes, root: bytes, start: Position) -> StateRange:
@@ -50,6 +61,7 @@ class RangeSync:
         self._progress = progress
         self._pace = pace
         self._working: set[str] = set()
+        self._small: Counter[str] = Counter()
         self._useless: dict[str, str] = {}
         self._moved = trio.Event()
 
@@ -68,7 +80,7 @@ class RangeSync:
             raise TargetLost(told(f"no peer gives the state of block #{self._header.number}", self._useless))
 
     def _engage(self, nursery: trio.Nursery) -> None:
-        for peer in self._book.by_height():
+        for peer in self._book.candidates():
             if peer not in self._working and peer not in self._useless:
                 self._working.add(peer)
                 nursery.start_soon(self._work, peer)
@@ -106,9 +118,10 @@ class RangeSync:
 
     async def _fetch(self, peer: str, part: Part) -> bool:
         """One piece; False where this peer is of no use."""
-        start = part.start
+        start, began = part.start, trio.current_time()
         try:
             answer = await self._network.request(peer, SUFFIX, StateRequest(self._hash, start).encode())
+            seconds = trio.current_time() - began
             found = await trio.to_thread.run_sync(read_answer, answer, self._header.state_root, start)
         except RequestFailed as error:
             self._plan.give_back(part)
@@ -126,7 +139,19 @@ class RangeSync:
         self._pace.note(trio.current_time(), len(answer), len(found.pairs), found.share)
         self._progress.step(f"the state of #{self._header.number}")
         self._show()
-        return True
+        return found.next is None or not self._stretches(peer, len(answer), seconds)
+
+    def _stretches(self, peer: str, size: int, seconds: float) -> bool:
+        """Does a peer give so little, or so slowly, that the state might never be whole? It is replaced."""
+        self._small[peer] = self._small[peer] + 1 if size < SMALL else 0
+        if self._small[peer] == MOST_SMALL:
+            reason = f"{MOST_SMALL} pieces of a state in a row of less than {SMALL >> 10} KiB"
+            repute.drop(self._network, self._book, peer, repute.BAD_MESSAGE, reason)
+            return True
+        if seconds > PATIENCE_S and size < LEAST_RATE * seconds and len(self._book) > 1:
+            repute.replace(self._network, self._book, peer, f"{size} bytes of a state in {seconds:.0f} s")
+            return True
+        return False
 
     def _show(self) -> None:
         self._progress.size, self._progress.keys = self._pace.size, self._pace.keys

@@ -1,6 +1,6 @@
 """How does the node get from the genesis authorities to the newest final block, believing nobody?
 
-It asks one peer at a time for a warp proof from the last block it trusts, the highest first, and checks the
+It asks one peer at a time for a warp proof from the last block it trusts, the best one first, and checks the
 fragments in a thread, each against the weights of the set before. What holds, stays, whatever comes after it:
 
 - a fragment that does not hold costs its peer its place; another one goes on from the last good block;
@@ -35,6 +35,8 @@ __all__ = ["Followed", "WarpSync", "follow_answer"]
 log = logging.getLogger("cfnode.sync")
 
 MOST_USELESS = 16
+FEW_SETS = 16
+"""Who gives fewer set changes and is not at the end is asked after others: hundreds fit in an answer."""
 AGAIN_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
@@ -110,7 +112,7 @@ class WarpSync:
                 return trust
 
     def _pick(self) -> str | None:
-        return next((peer for peer in self._book.by_height() if peer not in self._set_aside), None)
+        return next((peer for peer in self._book.candidates() if peer not in self._set_aside), None)
 
     async def _nobody(self, trust: Trust) -> Trust:
         """No peer is left to ask: wait, and where all have refused a remembered block, drop the memory."""
@@ -144,7 +146,8 @@ class WarpSync:
         )
         self._set_aside.add(peer)
         try:
-            answer = await self._network.request(peer, SUFFIX, trust.header.hash)
+            with self._book.timed(peer):
+                answer = await self._network.request(peer, SUFFIX, trust.header.hash)
         except RequestFailed as error:
             self._leave(peer, str(error))
             replace_slow(self._network, self._book, peer, error)
@@ -153,6 +156,8 @@ class WarpSync:
         self._useless.pop(peer, None)
         self._progress.size += len(answer)
         followed = await trio.to_thread.run_sync(follow_answer, answer, trust, self._step)
+        if not followed.finished and followed.sets < FEW_SETS:
+            self._book.lapse(peer)
         if followed.refused is not None:
             self._drop(peer, followed.refused, at_checkpoint=self._at_checkpoint(followed.trust))
         return followed

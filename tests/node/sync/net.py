@@ -72,6 +72,8 @@ class MemoryNetwork:
     unreachable: dict[str, str] = field(default_factory=dict)
     stalled: set[str] = field(default_factory=set)
     """Those who take a request and never answer."""
+    delay: float = 0
+    """Seconds that this node takes for an answer."""
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
@@ -89,6 +91,7 @@ class MemoryNetwork:
             raise TooSlow(f"no answer to {protocol} within {LIMITS[protocol].timeout} s")
         if other is None or handler is None:
             raise RequestFailed("not connected" if other is None else "not supported")
+        await trio.sleep(other.delay)
         answer = await handler(self.name, data)
         if other.tamper is not None:
             answer = other.tamper(protocol, data, answer)

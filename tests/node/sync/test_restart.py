@@ -16,7 +16,7 @@ from cfnode.core.trie import Position, read_range
 from cfnode.core.wire.state import StateRequest
 from cfnode.node.config import DevConfig, NetworkConfig
 from cfnode.node.node import Node
-from cfnode.node.sync import serve, serve_state
+from cfnode.node.sync import serve, serve_state, state_ranges
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import Store
@@ -52,6 +52,7 @@ async def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
     spec.write_text(to_json(dev_chain_spec(DevGenesis(state_entries=ENTRIES, epoch_blocks=10))))
     dev = DevConfig(seal="slots", block_time=300)
     monkeypatch.setattr(serve_state, "MOST_BYTES", PIECE)
+    monkeypatch.setattr(state_ranges, "SMALL", 0)
     async with live_node(tmp_path / "authority", chain=str(spec), brokers=(), dev=dev) as node:
         served = Authority(node, spec)
         state_range, warp_proof = serve.state_range, serve.warp_proof

@@ -12,7 +12,7 @@ from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT, build_range, read_range
 from cfnode.core.wire.light import LightResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
-from cfnode.node.sync import repute, serve_state
+from cfnode.node.sync import repute, serve_state, state_ranges
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.serve import Server
@@ -28,6 +28,7 @@ from tests.node.sync.net import MemoryNetwork, Tamper, join
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """A state of some hundred entries that goes out in small pieces."""
     monkeypatch.setattr(serve_state, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(state_ranges, "SMALL", 0)
     rig = await make_rig("server")
     nonce = 0
     for block in range(6):

@@ -9,7 +9,7 @@ import pytest
 
 from cfnode.core.chainspec import to_json
 from cfnode.node.config import DevConfig, NetworkConfig, PruningConfig
-from cfnode.node.sync import serve_state
+from cfnode.node.sync import serve_state, state_ranges
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_chain_spec
 from tests.node.live import live_node, reach
@@ -23,6 +23,7 @@ async def test_a_download_longer_than_the_servers_window_ends_all_the_same(
 ) -> None:
     """Pieces of a few entries, and a server that keeps each state for three blocks of 0.2 s."""
     monkeypatch.setattr(serve_state, "MOST_BYTES", 1_500)
+    monkeypatch.setattr(state_ranges, "SMALL", 0)
     caplog.set_level("INFO", "cfnode.sync")
     spec = tmp_path / "spec.json"
     spec.write_text(to_json(dev_chain_spec(DevGenesis(state_entries=ENTRIES))))

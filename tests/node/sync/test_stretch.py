@@ -1,0 +1,131 @@
+"""Peers whose answers are true, but tiny or slow: they hold nobody up while there is somebody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from cfnode.core.grandpa import WarpProof
+from cfnode.core.trie import build_range
+from cfnode.core.wire.blocks import BlockRequest, BlockResponse
+from cfnode.core.wire.state import StateRequest, StateResponse
+from cfnode.node.sync import repute, serve_state, state_ranges
+from cfnode.node.sync.book import PATIENCE_S, PeerBook
+from cfnode.node.sync.state_ranges import MOST_SMALL
+from tests.node.conftest import MakeRig
+from tests.node.sync import test_state, test_warp
+from tests.node.sync.net import Tamper
+from tests.node.sync.peers import KEYS, Peer, in_step, join, running
+
+
+async def test_who_was_slow_or_gave_little_is_asked_after_the_others(autojump_clock: MockClock) -> None:
+    book = PeerBook()
+    for number, peer in enumerate(("low", "middle", "high")):
+        book.note(peer, number, bytes(32))
+    assert book.candidates() == ["high", "middle", "low"]
+    assert book.candidates(1) == ["high", "middle"]
+    with book.timed("high"):
+        await trio.sleep(PATIENCE_S + 1)
+    with book.timed("middle"):
+        await trio.sleep(PATIENCE_S - 1)
+    assert book.candidates() == ["middle", "low", "high"]
+    assert book.outdone("high")
+    assert not book.outdone("high", least=2), "nobody else is that high"
+    book.forget("high")
+    book.note("high", 2, bytes(32))
+    assert book.candidates() == ["high", "middle", "low"]
+
+
+def one_key(client: test_state.Client) -> Tamper:
+    """The true answer to a state request, ended after the first key; later somebody else comes."""
+
+    def tiny(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        if protocol != "state/2":
+            return answer
+        asked = StateRequest.decode(request)
+        with client.rig.store.state(asked.block) as state:
+            items, _ = build_range(state, asked.start, 1)
+        if len(client.network.asked) == MOST_SMALL:
+            client.add("honest")
+        return StateResponse(proof=tuple(items)).encode()
+
+    return tiny
+
+
+async def test_who_gives_a_state_key_by_key_is_dropped(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path)
+    monkeypatch.setattr(serve_state, "MOST_BYTES", 6_000)
+    monkeypatch.setattr(state_ranges, "SMALL", 2_000)
+    client.add("miser", one_key(client))
+    await client.run()
+    client.assert_same()
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("miser", repute.BAD_MESSAGE)]
+    assert "4 pieces of a state in a row" in client.network.reports[0][2]
+    assert [peer for peer, _, _ in client.network.asked].count("miser") == MOST_SMALL
+
+
+async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
+) -> None:
+    client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path, slow=None)
+    client.network.others["slow"].delay = 30
+    began = trio.current_time()
+
+    async def come_later() -> None:
+        await trio.sleep(65)
+        client.add("honest")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(come_later)
+        await client.run()
+    client.assert_same()
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", repute.SILENT)]
+    assert [peer for peer, _, _ in client.network.asked].count("slow") == 3, (
+        "it is kept while it is the only one"
+    )
+    assert trio.current_time() - began < 100
+
+
+async def test_proofs_in_tiny_parts_are_asked_of_the_next_peer(make_rig: MakeRig) -> None:
+    rig = await test_warp.grown(make_rig)
+
+    def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        assert answer is not None
+        proof = WarpProof.decode(answer)
+        return answer if len(proof.fragments) == 1 else WarpProof(proof.fragments[:1], False).encode()
+
+    client = test_warp.Client(rig, miser=first_only, honest=None)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+    assert [peer for peer, _, _ in client.network.asked] == ["miser", "honest"]
+    assert client.network.reports == []
+
+
+async def test_blocks_one_by_one_are_asked_of_the_next_peer(
+    make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    rig = await make_rig("authority", authorities=KEYS)
+    authority, miser = Peer("authority", rig, author=True), Peer("miser", rig, author=True)
+    client = Peer("client", await make_rig("client", authorities=KEYS))
+    await rig.blocks(90)
+
+    def one_block(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        if protocol != "sync/2" or not answer or BlockRequest.decode(request).most == 1:
+            return answer
+        return BlockResponse(BlockResponse.decode(answer).blocks[:1]).encode()
+
+    miser.network.tamper, miser.network.delay = one_block, PATIENCE_S - 1
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(miser.sync.run)
+        join(client.network, miser.network)
+        async with running(authority, client):
+            await in_step(client, authority)
+            asked = [peer for peer, protocol, _ in client.network.asked if protocol == "sync/2"]
+            assert asked.count("miser") <= 3
+            assert client.reports == []
+        nursery.cancel_scope.cancel()
