@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv6Network
 
@@ -92,7 +93,8 @@ class Connections:
         try:
             address = transport.remote_address(stream).inside(*layers)
             if self._admits(address):
-                await self._secure(stream, address, inbound=True)
+                with self._counted(_origin(address)):
+                    await self._secure(stream, address, inbound=True)
         except* (DialError, OSError) as group:
             log.debug("inbound connection: %s", "; ".join(map(str, group.exceptions)))
         # The fence: what we did not foresee costs this connection, not the node.
@@ -105,6 +107,16 @@ class Connections:
         slots = self._settings.in_peers + self._settings.in_peers_light + self._settings.out_peers
         crowded = address.is_global and self._per_address[_origin(address)] >= MAX_PER_ADDRESS
         return self._pending < MAX_PENDING and len(self.peers) < slots + SPARE_CONNECTIONS and not crowded
+
+    @contextmanager
+    def _counted(self, origin: str) -> Iterator[None]:
+        """Count a stranger's connection, from before it is secured, with the others from there."""
+        self._per_address[origin] += 1
+        try:
+            yield
+        finally:
+            self._per_address[origin] -= 1
+            self._per_address += Counter()  # drops what is at zero
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
         """A connection to the address, served in the nursery from now on; raises DialError."""
@@ -196,7 +208,6 @@ class Connections:
             old.connection.close("replaced by a newer connection")
             self._let_go(old.connection)
         self.peers[identity] = Peer(connection)
-        self._per_address[_origin(connection.address)] += 1
 
     async def _serve(
         self, connection: Connection, first: bytes, started: Callable[[Connection], None]
@@ -226,8 +237,6 @@ class Connections:
             del self.peers[connection.peer_id]
             self._past_received += connection.received
             self._past_sent += connection.sent
-            self._per_address[_origin(connection.address)] -= 1
-            self._per_address += Counter()
             # However it ended: a node that takes part and hangs up at once is not called again at once.
             now = trio.current_time()
             self._standing.dials.ended(connection.peer_id, connection.taking_part_since, now)

@@ -23,6 +23,8 @@ log = logging.getLogger("cfnode.sub-libp2p")
 
 UPKEEP = 5.0
 MAX_DIALS = 8
+CALL = 30.0
+"""Seconds over all addresses of one node: strangers name ten of them."""
 MAX_UNREACHABLE = 64
 LOOK_FIRST, LOOK_LAST = 5.0, 120.0
 
@@ -87,17 +89,24 @@ class Dialing:
         return wanted
 
     async def _call(self, identity: str, dial: Dial) -> None:
-        reasons = []
+        reasons: list[str] = []
         try:
-            for address in self._discovery.addresses(identity):
-                try:
-                    await dial(address.with_peer(identity))
+            with trio.move_on_after(CALL):
+                if await self._reached(identity, dial, reasons):
                     return
-                except DialError as error:
-                    reasons.append(str(error))
             self._failed(identity, "; ".join(reasons) or "no address of it is known")
         finally:
             self._under_way.discard(identity)
+
+    async def _reached(self, identity: str, dial: Dial, reasons: list[str]) -> bool:
+        """Try one address after the other; False where none leads to the node, with the reasons."""
+        for address in self._discovery.addresses(identity):
+            try:
+                await dial(address.with_peer(identity))
+                return True
+            except DialError as error:
+                reasons.append(str(error))
+        return False
 
     def _failed(self, identity: str, reason: str) -> None:
         wait = self._standing.dials.failed(identity, trio.current_time())

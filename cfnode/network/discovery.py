@@ -47,11 +47,11 @@ class Discovery:
         """The user names it no longer; what others say of it stays."""
         self._given.pop(peer, None)
 
-    def learn(self, peer: str, addresses: Iterable[Multiaddr]) -> None:
-        """A node that speaks our protocols says where it listens."""
-        useful = tuple(address.without_peer for address in addresses if self._useful(address))
+    def learn(self, peer: str, addresses: Iterable[Multiaddr], *, met: bool) -> None:
+        """A node listens there, as it says itself when we meet it, or as another one says."""
+        useful = [address.without_peer for address in addresses if self._useful(address)]
         if useful:
-            self._table.add(KnownPeer(peer, useful))
+            self._table.add(KnownPeer(peer, tuple(useful[: kademlia.MAX_ADDRESSES]), met))
 
     def forget(self, peer: str) -> None:
         """The node could not be reached."""
@@ -63,14 +63,15 @@ class Discovery:
         return [*self._given.get(peer, []), *(address for entry in known for address in entry.addresses)]
 
     def candidates(self) -> list[str]:
-        """All peers that could be dialed: the given ones, then those found, in random order of place."""
+        """All peers that could be dialed: the given ones, those we have met, others; each in random order."""
         found = self._table.nearest(secrets.token_bytes(32), len(self._table))
+        found.sort(key=lambda entry: not entry.met)
         return [*self._given, *(entry.peer for entry in found if entry.peer not in self._given)]
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
-        """Serve FIND_NODE truthfully: the nearest nodes that we know ourselves."""
+        """Serve FIND_NODE truthfully: the nearest nodes that we have met ourselves."""
         target = kademlia.decode_query(data)
-        return None if target is None else kademlia.answer(self._table.nearest(target))
+        return None if target is None else kademlia.answer(self._table.nearest(target, met=True))
 
     async def look_around(self, connected: Iterable[str], ask: Ask) -> int:
         """Ask connected peers for the nodes near a random place; how many were new."""
@@ -90,7 +91,7 @@ class Discovery:
             lookup.failed(peer)
             return
         for entry in found:
-            self.learn(entry.peer, entry.addresses)
+            self.learn(entry.peer, entry.addresses, met=False)
         lookup.answered(found)
 
     def _useful(self, address: Multiaddr) -> bool:

@@ -277,7 +277,7 @@ class Service:
         if peer is not None and peer.connection is connection:
             peer.about = about
             if self._settings.protocol("kad") in about.protocols:
-                self._discovery.learn(connection.peer_id, about.listen)
+                self._discovery.learn(connection.peer_id, about.listen, met=True)
 
     # Upkeep
 

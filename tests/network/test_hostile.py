@@ -8,13 +8,17 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.core.p2p import kademlia
+from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import HEADER as FRAME
 from cfnode.core.p2p.yamux import MAX_INBOUND, SYN, WINDOW, Session
 from cfnode.core.peer_id import peer_id
-from cfnode.network.connections import MAX_PENDING
+from cfnode.network.connections import MAX_PENDING, MAX_PER_ADDRESS
+from cfnode.network.dialing import CALL, MAX_DIALS, UPKEEP
+from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.service import Service
 from cfnode.network.standing import BANNED, Standing
@@ -180,6 +184,74 @@ def test_one_address_of_the_internet_gets_five_connections() -> None:
     connections._per_address["2606:4700:1:2::/64"] = 5
     assert not connections._admits(near)
     assert connections._admits(far)
+
+
+async def test_connections_that_are_not_yet_secured_count_for_their_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Multiaddr, "is_global", property(lambda address: True))
+    node = victim()
+    async with running(node):
+        silent = [await raw(node) for _ in range(MAX_PER_ADDRESS + 1)]
+        await ended(silent[-1])
+        assert node._connections._pending == MAX_PER_ADDRESS
+        for stream in silent:
+            await trio.aclose_forcefully(stream)
+        await until(lambda: not node._connections._per_address)
+        await still_works(node)
+
+
+async def test_what_a_liar_says_of_others_is_not_passed_on_and_misleads_nobody() -> None:
+    """It names true and invented nodes at a stranger's address, who would be called by all."""
+    liar, node, true, asking = (service(number) for number in (1, 2, 3, 4))
+    trap = Multiaddr.parse("/ip4/127.0.0.1/tcp/9")
+    named = [KnownPeer(peer_id(key(number).public), (trap,)) for number in (3, *range(50, 60))]
+
+    async def lie(peer: str, data: bytes) -> bytes | None:
+        return kademlia.answer(named)
+
+    liar.serve_requests("kad", lie, KAD_LIMITS)
+    async with running(liar, node, true, asking):
+        await node.connect(address_of(true))
+        await node.connect(address_of(liar))
+        await until(lambda: {true.peer_id, liar.peer_id} <= {each.peer for each in met(node)})
+        before = node._discovery.addresses(true.peer_id)
+        assert await node._discovery.look_around([liar.peer_id], node._ask_kad) == 10
+        assert node._discovery.addresses(true.peer_id) == before
+        await asking.connect(address_of(node))
+        told = kademlia.decode_answer(await asking.request(node.peer_id, "kad", kademlia.query(bytes(32))))
+        assert {each.peer for each in told} <= {true.peer_id, liar.peer_id, asking.peer_id}
+        assert trap not in [address for each in told for address in each.addresses]
+
+
+def met(node: Service) -> list[KnownPeer]:
+    return node._discovery._table.nearest(bytes(32), met=True)
+
+
+async def test_a_node_of_many_slow_addresses_keeps_nobody_else_waiting(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Twenty seconds an address, ten addresses, eight such nodes: a boot node would wait for minutes."""
+    node, called = service(1), list[str]()
+    for number in range(MAX_DIALS):
+        addresses = [Multiaddr.parse(f"/ip4/127.0.0.{last}/tcp/9") for last in range(1, 20)]
+        node._discovery.learn(peer_id(key(70 + number).public), addresses, met=True)
+        assert len(node._discovery.addresses(peer_id(key(70 + number).public))) == 10
+
+    async def dial(address: Multiaddr) -> None:
+        called.append(str(address.peer))
+        await trio.sleep(20)
+        raise DialError(f"{address}: no answer")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(node._dialing.run, dial, lambda: MAX_DIALS, lambda: None)
+        await trio.sleep(1)
+        assert len(set(called)) == MAX_DIALS
+        friend = Multiaddr.parse("/ip4/127.0.0.1/tcp/9").with_peer(peer_id(key(99).public))
+        node._discovery.give(friend)
+        await trio.sleep(CALL + UPKEEP)
+        assert called.count(str(friend.peer)) == 1
+        nursery.cancel_scope.cancel()
 
 
 async def test_who_says_nothing_while_it_should_be_secured_is_given_up(

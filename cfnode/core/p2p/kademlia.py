@@ -4,7 +4,8 @@ The part of Kademlia (libp2p specs, "kad-dht") that Substrate uses to find peers
 ordered by the distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes
 at each distance from ourselves and gives the nearest ones it knows; a `Lookup` asks ever nearer nodes until
 none is nearer. Nobody can fill the table: a bucket takes 20, and an old node leaves only after it could not
-be reached.
+be reached. What others say of a node is a hint whom to call: it gives way to what the node has said itself,
+and is not passed on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from cfnode.core.p2p.multiaddr import PEER_PREFIX, Multiaddr
 from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.peer_id import peer_id, public_of
 
-__all__ = ["MAX_MESSAGE", "K", "KnownPeer", "Lookup", "RoutingTable", "decode_answer", "decode_query"]
+__all__ = [
+    "MAX_ADDRESSES",
+    "MAX_MESSAGE",
+    "K",
+    "KnownPeer",
+    "Lookup",
+    "RoutingTable",
+    "decode_answer",
+    "decode_query",
+]
 
 K = 20
 PARALLEL = 3
@@ -34,10 +44,11 @@ MAX_KEY = 256
 
 @dataclass(frozen=True, slots=True)
 class KnownPeer:
-    """A peer and where it is said to be."""
+    """A peer and where it is said to be. `met`: by itself, over a connection that proved its key."""
 
     peer: str
     addresses: tuple[Multiaddr, ...]
+    met: bool = False
 
     def encode(self, connected: bool = False) -> bytes:
         addresses = b"".join(bytes_field(2, address.encode()) for address in self.addresses)
@@ -108,12 +119,17 @@ class RoutingTable:
     _buckets: dict[int, dict[str, KnownPeer]] = field(default_factory=dict)
 
     def add(self, peer: KnownPeer) -> bool:
-        """Take a node in, or its new addresses; False where its bucket is full."""
+        """Take a node in, or what it says itself of its addresses; False where its bucket is full."""
         if peer.peer == self.own:
             return False
         bucket = self._buckets.setdefault(self._distance(peer.peer), {})
+        if peer.peer in bucket and not peer.met:
+            return True
         if peer.peer not in bucket and len(bucket) >= K:
-            return False
+            hearsay = next((known for known in bucket.values() if not known.met), None)
+            if hearsay is None or not peer.met:
+                return False
+            del bucket[hearsay.peer]
         bucket[peer.peer] = peer
         return True
 
@@ -121,10 +137,10 @@ class RoutingTable:
         """Forget a node that could not be reached."""
         self._buckets.get(self._distance(peer), {}).pop(peer, None)
 
-    def nearest(self, target: bytes, count: int = K) -> list[KnownPeer]:
-        """The known nodes nearest to `target`, the nearest first."""
+    def nearest(self, target: bytes, count: int = K, *, met: bool = False) -> list[KnownPeer]:
+        """The known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
         place = position(target)
-        known = [peer for bucket in self._buckets.values() for peer in bucket.values()]
+        known = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
         return sorted(known, key=lambda peer: position(peer_bytes(peer.peer)) ^ place)[:count]
 
     def __contains__(self, peer: object) -> bool:

@@ -115,6 +115,31 @@ def test_nobody_can_crowd_the_table_out() -> None:
     assert peer(taken[0]) not in table
 
 
+def test_hearsay_gives_way_to_what_a_node_says_itself_and_is_not_passed_on() -> None:
+    table, elsewhere = RoutingTable(peer(0)), Multiaddr.parse("/ip4/9.9.9.9/tcp/666")
+    table.add(KnownPeer(peer(1), (elsewhere,)))
+    assert table.nearest(bytes(32), met=True) == []
+    met = KnownPeer(peer(1), (HERE,), met=True)
+    assert table.add(met)
+    assert table.add(KnownPeer(peer(1), (elsewhere,)))
+    assert table.nearest(bytes(32), met=True) == [met], "whoever has met a node is not misled about it"
+
+
+def test_a_node_that_we_meet_takes_the_place_of_one_that_others_named() -> None:
+    table = RoutingTable(peer(0))
+    refused = next(number for number in range(1, 500) if not table.add(KnownPeer(peer(number), (HERE,))))
+    before = len(table)
+    assert table.add(KnownPeer(peer(refused), (HERE,), met=True))
+    assert peer(refused) in table
+    assert len(table) == before
+    further = (n for n in range(500, 5000) if table._distance(peer(n)) == table._distance(peer(refused)))
+    for number in (next(further) for _ in range(kademlia.K - 1)):
+        assert table.add(KnownPeer(peer(number), (HERE,), met=True))
+    assert not table.add(KnownPeer(peer(next(further)), (HERE,), met=True)), (
+        "an old one that can be reached stays"
+    )
+
+
 @cache
 def hundred_tables() -> dict[str, RoutingTable]:
     """Of nodes that have heard of each other, as far as there is room."""
