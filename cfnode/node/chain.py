@@ -331,7 +331,7 @@ class Chain:
             raise refused.PastSetChange(change.number)
         await self._verify(block, justification)
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(self._store.finalize, block_hash, (ENGINE, justification))
+            done = await trio.to_thread.run_sync(self._store.finalize, block_hash, (ENGINE, justification))
         if not self._tree.is_ancestor(block_hash, self.best.hash):
             self._move_best(self._tree.longest_above(block_hash))
         cut = self._tree.finalize(block_hash)
@@ -339,7 +339,9 @@ class Chain:
         if change is not None:
             self._voters = None
         dropped = tuple(each.hash for each in cut.dropped)
-        self._events.publish(Finalized(cut.finalized, dropped, justification))
+        self._events.publish(
+            Finalized(cut.finalized, dropped, justification, self._store.no_longer_held(done))
+        )
 
     async def _verify(self, block: BlockRef, encoded: bytes) -> None:
         voters, target = await self.voters(), (block.hash, block.number)

@@ -54,11 +54,15 @@ class BestChanged:
 
 @dataclass(frozen=True, slots=True)
 class Finalized:
-    """`blocks` became final, oldest first; `dropped` are the hashes of forks that can no longer win."""
+    """`blocks` became final, oldest first; `dropped` are the hashes of forks that can no longer win.
+
+    `discarded`: blocks that somebody holds (`Store.hold`) and whose states had to go all the same.
+    """
 
     blocks: tuple[BlockRef, ...]
     dropped: tuple[bytes, ...]
     justification: bytes | None
+    discarded: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,12 @@ class Pins:
             if not self._holders[block]:
                 del self._holders[block]
 
-    def release(self, pinner: Pinner) -> None:
-        """Let go of all."""
-        if pinner in self._held:
-            self.unpin(pinner, list(self._held[pinner]))
-            del self._held[pinner]
+    def release(self, pinner: Pinner) -> list[bytes]:
+        """Let go of all; which these were."""
+        blocks = list(self._held.get(pinner, ()))
+        self.unpin(pinner, blocks)
+        self._held.pop(pinner, None)
+        return blocks
 
     def _make_room(self) -> None:
         latest = trio.current_time() - PATIENCE

@@ -2,14 +2,14 @@
 
 Headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash; number → hash
 of the finalized chain; the unfinalized blocks in order, and the *stale* ones, which lost against a finalized
-block and stay readable for one more window of bodies. `Facts` is one row, so that a snapshot is
-asked once what its finalized block is and how far back it reaches.
+block and stay readable for one more window of bodies; of those, the ones whose overlays are *kept*. `Facts`
+is one row, so that a snapshot is asked once what its finalized block is and how far back it reaches.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -70,6 +70,7 @@ class Blocks:
         self._numbers = database.table("numbers")
         self._unfinalized = database.table("unfinalized")
         self._stale = database.table("stale")
+        self._kept = database.table("kept")
         self._set_changes = database.table("set-changes")
 
     def facts(self, txn: Transaction) -> Facts | None:
@@ -178,6 +179,23 @@ class Blocks:
         """The block has lost against finalized block number `finalized`: with that one's body it will go."""
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
         txn.put(block_suffix(finalized) + block.hash, b"", db=self._stale)
+
+    def kept(self, txn: Transaction) -> dict[bytes, int]:
+        """The lost blocks whose overlays stay, each with the number of the final block it grew from."""
+        with txn.cursor(self._kept) as cursor:
+            return {block: int.from_bytes(fork, "big") for block, fork in cursor}
+
+    def fork_of_kept(self, txn: Transaction, block: bytes) -> int | None:
+        """The number of the final block that a lost one grew from; None if its overlay does not stay."""
+        fork = txn.get(block, db=self._kept)
+        return None if fork is None else int.from_bytes(fork, "big")
+
+    def keep(self, txn: Transaction, blocks: Mapping[bytes, int]) -> None:
+        """From now on these, as `kept` gives them, and no others."""
+        for block in self.kept(txn).keys() - blocks.keys():
+            txn.delete(block, db=self._kept)
+        for block, fork in blocks.items():
+            txn.put(block, block_suffix(fork), db=self._kept)
 
     def prune(self, txn: Transaction, number: int, newest_justified: bytes) -> None:
         """Forgets the finalized body at a number, and its justification unless it is one that stays; and all

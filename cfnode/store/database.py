@@ -32,7 +32,7 @@ SCHEMA = 1
 """Goes up with each change of the tables' layout."""
 
 TABLES = (
-    *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "set-changes"),
+    *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "kept", "set-changes"),
     *("storage", "storage-undo", "nodes", "nodes-undo", "undo-index"),
     *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index", "shelf-garbage"),
 )

@@ -11,13 +11,14 @@ the newest: a warp proof needs them. An archive forgets nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
 from cfnode.store.errors import StateDiscarded, UnknownBlock
-from cfnode.store.overlays import OverlayTree
+from cfnode.store.holds import MOST_BEHIND, MOST_KEPT, MOST_KEPT_BYTES
+from cfnode.store.overlays import OverlayEntry, OverlayTree
 from cfnode.store.rows import RowChange, row_changes
 from cfnode.store.state import Tables
 
@@ -45,10 +46,14 @@ ARCHIVE = Pruning(None, None)
 
 @dataclass(frozen=True, slots=True)
 class Finalized:
-    """What a finality step did: blocks that became final, oldest first, and blocks that can be so no more."""
+    """What a finality step did: blocks that became final, oldest first, and blocks that can be so no more.
+
+    `kept`: all lost blocks, of this step and of earlier ones, whose overlays stay because they are held.
+    """
 
     hashes: tuple[bytes, ...]
     dropped: tuple[bytes, ...]
+    kept: frozenset[bytes] = frozenset()
 
 
 class Finality:
@@ -61,8 +66,9 @@ class Finality:
 
     def finalize(
         self, txn: Transaction, facts: Facts, tree: OverlayTree, block: bytes,
-        justification: Justification | None,
+        justification: Justification | None, held: Mapping[bytes, int],
     ) -> Finalized:  # fmt: skip
+        """`held`: the blocks that are held, each with its base (`holds.py`)."""
         run = self._run_to(txn, block, facts)
         if justification is not None:
             self._justify(txn, facts, block, justification)
@@ -70,17 +76,18 @@ class Finality:
         after = replace(
             facts,
             finalized=target,
-            oldest_state=_advanced(facts.oldest_state, facts, target, self._pruning.state),
-            oldest_body=_advanced(facts.oldest_body, facts, target, self._pruning.blocks),
+            oldest_state=_advanced(facts.oldest_state, facts, target, self._pruning.state, held),
+            oldest_body=_advanced(facts.oldest_body, facts, target, self._pruning.blocks, held),
             generation=facts.generation + 1,
             newest_justified=self._newest_justified(txn, facts, [*run, facts.finalized]),
         )
         self._fold(txn, facts, after, tree, run)
         dropped = self._drop(txn, facts, run)
+        kept = self._keep(txn, after, tree, dropped, held)
         self._prune(txn, facts, after)
         self._tables.shelf.collect(txn, COLLECT_AT_ONCE)
         self._blocks.put_facts(txn, after)
-        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped))
+        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept)
 
     def _run_to(self, txn: Transaction, block: bytes, facts: Facts) -> list[BlockRef]:
         """The blocks from the finalized one (exclusive) to `block`, oldest first; none if it is final."""
@@ -173,6 +180,42 @@ class Finality:
             self._tables.shelf.discard(txn, block.hash)
         return dropped
 
+    def _keep(
+        self, txn: Transaction, after: Facts, tree: OverlayTree, dropped: Sequence[BlockRef],
+        held: Mapping[bytes, int],
+    ) -> frozenset[bytes]:  # fmt: skip
+        """Keeps the overlays of lost blocks that are held, and of those below them that have lost too; what
+        was kept before and still is comes first."""
+        before = self._blocks.kept(txn)
+        lost = before.keys() | {ref.hash for ref in dropped}
+        kept: dict[bytes, int] = {}
+        size = 0
+        for block in sorted(held.keys() & lost, key=lambda block: block not in before):
+            branch, fork = self._lost_branch(txn, tree, block, lost)
+            added = {entry.hash: entry.size for entry in branch if entry.hash not in kept}
+            has_room = len(kept) + len(added) <= MOST_KEPT and size + sum(added.values()) <= MOST_KEPT_BYTES
+            if fork >= after.oldest_state and has_room:
+                kept |= dict.fromkeys(added, fork)
+                size += sum(added.values())
+        if before or kept:
+            self._blocks.keep(txn, kept)
+        return frozenset(kept)
+
+    def _lost_branch(
+        self, txn: Transaction, tree: OverlayTree, block: bytes, lost: Set[bytes]
+    ) -> tuple[list[OverlayEntry], int]:
+        """The overlays from a lost block down, and the number of the final block that they grew from; -1 if
+        one of them is not in memory."""
+        branch: list[OverlayEntry] = []
+        while block in lost:
+            entry = tree.get(block)
+            if entry is None:
+                return [], -1
+            branch.append(entry)
+            block = entry.parent
+        number = self._blocks.number(txn, block)
+        return branch, -1 if number is None else number
+
     def _prune(self, txn: Transaction, before: Facts, after: Facts) -> None:
         for number in range(before.oldest_state + 1, min(after.oldest_state, before.finalized.number) + 1):
             self._tables.storage.prune(txn, number)
@@ -189,8 +232,17 @@ class Finality:
             self._blocks.prune_justification(txn, BlockRef(number, before.newest_justified))
 
 
-def _advanced(oldest: int, before: Facts, target: BlockRef, window: int | None) -> int:
-    """Where a window begins after finality has come to `target`."""
+def _advanced(
+    oldest: int, before: Facts, target: BlockRef, window: int | None, held: Mapping[bytes, int]
+) -> int:
+    """Where a window begins after finality has come to `target`, and what is held has kept it back."""
+    wanted = _wanted(oldest, before, target, window)
+    kept_back = max(min(held.values(), default=wanted), wanted - MOST_BEHIND)
+    return max(oldest, min(wanted, kept_back))
+
+
+def _wanted(oldest: int, before: Facts, target: BlockRef, window: int | None) -> int:
+    """Where it would begin if nothing was held."""
     if window is None or target.number - window <= oldest:
         return oldest
     if before.finalized.number - oldest > max(window, PRUNE_AT_ONCE):

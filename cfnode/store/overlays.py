@@ -8,7 +8,7 @@ bounded: beyond `MOST_BLOCKS` or `MOST_BYTES` the oldest ones move to the shelf 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
@@ -96,10 +96,6 @@ class OverlayTree:
     def oldest_first(self) -> list[OverlayEntry]:
         return sorted(self._entries.values(), key=lambda entry: entry.number)
 
-    @property
-    def size(self) -> int:
-        return sum(entry.size for entry in self._entries.values())
-
     def adding(self, entry: OverlayEntry) -> OverlayTree:
         return OverlayTree([*self._entries.values(), entry])
 
@@ -107,12 +103,13 @@ class OverlayTree:
         gone = frozenset(blocks)
         return OverlayTree(entry for entry in self._entries.values() if entry.hash not in gone)
 
-    def excess(self, most_blocks: int, most_bytes: int) -> list[OverlayEntry]:
-        """The oldest overlays that have to go for the rest to keep the bounds. A parent is older than its
-        children, so what stays is never below what goes."""
-        blocks, size = len(self._entries), self.size
+    def excess(self, most_blocks: int, most_bytes: int, besides: Container[bytes] = ()) -> list[OverlayEntry]:
+        """The oldest overlays that have to go for the rest to keep the bounds; those `besides` neither count
+        nor go. A parent is older than its children, so what stays is never below what goes."""
+        entries = [entry for entry in self.oldest_first() if entry.hash not in besides]
+        blocks, size = len(entries), sum(entry.size for entry in entries)
         going = []
-        for entry in self.oldest_first():
+        for entry in entries:
             if blocks <= most_blocks and size <= most_bytes:
                 break
             going.append(entry)

@@ -2,7 +2,7 @@
 
 It opens the same database read only and has a copy of the overlays. Every call reads in a snapshot of its
 own; an overlay is dropped once a snapshot has shown that the database holds its state, or that its branch has
-lost. That is looked for with every state and every new overlay.
+lost and is not kept. That is looked for with every state and every new overlay.
 """
 
 from __future__ import annotations
@@ -86,8 +86,11 @@ class StoreReader:
         self._tree = OverlayTree(entry for entry in self._tree.oldest_first() if entry.hash in needed)
 
     def _is_needed(self, txn: Transaction, facts: Facts, entry: OverlayEntry, needed: set[bytes]) -> bool:
-        """Whether the block is still unfinalized, not on the shelf, and grows from what is either."""
+        """Whether the block is still unfinalized, not on the shelf, and grows from what is either; or has
+        lost and is kept."""
         shelf = self._tables.shelf
+        if self._tables.blocks.fork_of_kept(txn, entry.hash) is not None:
+            return True
         if entry.number <= facts.finalized.number or shelf.place(txn, entry.hash) is not None:
             return False
         grows_from = entry.parent in needed or entry.parent == facts.finalized.hash

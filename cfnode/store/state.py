@@ -163,6 +163,15 @@ class Tables:
         facts = self.blocks.facts(txn)
         if facts is None:
             raise UnknownBlock(block)
+        try:
+            return self._way(txn, facts, block, overlays)
+        except StateDiscarded:
+            kept = self._kept_way(txn, facts, block, overlays)
+            if kept is None:
+                raise
+            return kept
+
+    def _way(self, txn: Transaction, facts: Facts, block: bytes, overlays: OverlayTree) -> Way:
         laid = list(_overlays_above(facts, block, overlays))
         below = laid[-1].parent if laid else block
         if below == facts.finalized.hash:
@@ -175,6 +184,20 @@ class Tables:
         if laid:
             raise StateDiscarded(block)
         return Way([], [], self._past(txn, facts, block))
+
+    def _kept_way(self, txn: Transaction, facts: Facts, block: bytes, overlays: OverlayTree) -> Way | None:
+        """To a block that has lost and is held: its branch lies over the final state that it grew from."""
+        fork = self.blocks.fork_of_kept(txn, block)
+        if fork is None or fork < facts.oldest_state:
+            return None
+        laid: list[OverlayEntry] = []
+        while self.blocks.fork_of_kept(txn, block) is not None:
+            entry = overlays.get(block)
+            if entry is None:
+                return None
+            laid.append(entry)
+            block = entry.parent
+        return Way(laid, [], fork)
 
     def places(self, txn: Transaction, facts: Facts, block: bytes) -> Iterator[Place]:
         """The branches from a shelved block down to the finalized one, each up to where it is left."""

@@ -25,6 +25,7 @@ from cfnode.store.database import INITIAL_MAP, Database
 from cfnode.store.errors import StoreError, UnknownBlock
 from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, Finalized, Pruning
 from cfnode.store.genesis import initial_state
+from cfnode.store.holds import Holds
 from cfnode.store.overlays import MOST_BLOCKS, MOST_BYTES, Overlay, OverlayEntry, OverlayTree
 from cfnode.store.rows import row_changes
 from cfnode.store.state import StateView, Tables
@@ -48,6 +49,8 @@ class Store:
         self._blocks = self._tables.blocks
         self._finality = Finality(self._tables, pruning)
         self._tree = OverlayTree()
+        self._holds = Holds()
+        self._kept: frozenset[bytes] = frozenset()
         self._changing = threading.Lock()
 
     @classmethod
@@ -137,8 +140,26 @@ class Store:
             return False
         return True
 
+    def hold(self, block: bytes) -> None:
+        """Keep the state and the body of a block, as far as there is room (`holds.py`), until `release`."""
+        base = 0
+        if block not in self._holds:
+            with self.database.read() as txn:
+                numbers = self._blocks.number(txn, block), self._blocks.fork_of_kept(txn, block)
+                base = min(self._facts(txn).finalized.number, *(each for each in numbers if each is not None))
+        self._holds.hold(block, base)
+
+    def release(self, block: bytes) -> None:
+        """One holder less."""
+        self._holds.release(block)
+
+    def no_longer_held(self, done: Finalized) -> tuple[bytes, ...]:
+        """The blocks that are held and whose state had to go in this step of finality."""
+        oldest, lost = self.facts.oldest_state, set(done.dropped) - done.kept
+        return tuple(block for block, base in self._holds.now().items() if base < oldest or block in lost)
+
     def overlays(self) -> list[Overlay]:
-        """All overlays, parents first: what a new executor has to be given."""
+        """All overlays, parents first, of lost blocks that are held too: what a new executor is given."""
         return [entry.overlay for entry in self._tree.oldest_first()]
 
     # Writing
@@ -197,7 +218,7 @@ class Store:
         justifications: Sequence[Justification],
     ) -> None:  # fmt: skip
         tree = self._tree.adding(entry)
-        shelved = tree.excess(self._most_blocks, self._most_bytes)
+        shelved = tree.excess(self._most_blocks, self._most_bytes, besides=self._kept)
 
         def work(txn: Transaction) -> None:
             self._require_parent(txn, header)
@@ -211,7 +232,8 @@ class Store:
 
     def _require_parent(self, txn: Transaction, header: Header) -> None:
         parent = header.parent_hash
-        if self._tree.get(parent) is None and not self._tables.holds(txn, parent):
+        is_live = self._tree.get(parent) is not None and parent not in self._kept
+        if not is_live and not self._tables.holds(txn, parent):
             raise UnknownBlock(parent)
         if self._blocks.number(txn, parent) != header.number - 1:
             raise ValueError(f"block {header.number} does not follow its parent 0x{parent.hex()} by number")
@@ -230,10 +252,12 @@ class Store:
         is on a branch that has lost. Doing it again only adds the justification.
         """
         with self._changing:
+            tree, held = self._tree, self._holds.now()
             done = self.database.write(
-                lambda txn: self._finality.finalize(txn, self._facts(txn), self._tree, block, justification)
+                lambda txn: self._finality.finalize(txn, self._facts(txn), tree, block, justification, held)
             )
-            self._tree = self._tree.without((*done.hashes, *done.dropped))
+            lost = {*done.dropped, *self._kept} - done.kept
+            self._tree, self._kept = tree.without((*done.hashes, *lost)), done.kept
         return done
 
     def _facts(self, txn: Transaction) -> Facts:

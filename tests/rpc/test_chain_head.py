@@ -151,18 +151,11 @@ async def test_header_body_and_call_of_a_block_that_is_held(served_node: Served,
     assert "Core_nothing" in failed["error"]
 
 
-async def test_a_state_that_is_gone_and_a_bug_are_errors_of_the_operation(
+async def test_a_bug_is_an_error_of_the_operation_and_others_go_on(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     genesis = await served_node.call("chain_getBlockHash", 0)
-    fork = await served_node.call("dev_newBlock", {"parent": genesis})
-    await served_node.call("dev_newBlock", {"finalize": True})
-    await head.events(4)
     asked = [{"key": NUMBER, "type": "value"}]
-    (gone,) = await head.done("storage", fork, asked)
-    text = f"Client error: UnknownBlock: State already discarded for {fork}"
-    assert gone == {"event": "operationError", "error": text}
-    assert await head.call("header", fork) is not None
 
     async def stumble(*_: Any) -> Any:
         raise ZeroDivisionError

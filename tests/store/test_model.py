@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from bisect import bisect_right
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cfnode.core.header import Header
 from cfnode.core.state import State
+from cfnode.store import finality
 from cfnode.store.database import Database
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.finality import Pruning
@@ -34,6 +36,7 @@ KEYS = (
     *(LONG + b"\xff", LONG + b"\xff" * 9, b"\xff" * 700, b"\xff" * 700 + b"\0"),
 )
 WINDOW = 3
+MOST_BEHIND = 2
 
 Contents = dict[bytes, dict[bytes, bytes]]
 
@@ -72,6 +75,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.final = [genesis.hash]
         self.live: list[bytes] = []
         self.lost: dict[bytes, int] = {}
+        self.held: dict[bytes, int] = {}
+        self.kept: set[bytes] = set()
+        self.oldest = 0
 
     def open(self) -> None:
         self.database = Database(self.directory, sync=False)
@@ -103,7 +109,9 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.live)
     @rule(data=st.data())
     def any_live_block_becomes_final(self, data: st.DataObject) -> None:
-        target = data.draw(st.sampled_from(self.live))
+        self.make_final(data.draw(st.sampled_from(self.live)))
+
+    def make_final(self, target: bytes) -> None:
         run = [target]
         while (parent := self.headers[run[-1]].parent_hash) != self.final[-1]:
             run.append(parent)
@@ -112,15 +120,67 @@ class StoreMachine(RuleBasedStateMachine):
             if self.headers[block].parent_hash in stay:
                 stay.add(block)
         dropped = [block for block in self.live if block not in stay and block not in run]
+        in_memory = {overlay.hash for overlay in self.store.overlays()}
         done = self.store.finalize(target)
         assert list(done.hashes) == run[::-1]
         assert set(done.dropped) == set(dropped)
+        wanted = max(self.headers[target].number - WINDOW, self.oldest)
+        kept_back = max(min(self.held.values(), default=wanted), wanted - MOST_BEHIND)
+        self.oldest = max(self.oldest, min(wanted, kept_back))
+        self.keep({*dropped, *self.kept}, in_memory)
+        assert done.kept == self.kept
+        gone = self.store.no_longer_held(done)
+        assert set(gone) == {
+            block
+            for block, base in self.held.items()
+            if base < self.oldest or (block in dropped and block not in self.kept)
+        }
+        for block in gone:
+            self.store.release(block)
+            del self.held[block]
         self.final += run[::-1]
         self.live = [block for block in self.live if block in stay and block != target]
         self.lost |= dict.fromkeys(dropped, self.headers[target].number)
 
+    def keep(self, lost: set[bytes], in_memory: set[bytes]) -> None:
+        """Of the lost blocks, those that are held and those that they grew on, if all are in memory."""
+        self.kept = set()
+        for block in self.held.keys() & lost:
+            branch = [block]
+            while (parent := self.headers[branch[-1]].parent_hash) in lost:
+                branch.append(parent)
+            if in_memory.issuperset(branch) and self.headers[parent].number >= self.oldest:
+                self.kept.update(branch)
+
+    @rule(data=st.data())
+    def a_readable_block_is_held(self, data: st.DataObject) -> None:
+        self.hold(data.draw(st.sampled_from([*self.live, *self.kept, *self.final[self.oldest :]])))
+
+    @precondition(lambda self: len(self.live) > 1)
+    @rule(data=st.data())
+    def a_live_block_is_held_when_any_becomes_final(self, data: st.DataObject) -> None:
+        self.hold(data.draw(st.sampled_from(self.live)))
+        self.make_final(data.draw(st.sampled_from(self.live)))
+
+    def hold(self, block: bytes) -> None:
+        if block not in self.held:
+            self.store.hold(block)
+            trunk = block
+            while trunk not in self.final:
+                trunk = self.headers[trunk].parent_hash
+            is_live = block in self.live
+            self.held[block] = len(self.final) - 1 if is_live else self.headers[trunk].number
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def a_block_is_let_go(self, data: st.DataObject) -> None:
+        block = data.draw(st.sampled_from(sorted(self.held)))
+        self.store.release(block)
+        del self.held[block]
+
     @rule()
     def the_process_starts_anew(self) -> None:
+        self.held, self.kept = {}, set()
         self.store.close()
         self.open()
         assert {header.hash for header, _ in self.store.unfinalized()} == set(self.live)
@@ -135,7 +195,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_readable_state_is_its_dict(self) -> None:
-        for block in (*self.live, *self.final[-WINDOW - 1 :]):
+        for block in (*self.live, *self.kept, *self.final[self.oldest :]):
             for source in (self.store, self.reader):
                 with source.state(block) as state:
                     assert (state.root, state.number) == (
@@ -156,7 +216,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_other_state_is_discarded_or_unknown(self) -> None:
-        for block in (*self.lost, *self.final[: -WINDOW - 1]):
+        for block in (*(self.lost.keys() - self.kept), *self.final[: self.oldest]):
             expected = StateDiscarded if self.store.header(block) else UnknownBlock
             for source in (self.store, self.reader):
                 with pytest.raises(expected), source.state(block):
@@ -166,17 +226,16 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def memory_and_disk_hold_no_more_than_they_should(self) -> None:
-        assert len(self.store.overlays()) <= 3
+        assert len(self.store.overlays()) <= 3 + len(self.kept)
         assert {overlay.hash for overlay in self.reader.overlays} == {o.hash for o in self.store.overlays()}
-        oldest = self.headers[self.final[-1]].number - WINDOW
         for number, block in enumerate(self.final):
             assert self.store.hash_at(number) == block
             assert self.store.header(block) == self.headers[block]
             assert self.store.body(block) == (
-                None if number < oldest else [] if number == 0 else [self.headers[block].state_root]
+                None if number < self.oldest else [] if number == 0 else [self.headers[block].state_root]
             )
         for block, lost_against in self.lost.items():
-            assert (self.store.header(block) is None) == (lost_against < oldest)
+            assert (self.store.header(block) is None) == (lost_against < self.oldest)
         if not self.live and not self.rows("shelf-garbage"):
             for name in (
                 "unfinalized",
@@ -193,9 +252,17 @@ class StoreMachine(RuleBasedStateMachine):
             return int(txn.stat(self.database.table(name))["entries"])
 
 
+@pytest.fixture(autouse=True, scope="module")
+def held_for_a_short_while() -> Iterator[None]:
+    """The bound on what is held is met soon."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finality, "MOST_BEHIND", MOST_BEHIND)
+        yield
+
+
 TestStore = StoreMachine.TestCase
 TestStore.settings = settings(
-    max_examples=40,
+    max_examples=30,
     stateful_step_count=20,
     phases=[Phase.generate],
     deadline=None,

@@ -6,7 +6,8 @@ was named before.
 
 Where that cannot be kept, the last event is `stop` and the client begins anew: when it reads so slowly that
 `CAPACITY` changes of the chain wait for it, when the node has jumped (warp sync), when finality is too far
-behind, or when more blocks are held than may be (`pins.py`).
+behind, or when more blocks are held than may be (`pins.py`), or for so long that their states have to go
+(`store/holds.py`).
 
 `run` turns what happens to the chain into events, and operations (`operations.py`) add theirs. Each hands its
 event over when the client takes it: a slow reader slows its own operations, and costs no memory.
@@ -73,6 +74,7 @@ class Follow:
         for block in blocks:
             self.check(block)
         self._pins.unpin(self, blocks)
+        self._release(blocks)
 
     async def tell(self, event: Event) -> None:
         """Hand an event over, once the client takes it."""
@@ -106,7 +108,16 @@ class Follow:
     def _end(self) -> None:
         self.is_over = True
         self.operations.stop()
-        self._pins.release(self)
+        self._release(self._pins.release(self))
+
+    def _pin(self, block: bytes) -> None:
+        """Hold a block for the client, and its state."""
+        self._node.store.hold(block)
+        self._pins.pin(self, block)
+
+    def _release(self, blocks: list[bytes]) -> None:
+        for block in blocks:
+            self._node.store.release(block)
 
     async def _follow(self) -> None:
         try:
@@ -124,7 +135,7 @@ class Follow:
         chain = self._node.chain
         best, finalized, above = chain.best, self._last_final(), chain.unfinalized()
         for block in (*finalized, *(block.hash for block, _ in above)):
-            self._pins.pin(self, block)
+            self._pin(block)
         self._check_lag(max((block.number for block, _ in above), default=0))
         self._final = finalized[-1]
         first: Event = {
@@ -157,11 +168,13 @@ class Follow:
         match change:
             case Imported(block, header, _):
                 self._check_lag(block.number)
-                self._pins.pin(self, block.hash)
+                self._pin(block.hash)
                 await self._tell_block(block.hash, header.parent_hash)
             case BestChanged(new, _, _):
                 await self._tell_best(new)
-            case Finalized(blocks, dropped, _):
+            case Finalized(blocks, dropped, _, discarded):
+                if any(self._pins.holds(self, block) for block in discarded):
+                    raise Gap
                 await self._tell_final([block.hash for block in blocks], dropped)
             case Lagged():
                 raise Gap
