@@ -71,7 +71,8 @@ def _bounded_hex(limit: int) -> Callable[[Any], bytes]:
 _CCM: Final[dict[str, Member]] = {
     "message": (_bounded_hex(MAX_MESSAGE), False),
     "gas_budget": (lambda value: read_u128(read_number_or_hex(value)), False),
-    "ccm_additional_data": (_bounded_hex(MAX_ADDITIONAL_DATA), False),
+    "ccm_additional_data": (_bounded_hex(MAX_ADDITIONAL_DATA), True),
+    "cf_parameters": (_bounded_hex(MAX_ADDITIONAL_DATA), True),
 }
 
 
@@ -83,8 +84,15 @@ def read_u128(value: int) -> int:
 
 
 def read_ccm(value: Any) -> dict[str, Any]:
-    """A cross-chain message: `message`, `gas_budget`, `ccm_additional_data`."""
-    return read_members(value, _CCM)
+    """A cross-chain message: `message`, `gas_budget`, `ccm_additional_data`.
+
+    Published clients leave empty additional data out (up to 1.9), or call it `cf_parameters` (up to 1.7).
+    """
+    found = read_members(value, _CCM)
+    older = found.pop("cf_parameters")
+    if found["ccm_additional_data"] is None:
+        found["ccm_additional_data"] = older or b""
+    return found
 
 
 def write_ccm(value: Mapping[str, Any]) -> dict[str, Any]:

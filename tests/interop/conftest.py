@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.interop.lively import Life
 from tests.process import NodeProcess, running_node
+from tests.sdk.place import node_with_broker
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +16,10 @@ def dev_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     """A development chain with a block each half second."""
     with running_node(tmp_path_factory.mktemp("interop"), "--dev", "--dev-block-time=500") as node:
         yield node
+
+
+@pytest.fixture(scope="session")
+def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
+    """A development chain with a broker, on which much has happened."""
+    with node_with_broker(tmp_path_factory.mktemp("lively")) as node:
+        yield Life(node).begin()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -42,6 +42,17 @@ class Life:
     """What a broker, a provider, a booster and some users do on a node that seals at once."""
 
     node: NodeProcess
+    failed: dict[str, int] = field(default_factory=dict)
+    """Broadcasts to fetch instead of transfers that failed, by chain."""
+    seen: list[tuple[str, str]] = field(default_factory=list)
+    """Chains, and blocks in which something was seen of them."""
+
+    def begin(self) -> Life:
+        """All that follows, one after the other."""
+        self.node.call("dev_newBlock")
+        for happens in (self.price, self.provide, self.fail_transfers, self.boost, self.trade, self.pay_in):
+            happens()
+        return self
 
     @cached_property
     def metadata(self) -> Metadata:
@@ -98,19 +109,18 @@ class Life:
         address = self.channel(ETH, BTC, dca_parameters=chunks)
         self.node.call("dev_deposit", address, ETH, hex(100 * ETHER))
 
-    def fail_transfers(self) -> dict[str, int]:
-        """Transfers that their receivers refuse; the broadcasts to fetch instead, by chain."""
+    def fail_transfers(self) -> None:
+        """Transfers that their receivers refuse."""
         before = self.height
         for target in (ETH, ARB_ETH, TRON_USDT):
             self.node.call("dev_failReceiver", ADDRESSES[target["chain"]], target)
             self.node.call("dev_deposit", self.channel(BTC, target), BTC, hex(BITCOIN // 10))
         self.seal(6)
-        return {
-            each["pallet"].removesuffix("IngressEgress"): each["fields"]["broadcast_id"]
-            for block in self.blocks(before + 1)
-            for each in self.node.call("dev_events", block)
-            if each["name"] == "TransferFallbackRequested"
-        }
+        for block in self.blocks(before + 1):
+            for each in self.node.call("dev_events", block):
+                if each["name"] == "TransferFallbackRequested":
+                    chain = each["pallet"].removesuffix("IngressEgress")
+                    self.failed[chain] = each["fields"]["broadcast_id"]
 
     def provide(self) -> None:
         """The provider has orders of each kind in two pools."""
@@ -138,25 +148,20 @@ class Life:
         self.node.call("dev_setBoost", BTC, hex(5 * BITCOIN))
         self.node.call("dev_announceDeposit", self.channel(BTC, ETH, boost_fee=30), BTC, hex(BITCOIN))
 
-    def pay_in(self) -> list[tuple[str, str]]:
-        """A deposit, and a swap by way of the vault; the chains and blocks in which they were seen."""
+    def pay_in(self) -> None:
+        """A deposit and a swap by way of the vault are seen, and transactions of the chain's own."""
         shares = [{"account": self.node.call("broker_get_affiliates")[0][0], "bps": 5}]
         terms = {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": REFUND}
-        swap = self.node.call(
-            "broker_request_swap_parameter_encoding",
-            *(ETH, BTC, BTC_ADDRESS, 10, terms, None, 0, shares),
-        )
-        return [
-            ("Bitcoin", self.node.call("dev_deposit", self.channel(BTC, ETH), BTC, hex(BITCOIN))),
-            ("Ethereum", self.node.call("dev_sendToVault", swap)),
-        ]
+        asked = (ETH, BTC, BTC_ADDRESS, 10, terms, None, 0, shares)
+        swap = self.node.call("broker_request_swap_parameter_encoding", *asked)
+        paid = self.node.call("dev_deposit", self.channel(BTC, ETH), BTC, hex(BITCOIN))
+        sent = (block for block in self.blocks(1) if self.seen_of("Ethereum", block)["broadcasts"])
+        self.seen += [("Bitcoin", paid), ("Ethereum", self.node.call("dev_sendToVault", swap))]
+        self.seen += [("Ethereum", next(sent))]
 
-    def sent_on(self, chain: str) -> tuple[str, str]:
-        """A chain, and the first block in which transactions to it were seen."""
-        asked = (
-            (block, self.node.call("cf_ingress_egress_events", chain, block)) for block in self.blocks(1)
-        )
-        return chain, next(block for block, seen in asked if seen["broadcasts"])
+    def seen_of(self, chain: str, block: str) -> Any:
+        """What was seen of a chain in a block."""
+        return self.node.call("cf_ingress_egress_events", chain, block)
 
     def price(self) -> None:
         """The oracle knows all its prices."""

@@ -184,6 +184,55 @@ async def test_a_body_that_is_no_request_is_refused(instant: Served) -> None:
             assert (await http.request("POST", path, body)).status == code
 
 
+async def test_a_vault_swap_is_encoded_in_both_envelopes_with_its_terms_alone(instant: Served) -> None:
+    evm = {"amount": str(ETHER), "fillOrKillParams": TERMS | {"refundAddress": EVM_ADDRESS}}
+    pair = {"srcAsset": ETH, "destAsset": BTC, "destAddress": BTC_ADDRESS}
+    code, plain = await post(instant, "/api/encodeVaultSwapData", pair | evm)
+    assert (code, plain["chain"], plain["value"]) == (200, "Ethereum", hex(ETHER))
+    body = {"0": {"json": pair | evm}}
+    code, (wrapped,) = await post(instant, "/trpc/encodeVaultSwapData?batch=1", body)
+    assert (code, wrapped["result"]["data"]["json"]) == (200, plain)
+    assert wrapped["result"]["data"]["meta"] == {"values": {"value": ["bigint"]}}
+    code, terms = await post(instant, "/api/encodeCfParameters", pair | evm)
+    assert code == 200
+    assert terms[2:] in plain["calldata"]
+
+
+async def test_a_vault_swap_from_solana_names_who_signs_and_a_seed(instant: Served) -> None:
+    signer = "DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy"
+    swap = {
+        "srcAsset": {"chain": "Solana", "asset": "SOL"},
+        "destAsset": ETH,
+        "destAddress": EVM_ADDRESS,
+        "amount": str(10**9),
+        "fillOrKillParams": TERMS | {"refundAddress": signer},
+        "srcAddress": signer,
+    }
+    path, seed = "/api/encodeVaultSwapData", "0x" + "5e" * 32
+    code, one = await post(instant, path, swap | {"extraParams": {"seed": seed}})
+    assert (code, one["chain"], set(one)) == (200, "Solana", {"chain", "programId", "accounts", "data"})
+    assert signer in [each["pubkey"] for each in one["accounts"] if each["isSigner"]]
+    assert seed[2:] in one["data"]
+    assert (await post(instant, path, swap))[1]["data"] != (await post(instant, path, swap))[1]["data"]
+    for changes, words in (
+        ({"srcAddress": None}, "invalid request: srcAddress"),
+        ({"extraParams": {"seed": "0x00"}}, "invalid request: extraParams.seed"),
+        ({"extraParams": {"seed": 7}}, "invalid request: extraParams.seed"),
+    ):
+        assert await post(instant, path, swap | changes) == (400, {"message": words})
+
+
+async def test_a_refusal_in_the_old_envelope_is_an_error_that_its_client_reads(instant: Served) -> None:
+    path = "/trpc/openSwapDepositChannel"
+    body = {"0": {"json": CHANNEL | {"destAddress": "nonsense"}}}
+    code, (wrapped,) = await post(instant, f"{path}?batch=1", body)
+    error = wrapped["error"]["json"]
+    assert (code, error["code"], error["data"]["httpStatus"]) == (400, -32600, 400)
+    assert error["message"].startswith("invalid request: ")
+    code, single = await post(instant, path, {"json": None})
+    assert single["error"]["json"]["message"] == "invalid request: json"
+
+
 # Statuses
 
 

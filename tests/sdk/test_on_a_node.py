@@ -9,7 +9,7 @@ import pytest
 
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.sdk import ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK
-from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, TronVaultSwap
+from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, SolanaVaultSwap, TronVaultSwap
 from tests.sdk.forms import FORMS, Form
 from tests.sdk.place import AFFILIATE_BPS, AMOUNT, OWN_BPS, RECEIVER, REFUND, Place
 
@@ -102,6 +102,7 @@ VAULT_SWAPS = {
     ("Ethereum", "USDC"): (RECEIVER, 10**9, EvmVaultSwap),
     ("Arbitrum", "ETH"): (RECEIVER, ETHER, EvmVaultSwap),
     ("Tron", "USDT"): ("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", 10**9, TronVaultSwap),
+    ("Solana", "SOL"): ("DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy", 10**9, SolanaVaultSwap),
 }
 
 
@@ -115,7 +116,8 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
         quotes = sdk.get_quote_v2(*pair, "Ethereum", "FLIP", amount, is_vault_swap=True)
         assert quotes.regular is not None
         terms = FillOrKillParams(refund, 100, slippage_tolerance_percent=1)
-        data = sdk.encode_vault_swap_data(quotes.regular, RECEIVER, terms)
+        signer = refund if pair[0] == "Solana" else None
+        data = sdk.encode_vault_swap_data(quotes.regular, RECEIVER, terms, src_address=signer)
     assert type(data) is record
     assert data.chain == pair[0]
     receiver = RECEIVER.lower()[2:]
@@ -131,6 +133,9 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
     elif isinstance(data, TronVaultSwap):
         assert receiver in data.note
         assert data.to == data.source_token_address
+    elif isinstance(data, SolanaVaultSwap):
+        assert receiver in data.data
+        assert refund in [each.pubkey for each in data.accounts if each.is_signer]
     else:
         assert isinstance(data, EvmVaultSwap)
         assert receiver in data.calldata

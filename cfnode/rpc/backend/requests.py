@@ -15,7 +15,7 @@ from cfnode.node.broker import ChannelRequest
 from cfnode.rpc.backend.fields import MAX_BPS, Refusal, amount, asset_pair, invalid, member, number, text
 from cfnode.rpc.broker_params import address_on, read_ccm
 
-__all__ = ["read_request"]
+__all__ = ["read_address", "read_request"]
 
 MAX_CHUNKS: Final = 2**32 - 1
 
@@ -27,7 +27,7 @@ def read_request(body: Mapping[str, Any]) -> tuple[ChannelRequest, int]:
     request = ChannelRequest(
         source_asset=source,
         destination_asset=target,
-        destination_address=_address(ASSETS[target].chain, text(body, "destAddress")),
+        destination_address=read_address(ASSETS[target].chain, text(body, "destAddress")),
         broker_commission=0,
         refund_parameters=_refund(body, ASSETS[source].chain),
         channel_metadata=_ccm(member(body, "ccmParams"), "ccmParams"),
@@ -54,7 +54,7 @@ def _refund(body: Mapping[str, Any], chain: str) -> dict[str, Any]:
     refund_ccm = member(terms, "refundCcmMetadata")
     return {
         "retry_duration": number(terms, "retryDurationBlocks", 2**32 - 1),
-        "refund_address": _address(chain, text(terms, "refundAddress")),
+        "refund_address": read_address(chain, text(terms, "refundAddress")),
         "min_price": number(terms, "minPriceX128", 2**256 - 1),
         "refund_ccm_metadata": _ccm(refund_ccm, "refundCcmMetadata"),
         "max_oracle_price_slippage": (
@@ -88,7 +88,8 @@ def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
     }
 
 
-def _address(chain: str, written: str) -> EncodedAddress:
+def read_address(chain: str, written: str) -> EncodedAddress:
+    """An address as people write it on its chain. Raises Refusal."""
     try:
         return address_on(chain, written)
     except RpcError as error:

@@ -6,8 +6,9 @@
 | GET /v2/swaps/‹id›, GET /swaps/‹id› | the status of a swap, in either form |
 | GET /api/networkInfo | what can be swapped |
 | POST /api/openSwapDepositChannel | a deposit channel; 201 |
-| POST /trpc/openSwapDepositChannel | the same in the envelope of older SDKs, alone or as a batch of one |
 | POST /api/encodeVaultSwapData | what to send to the vault, instead of paying into a channel |
+| POST /api/encodeCfParameters | the terms of such a swap alone |
+| POST /trpc/‹any of these› | the same in the envelope of older SDKs |
 | GET /healthcheck | OK |
 
 An error is `{"message": …}` with a status of 400, 404, 413 or 503.
@@ -15,8 +16,9 @@ An error is `{"message": …}` with a status of 400, 404, 413 or 503.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -25,12 +27,13 @@ import msgspec
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import RpcError
 from cfnode.rpc.backend.channels import DefaultBroker
+from cfnode.rpc.backend.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.rpc.backend.fields import Refusal
 from cfnode.rpc.backend.flat_status import flat_status
 from cfnode.rpc.backend.network import network_info
 from cfnode.rpc.backend.quotes import quote, quotes
 from cfnode.rpc.backend.statuses import status
-from cfnode.rpc.backend.vault_swaps import encode_vault_swap
+from cfnode.rpc.backend.vault_swaps import encode_terms, encode_vault_swap
 from cfnode.rpc.errors import explain
 
 if TYPE_CHECKING:
@@ -44,10 +47,7 @@ MAX_BODY: Final = 128 * 1024
 """Bytes of a request for a channel: a message of 15,000 bytes is 30,000 digits."""
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/healthcheck"})
-_CHANNEL, _OLD_CHANNEL = "/api/openSwapDepositChannel", "/trpc/openSwapDepositChannel"
-_VAULT_SWAP: Final = "/api/encodeVaultSwapData"
-_POSTS: Final = frozenset({_CHANNEL, _OLD_CHANNEL, _VAULT_SWAP})
-_BIG_INTEGERS: Final = ("srcChainExpiryBlock", "channelOpeningFee")
+_API, _OLDER = "/api", "/trpc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,19 @@ class Backend:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._broker = DefaultBroker(node)
+        self._broker = broker = DefaultBroker(node)
+        self._posts: dict[str, tuple[int, Callable[[Mapping[str, Any]], Awaitable[Any]]]] = {
+            "openSwapDepositChannel": (201, broker.open),
+            "encodeVaultSwapData": (200, partial(encode_vault_swap, node, broker)),
+            "encodeCfParameters": (200, partial(encode_terms, node, broker)),
+        }
 
     def serves(self, method: str, path: str) -> bool:
         """Whether a request is for the swap service."""
         if method == "GET":
             return path in _GETS or path.startswith(_STATUS)
-        return method == "POST" and path in _POSTS
+        place, _, name = path.rpartition("/")
+        return method == "POST" and place in (_API, _OLDER) and name in self._posts
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
@@ -91,29 +97,26 @@ class Backend:
             return _json(200, await self._status(path))
         if path == "/api/networkInfo":
             return _json(200, await network_info(self._node, sdk_version))
-        if path == _CHANNEL:
-            return _json(201, await self._broker.open(_read_object(body)))
-        if path == _VAULT_SWAP:
-            return _json(200, await encode_vault_swap(self._node, self._broker, _read_object(body)))
-        if path == _OLD_CHANNEL:
-            return await self._old_channel(_read_object(body), _read_query(query).get("batch") == "1")
-        return Answer(200, b"OK", is_text=True)
+        if path == "/healthcheck":
+            return Answer(200, b"OK", is_text=True)
+        return await self._post(path, query, _read_object(body))
+
+    async def _post(self, path: str, query: bytes, body: Mapping[str, Any]) -> Answer:
+        place, _, name = path.rpartition("/")
+        code, make = self._posts[name]
+        if place == _API:
+            return _json(code, await make(body))
+        is_batch = _read_query(query).get("batch") == "1"
+        try:
+            answer = await make(unwrapped(body, is_batch=is_batch))
+        except Refusal as refusal:
+            return _json(refusal.status, wrapped_refusal(refusal, is_batch=is_batch))
+        return _json(200, wrapped(answer, is_batch=is_batch))
 
     async def _status(self, path: str) -> dict[str, Any]:
         reference = path.rpartition("/swaps/")[2]
         found = await status(self._node, self._broker.expected, reference)
         return found if path.startswith("/v2") else flat_status(found)
-
-    async def _old_channel(self, body: Mapping[str, Any], is_batch: bool) -> Answer:
-        """The envelope of tRPC with superjson: `{"0": {"json": …}}` asks; `meta` tells the big integers."""
-        asked = body.get("0") if is_batch else body
-        inner = asked.get("json") if isinstance(asked, Mapping) else None
-        if not isinstance(inner, Mapping):
-            raise Refusal(400, "invalid request: json")
-        opened = await self._broker.open(inner)
-        meta = {"values": {name: ["bigint"] for name in _BIG_INTEGERS}}
-        result = {"result": {"data": {"json": opened, "meta": meta}}}
-        return _json(200, [result] if is_batch else result)
 
 
 def _json(code: int, document: Any) -> Answer:
