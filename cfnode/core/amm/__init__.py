@@ -5,7 +5,7 @@ from __future__ import annotations
 from .errors import OrderRefused, OutOfLiquidity
 from .limit_orders import LimitOrder, LimitPool, other
 from .pool import Pool, Sold
-from .prices import price_of, sqrt_price_of, sqrt_price_of_amounts
+from .prices import in_range, price_of, sqrt_price_of, sqrt_price_of_amounts
 from .range_orders import MAX_GROSS_LIQUIDITY, RangePool, liquidity_for_quote
 from .range_positions import RangeChange, burned, check_range, minted, position_of, required_ratio
 from .ticks import MAX_SQRT_PRICE, MAX_TICK, MIN_SQRT_PRICE, MIN_TICK, sqrt_price_at, tick_at
@@ -26,6 +26,7 @@ __all__ = [
     "Sold",
     "burned",
     "check_range",
+    "in_range",
     "liquidity_for_quote",
     "minted",
     "other",

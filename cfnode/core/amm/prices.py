@@ -10,7 +10,7 @@ from math import isqrt
 
 from .ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
 
-__all__ = ["beating", "price_of", "sqrt_price_of", "sqrt_price_of_amounts", "with_fee", "worse"]
+__all__ = ["beating", "in_range", "price_of", "sqrt_price_of", "sqrt_price_of_amounts", "with_fee", "worse"]
 
 PIPS = 10**6
 
@@ -23,6 +23,11 @@ def price_of(sqrt_price: int) -> int:
 def sqrt_price_of(price: int) -> int:
     """The square root of a price, within the range that pools know."""
     return _clamped(isqrt(price << 128) >> 32)
+
+
+def in_range(price: int) -> bool:
+    """Whether pools know the price."""
+    return MIN_SQRT_PRICE <= isqrt(price << 128) >> 32 <= MAX_SQRT_PRICE
 
 
 def sqrt_price_of_amounts(base: int, quote: int) -> int:

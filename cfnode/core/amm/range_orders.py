@@ -62,6 +62,14 @@ class RangePool:
     total_swap_outputs: Pair
 
     @classmethod
+    def empty(cls, sqrt_price: int, fee: int) -> RangePool:
+        """A pool without orders."""
+        none = {"base": 0, "quote": 0}
+        end = {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": none}
+        ends = {MIN_TICK: end, MAX_TICK: end}
+        return cls(fee, sqrt_price, tick_at(sqrt_price), 0, none, ends, {}, none, none, none)
+
+    @classmethod
     def full_range(cls, owner: tuple[bytes, int], sqrt_price: int, liquidity: int, fee: int) -> RangePool:
         """A pool with one order over all prices."""
         none = {"base": 0, "quote": 0}

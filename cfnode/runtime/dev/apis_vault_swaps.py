@@ -17,7 +17,6 @@ from .apis_pools import or_message
 from .frame import RuntimeApi, method
 from .pallets.environment import Environment
 from .pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
-from .pallets.swapping.channels import destination_on
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.parameters import (
     MAX_AFFILIATES,
@@ -25,6 +24,7 @@ from .pallets.swapping.parameters import (
     check_dca,
     check_price_protection,
     check_retry,
+    destination_on,
 )
 from .vault_encodings import ENCODERS, Asked, Refused, parameters_of
 

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "ea42be8b407cdd998896ed9281500733838aaf5cedf87d7d1bf70c4f5ceb2a7b"
+DEV_GENESIS_HASH = "59b0a9debb127e36892bd7e0ffd109a385bb144f5055bc8c1c7490396cff38aa"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -19,10 +19,11 @@ from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .ingress_egress.boost import prewitness
-from .ingress_egress.deposits import deposit_on, process_deposit
+from .ingress_egress.delay import admit_deposit, admit_vault_deposit
+from .ingress_egress.deposits import deposit_on
 from .ingress_egress.fallback import broadcast_aborted, broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .ingress_egress.vault_deposits import announce_vault_deposit, process_vault_deposit
+from .ingress_egress.vault_deposits import announce_vault_deposit
 from .oracle import OracleFeed
 from .system import System
 
@@ -136,7 +137,7 @@ class Sightings(OracleFeed):
         if channel is not None:
             self._note(pallet, height, "Deposit", witness)
         if sighting["final"]:
-            process_deposit(pallet, witness, height)
+            admit_deposit(pallet, witness, height)
         elif channel is not None:
             prewitness(pallet, deposit_on(pallet, channel, witness, height))
 
@@ -146,7 +147,7 @@ class Sightings(OracleFeed):
         # On Solana the account that holds the swap says since when.
         height = witness["tx_id"][1] if chain == "Solana" else pallet.tracking.height()
         self._note(pallet, height, "VaultDeposit", witness)
-        (process_vault_deposit if final else announce_vault_deposit)(pallet, witness, height)
+        (admit_vault_deposit if final else announce_vault_deposit)(pallet, witness, height)
 
     def _note(self, pallet: IngressEgress, height: int, kind: str, witness: Any) -> None:
         """Keep what was seen for those who ask in this block."""

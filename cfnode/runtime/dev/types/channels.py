@@ -89,6 +89,16 @@ def _declare(chain: ChainInstance) -> None:
         is_marked_for_rejection="bool",
     )
     enum(
+        f"{_INGRESS_EGRESS}::PalletConfigUpdate{chain.name}",
+        f"ChannelOpeningFee{chain.name}{{fee: u128}}",
+        f"SetMinimumDeposit{chain.name}{{asset: {asset}, minimum_deposit: {amount}}}",
+        f"SetDepositChannelLifetime{chain.name}{{lifetime: {chain.family.height}}}",
+        f"SetWitnessSafetyMargin{chain.name}{{margin: {chain.family.height}}}",
+        f"SetBoostDelay{chain.name}{{delay_blocks: u32}}",
+        f"SetMaximumPreallocatedChannels{chain.name}{{account_role: AccountRole, num_channels: u8}}",
+        f"SetIngressDelay{chain.name}{{delay_blocks: u32}}",
+    )
+    enum(
         f"{_INGRESS_EGRESS}::FetchOrTransfer<C>",
         f"Fetch{{asset: {asset}, deposit_address: {account},"
         f" deposit_fetch_id: Option<{chain.family.fetch_id}>, amount: {amount}}}",

@@ -102,6 +102,11 @@ struct("pallet_cf_pools::PoolOrderbook", bids="Vec<PoolOrder>", asks="Vec<PoolOr
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 enum(f"{_API}::DispatchErrorWithMessage", "Module(Bytes)", "RawMessage(Bytes)", "Other(DispatchError)")
 struct(f"{_API}::CcmData", gas_budget="u128", message_length="u32")
+enum(
+    "pallet_cf_pools::PalletConfigUpdate",
+    "LimitOrderAutoSweepingThreshold{asset: Asset, amount: u128}",
+    name="pools::PalletConfigUpdate",
+)
 enum(f"{_API}::FeeTypes", "Network", "IngressDepositChannel", "Egress", "IngressVaultSwap")
 enum(
     f"{_API}::SimulateSwapAdditionalOrder",

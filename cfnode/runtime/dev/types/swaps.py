@@ -173,6 +173,23 @@ struct(
     refund_params="Option<SwapRefundParameters>",
     execute_at="u32",
 )
+enum(
+    "pallet_cf_swapping::PalletConfigUpdate",
+    "MaximumSwapAmount{asset: Asset, amount: Option<u128>}",
+    "SwapRetryDelay{delay: u32}",
+    "FlipBuyInterval{interval: u32}",
+    "SetMaxSwapRetryDuration{blocks: u32}",
+    "SetMaxSwapRequestDuration{blocks: u32}",
+    "SetMinimumChunkSize{asset: Asset, size: u128}",
+    "SetBrokerBond{bond: u128}",
+    "SetNetworkFee{rate: Option<Permill>, minimum: Option<u128>}",
+    "SetInternalSwapNetworkFee{rate: Option<Permill>, minimum: Option<u128>}",
+    "SetNetworkFeeForAsset{asset: Asset, rate: Option<Permill>}",
+    "SetInternalSwapNetworkFeeForAsset{asset: Asset, rate: Option<Permill>}",
+    "SetDefaultOraclePriceSlippageProtectionForAsset{base_asset: Asset, quote_asset: Asset,"
+    " bps: Option<u16>}",
+    name="swapping::PalletConfigUpdate",
+)
 struct("pallet_cf_swapping::AffiliateDetails", short_id="AffiliateShortId", withdrawal_address="H160")
 enum("pallet_cf_swapping::SwapRequestCompletionReason", "Aborted", "Expired", "Executed")
 enum(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.chain_tracking import FIXED_ONE
 from cfnode.runtime.dev.pallets.swapping.conversion import input_for_output
@@ -139,7 +140,7 @@ _INGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
     "Assethub": lambda tracked, native: _tip(tracked, 197_300_000),
     "Tron": lambda tracked, native: 5_136_000 if native else 11_236_000,
-}
+} | dict.fromkeys(LEFT, lambda tracked, native: 0)
 _VAULT_INGRESS = _INGRESS | {
     "Ethereum": lambda tracked, native: 0,
     "Arbitrum": lambda tracked, native: 0,
@@ -153,7 +154,7 @@ _EGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Solana": _solana_egress,
     "Assethub": lambda tracked, native: _tip(tracked, 197_450_000),
     "Tron": lambda tracked, native: 6_168_000 if native else 12_668_000,
-}
+} | dict.fromkeys(LEFT, lambda tracked, native: 0)
 _CCM: dict[str, Callable[[Any, bool, int, int], int]] = {
     "Ethereum": _evm_ccm("Ethereum"),
     "Arbitrum": _evm_ccm("Arbitrum"),

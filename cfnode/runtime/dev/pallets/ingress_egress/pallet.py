@@ -23,14 +23,15 @@ from cfnode.runtime.dev.pallets.flip import Flip
 
 from .batching import send_batches, send_messages, with_message
 from .boost import finalise_boosted
+from .delay import process_delayed
 from .deposits import Deposit, is_boosted
 from .derivation import derive
 from .fallback import review_failed_calls
 from .fees import egress_estimate, withhold
+from .governance import IngressEgressGovernance
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
 from .rejection import expire_marks, mark_channel, mark_transaction, reject_if_marked, send_rejected
-from .storage import IngressEgressStorage
 
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
 
@@ -58,7 +59,7 @@ class ScheduledEgress:
     fee: int
 
 
-class IngressEgress(IngressEgressStorage):
+class IngressEgress(IngressEgressGovernance):
     """Deposit channels and scheduled transfers of one chain."""
 
     class Constant(ConstantSet):
@@ -78,6 +79,10 @@ class IngressEgress(IngressEgressStorage):
     def tracking(self) -> ChainTracking:
         """The tracking pallet of the same chain."""
         return self.other(CHAIN_TRACKING[self.chain.name])
+
+    def on_initialize(self, number: int) -> None:
+        """Take the deposits that have waited for this block."""
+        process_delayed(self, number)
 
     # Rejecting
 

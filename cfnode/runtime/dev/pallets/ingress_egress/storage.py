@@ -33,6 +33,8 @@ class IngressEgressStorage(ChainPallet):
     ChannelOpeningFee = Value("u128")
     BoostDelayBlocks = Value("u32")
     IngressDelayBlocks = Value("u32")
+    PendingDepositChannelDeposits = Map("Twox64Concat", "u32", "Vec<(DepositWitness, Height)>")
+    PendingVaultDeposits = Map("Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>")
     PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
     TransactionsMarkedForRejection = DoubleMap(
         "Identity",
@@ -118,6 +120,7 @@ class IngressEgressStorage(ChainPallet):
         TransactionRejectionFailed = event(20, tx_id="DepositDetails")
         UnknownBroker = event(21, broker_id="AccountId32")
         UnknownAffiliate = event(22, broker_id="AccountId32", short_affiliate_id="AffiliateShortId")
+        PalletConfigUpdated = event(24, update="PalletConfigUpdate")
         ChannelRejectionRequestReceived = event(25, account_id="AccountId32", deposit_address="Account")
 
     class Error(ErrorSet):

@@ -7,26 +7,28 @@ channel was opened is found here, and the money goes back; if there is nowhere t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
 from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
-from cfnode.runtime.dev.pallets.swapping.channels import destination_on
 from cfnode.runtime.dev.pallets.swapping.parameters import (
     MAX_BROKER_FEE,
     check_dca,
     check_price_protection,
     check_retry,
+    destination_on,
 )
 from cfnode.runtime.dev.pallets.swapping.requests import ccm_deposit
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
 from .boost import prewitness
 from .deposits import VAULT, Deposit, process
-from .pallet import IngressEgress
+
+if TYPE_CHECKING:
+    from .pallet import IngressEgress
 
 __all__ = ["announce_vault_deposit", "burn_address", "process_vault_deposit"]
 

@@ -1,22 +1,27 @@
 """What can a liquidity provider do, besides its orders?
 
 LiquidityProvider (31): it registers, says where it wants its assets back, deposits into channels of its own,
-takes assets out again or gives them to another provider.
+takes assets out again, swaps them or gives them to another provider.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from cfnode.core.addresses import EncodedAddress, chain_of_address
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Cost, DispatchError, Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
-from cfnode.runtime.dev.pallets.addresses import decoded
+from cfnode.runtime.dev.pallets.addresses import decoded, encoded
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.ingress_egress.deposits import channel_address
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.pools.pallet import PROVIDER, LiquidityPools
+from cfnode.runtime.dev.pallets.swapping.requests import UserSwap, price_limits, request_swap
+from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
 from .storage import ProviderStorage
 
@@ -95,7 +100,7 @@ class LiquidityProvider(ProviderStorage):
         destination = decoded(self, destination_address, self.Error.InvalidEgressAddress)
         fits = chain_of_address(destination) == ASSETS[asset].chain
         self.ensure(fits, self.Error.InvalidEgressAddress)
-        self.other(AssetBalances).debit(who, asset, amount)
+        self._take(who, asset, amount)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         egress = pallet.schedule_egress(asset, amount, destination[1])
         self.deposit(
@@ -117,9 +122,88 @@ class LiquidityProvider(ProviderStorage):
         is_provider = self.other(AccountRoles).role(destination) == PROVIDER
         self.ensure(is_provider, error.DestinationAccountNotLiquidityProvider)
         self.refund_address(destination, asset)
-        self.other(AssetBalances).debit(who, asset, amount)
+        self._take(who, asset, amount)
         self.other(AssetBalances).credit(destination, asset, amount)
         self.deposit(self.Event.AssetTransferred, **{"from": who}, to=destination, asset=asset, amount=amount)
+
+    @call(
+        7,
+        Cost(120_000_000, reads=20, writes=6),
+        amount="u128",
+        input_asset="Asset",
+        output_asset="Asset",
+        retry_duration="u32",
+        price_limits="PriceLimits",
+        dca_params="Option<DcaParameters>",
+    )
+    def schedule_swap(self, origin: Origin, **given: Any) -> None:
+        """Swap what the caller owns; it stays on the chain, and costs the fee of internal swaps only.
+
+        As on the main net neither the time of retries nor the chunks are limited, and a swap that gives up
+        goes back to the balance that it came from.
+        """
+        self.ensure(self._may("internal_swaps_enabled"), self.Error.InternalSwapsDisabled)
+        who, asset, amount = self._provider(origin), given["input_asset"], given["amount"]
+        least = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).MinimumDeposit.get(asset)
+        self.ensure(amount >= least, self.Error.InternalSwapBelowMinimumDepositAmount)
+        self.refund_address(who, given["output_asset"])
+        try:
+            self._take(who, asset, amount)
+        except DispatchError:
+            self.fail(self.Error.InsufficientBalance)
+        terms = given["price_limits"] | {"retry_duration": given["retry_duration"]}
+        swap = UserSwap(
+            input_asset=asset,
+            input_amount=amount,
+            output_asset=given["output_asset"],
+            output_action=("CreditOnChain", {"account_id": who}),
+            origin=("OnChainAccount", who),
+            limits=price_limits(terms, ("InternalAccount", who)),
+            dca=given["dca_params"],
+        )
+        request_swap(self.other(SwappingStorage), swap)
+
+    @call(8, Cost(80_000_000, reads=14, writes=5), accounts="Vec<(AccountId32, Asset, u128)>")
+    def purge_balances(self, origin: Origin, accounts: Sequence[tuple[bytes, str, int]]) -> None:
+        """Send what providers own back to them, up to an amount each. Governance."""
+        origin.ensure_governance()
+        for who, asset, amount in accounts:
+            self.runtime.host.begin()
+            try:
+                self._purge(who, asset, amount)
+            except DispatchError as error:
+                self.runtime.host.rollback()
+                told = {"account_id": who, "asset": asset, "amount": amount, "error": error.value}
+                self.deposit(self.Event.AssetBalancePurgeFailed, **told)
+            else:
+                self.runtime.host.commit()
+
+    def _purge(self, who: bytes, asset: str, amount: int) -> None:
+        is_provider = self.other(AccountRoles).role(who) == PROVIDER
+        self.ensure(is_provider, self.Error.DestinationAccountNotLiquidityProvider)
+        destination = self.refund_address(who, asset)
+        self.other(LiquidityPools).sweep(who)
+        purged = min(amount, self.other(AssetBalances).balance(who, asset))
+        self.ensure(purged, self.Error.InsufficientBalance)
+        self._take(who, asset, purged)
+        egress = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).schedule_egress(
+            asset, purged, destination[1]
+        )
+        self.deposit(
+            self.Event.AssetBalancePurged,
+            account_id=who,
+            asset=asset,
+            amount=egress.amount,
+            egress_id=egress.egress_id,
+            destination_address=encoded(self, destination),
+            fee=egress.fee,
+        )
+
+    def _take(self, who: bytes, asset: str, amount: int) -> None:
+        """Take from what a provider owns, what its orders have earned included."""
+        if amount:
+            self.other(LiquidityPools).sweep(who)
+            self.other(AssetBalances).debit(who, asset, amount)
 
     def _provider(self, origin: Origin) -> bytes:
         return self.other(AccountRoles).ensure_role(origin, PROVIDER)

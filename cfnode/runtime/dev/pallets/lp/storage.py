@@ -45,6 +45,18 @@ class ProviderStorage(Pallet):
             2, account_id="AccountId32", chain="ForeignChain", address="ForeignChainAddress"
         )
         AssetTransferred = event(3, from_="AccountId32", to="AccountId32", asset="Asset", amount="u128")
+        AssetBalancePurged = event(
+            4,
+            account_id="AccountId32",
+            asset="Asset",
+            amount="u128",
+            egress_id="EgressId",
+            destination_address="EncodedAddress",
+            fee="u128",
+        )
+        AssetBalancePurgeFailed = event(
+            5, account_id="AccountId32", asset="Asset", amount="u128", error="DispatchError"
+        )
 
     class Error(ErrorSet):
         InsufficientBalance = "The user does not have enough funds."

@@ -7,7 +7,7 @@ over all prices in each; other providers come beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +32,8 @@ from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.lp.storage import ProviderStorage
 
 from . import orders
+from .governance import PoolsGovernance
 from .scheduling import ScheduledUpdate, dispatch_due, set_or_schedule, update_or_schedule
-from .storage import PoolsStorage
 from .stored import STABLE, StoredPool, pair_of
 
 __all__ = ["MAKER", "PROVIDER", "STABLE", "LiquidityPools", "pair_of"]
@@ -43,11 +43,11 @@ MAKER = b"cfnode-dev/liquidity".ljust(32, b"\0")
 
 POOL_FEE = 20  # parts per million
 MAX_AMOUNT = 2**128 - 1
-MAX_LIMITS, MAX_CLOSED = 10, 100
+MAX_CLOSED = 100
 PROVIDER = "LiquidityProvider"
 
 
-class LiquidityPools(PoolsStorage):
+class LiquidityPools(PoolsGovernance):
     """Pools of an asset against USDC."""
 
     index = 35
@@ -210,15 +210,15 @@ class LiquidityPools(PoolsStorage):
                 self.deposit(self.Event.OrderDeletionFailed, order=order)
 
     def _closed(self, lp: bytes, kind: str, order: Mapping[str, Any]) -> bool:
-        asset = self._asset(order)
+        asset = self.pool_asset(order)
         if kind == "Limit":
             return orders.close_limit_order(self, lp, asset, order["side"], order["id"])
         return orders.close_range_order(self, lp, asset, order["id"])
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
-        for argument, most in (("orders", MAX_CLOSED), ("limits", MAX_LIMITS)):
-            if len(arguments.get(argument, ())) > most:
-                raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")
+        super().check_bounds(name, arguments)
+        if len(arguments.get("orders", ())) > MAX_CLOSED:
+            raise ScaleError(f"orders: up to {MAX_CLOSED}, not {len(arguments['orders'])}")
 
     def _provider(self, origin: Origin, given: Mapping[str, Any], kind: str) -> tuple[bytes, str]:
         """The provider that signed, and the asset of the pool it means."""
@@ -228,32 +228,10 @@ class LiquidityPools(PoolsStorage):
         lp = self.other(AccountRoles).ensure_role(origin, PROVIDER)
         for asset in (given["base_asset"], given["quote_asset"]):
             self.other(ProviderStorage).refund_address(lp, asset)
-        return lp, self._asset(given)
-
-    def _asset(self, given: Mapping[str, Any]) -> str:
-        asset: str = given["base_asset"]
-        exists = given["quote_asset"] == STABLE and asset != STABLE
-        self.ensure(exists, self.Error.PoolDoesNotExist)
-        return asset
+        return lp, self.pool_asset(given)
 
     def _may_update(self, kind: str) -> bool:
         return self.other(Environment).safe_mode("pools", f"{kind}_order_update_enabled")
-
-    # Governance
-
-    @call(9, Cost(30_000_000, writes=10), limits="BoundedVec<(Asset, Option<u32>)>")
-    def set_maximum_price_impact(self, origin: Origin, limits: Iterable[tuple[str, int | None]]) -> None:
-        """How far a single swap may move prices, in ticks; None for as far as it goes. Governance."""
-        origin.ensure_governance()
-        for asset, ticks in limits:
-            self.ensure(asset != STABLE, self.Error.PoolDoesNotExist)
-            if ticks is None:
-                self.MaximumPriceImpact.remove(pair_of(asset))
-            else:
-                self.MaximumPriceImpact.put(pair_of(asset), ticks)
-            self.deposit(self.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
-
-    # What others ask
 
     def has_orders(self, who: bytes) -> bool:
         """Whether an account has open orders."""

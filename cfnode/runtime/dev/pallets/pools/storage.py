@@ -65,6 +65,7 @@ class PoolsStorage(Pallet):
             bought_amount="u128",
         )
         AssetSwapped = event(3, from_="Asset", to="Asset", input_amount="u128", output_amount="u128")
+        PoolFeeSet = event(4, base_asset="Asset", quote_asset="Asset", fee_hundredth_pips="u32")
         ScheduledLimitOrderUpdateDispatchSuccess = event(5, lp="AccountId32", order_id="u64")
         ScheduledLimitOrderUpdateDispatchFailure = event(
             6, lp="AccountId32", order_id="u64", error="DispatchError"
@@ -72,6 +73,7 @@ class PoolsStorage(Pallet):
         LimitOrderSetOrUpdateScheduled = event(7, lp="AccountId32", order_id="u64", dispatch_at="u32")
         PriceImpactLimitSet = event(8, asset_pair="AssetPair", limit="Option<u32>")
         OrderDeletionFailed = event(9, order="CloseOrder")
+        PalletConfigUpdated = event(10, update="pools::PalletConfigUpdate")
 
     class Error(ErrorSet):
         PoolAlreadyExists = "The specified exchange pool already exists."

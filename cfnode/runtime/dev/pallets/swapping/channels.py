@@ -20,10 +20,17 @@ from cfnode.runtime.dev.pallets.addresses import decoded, encoded
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
 
 from .ccm import CcmError, check_ccm, check_ccm_bounds, supports_ccm
-from .parameters import MAX_AFFILIATES, MAX_BROKER_FEE, check_dca, check_price_protection, check_retry
+from .parameters import (
+    MAX_AFFILIATES,
+    MAX_BROKER_FEE,
+    check_dca,
+    check_price_protection,
+    check_retry,
+    destination_on,
+)
 from .storage import SwappingStorage
 
-__all__ = ["SwapChannelRequest", "check_request_bounds", "destination_on", "open_swap_channel"]
+__all__ = ["SwapChannelRequest", "check_request_bounds", "open_swap_channel"]
 
 # Chains whose accounts are the same thing under another name.
 _SAME_ACCOUNTS = ({"Ethereum", "Arbitrum", "Tron"}, {"Polkadot", "Assethub"})
@@ -59,15 +66,6 @@ def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapCha
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[request.source_asset].chain])
     channel = pallet.open_channel(broker, request.source_asset, ("Swap", action), request.boost_fee)
     _announce(swapping, broker, request, channel, action["channel_metadata"])
-
-
-def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
-    """An address to which the asset can be sent, in its checked form."""
-    error = swapping.Error
-    destination = decoded(swapping, address, error.InvalidDestinationAddress)
-    fits = chain_of_address(destination) == ASSETS[asset].chain
-    swapping.ensure(fits, error.IncompatibleAssetAndAddress)
-    return destination
 
 
 def _checked_action(swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest) -> dict[str, Any]:

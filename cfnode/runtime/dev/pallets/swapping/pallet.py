@@ -17,8 +17,9 @@ from cfnode.runtime.dev.pallets.environment import Environment
 
 from . import brokers
 from .account_creation import open_account_channel
-from .channels import SwapChannelRequest, check_request_bounds, destination_on, open_swap_channel
+from .channels import SwapChannelRequest, check_request_bounds, open_swap_channel
 from .execution import run_due_swaps
+from .governance import SwappingGovernance
 from .parameters import (
     FLIP_BUY_INTERVAL,
     INTERNAL_NETWORK_FEE,
@@ -26,16 +27,16 @@ from .parameters import (
     NETWORK_FEE,
     SLIPPAGE_OF_STABLES,
     STABLES,
+    destination_on,
 )
 from .requests import request_network_fee_swap
-from .storage import SwappingStorage
 
 __all__ = ["Swapping"]
 
 BROKER = "Broker"
 
 
-class Swapping(SwappingStorage):
+class Swapping(SwappingGovernance):
     """Brokers' calls, and the hooks that run swaps."""
 
     index = 30
@@ -110,6 +111,7 @@ class Swapping(SwappingStorage):
         open_account_channel(self, self._broker(origin), **arguments)
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+        super().check_bounds(name, arguments)
         if "refund_parameters" in arguments:
             check_request_bounds(arguments)
 

@@ -1,12 +1,16 @@
 """Which parameters may a swap have?
 
-Limits on retries, on the pieces a swap is cut into, and on price protection by the oracle; and what genesis
-says about fees.
+Limits on retries, on the pieces a swap is cut into, and on price protection by the oracle; where its output
+can go; and what genesis says about fees.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
+from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.pallets.addresses import decoded
 
 from .storage import SwappingStorage
 
@@ -22,6 +26,7 @@ __all__ = [
     "check_dca",
     "check_price_protection",
     "check_retry",
+    "destination_on",
 ]
 
 MAX_AFFILIATES = 5
@@ -42,6 +47,15 @@ STABLES = frozenset({"Usdt", "ArbUsdc", "ArbUsdt", "SolUsdc", "SolUsdt", "HubUsd
 
 ORACLE_ASSETS = STABLES | {"Eth", "ArbEth", "Btc", "Sol", "Usdc"}
 """Assets for which there is a price feed."""
+
+
+def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
+    """An address to which the asset can be sent, in its checked form."""
+    error = swapping.Error
+    destination = decoded(swapping, address, error.InvalidDestinationAddress)
+    fits = chain_of_address(destination) == ASSETS[asset].chain
+    swapping.ensure(fits, error.IncompatibleAssetAndAddress)
+    return destination
 
 
 def check_retry(swapping: SwappingStorage, retry_duration: int) -> None:

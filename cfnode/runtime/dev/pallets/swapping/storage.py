@@ -162,6 +162,7 @@ class SwappingStorage(Pallet):
             amount="u128",
             refund_fee="u128",
         )
+        PalletConfigUpdated = event(18, update="swapping::PalletConfigUpdate")
         VaultSwapMinimumBrokerFeeSet = event(19, broker_id="AccountId32", minimum_fee_bps="u16")
         SwapAborted = event(20, swap_id="SwapId", reason="SwapFailureReason")
         AccountCreationDepositAddressReady = event(
