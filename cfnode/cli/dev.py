@@ -16,6 +16,7 @@ import msgspec
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.groups import Group
 
 __all__ = ["dev"]
 
@@ -134,8 +135,9 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
 
 @click.group(
+    cls=Group,
     epilog="Amounts are in whole units, prices in dollars. ASSET is a name such as Btc or ArbUsdc, or has "
-    "its chain before it: Arbitrum.USDC."
+    "its chain before it: Arbitrum.USDC.",
 )
 def dev() -> None:
     """Play on a running development chain: deposits, prices, failures, time."""
@@ -308,7 +310,7 @@ def _matters(pallet: str, name: str) -> bool:
 
 
 @command("finalize")
-@click.argument("block", metavar="HASH", required=False)
+@click.argument("block", metavar="[HASH]", required=False)
 def finalize(said: Said, block: str | None) -> None:
     """Make a block, or the best one, final, and all before it."""
     said.block("final", said.call("dev_finalize", block))

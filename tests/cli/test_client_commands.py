@@ -113,3 +113,9 @@ def test_wait_with_nobody_there_ends_with_the_reason() -> None:
     code, _, err = run("wait", "--timeout", "0", "--url", "http://127.0.0.1:9")
     assert code == 5
     assert "no answer from http://127.0.0.1:9" in err
+
+
+def test_no_list_of_commands_is_cut_short() -> None:
+    for arguments in ([], ["key"], ["dev"], ["swap"]):
+        shown = CliRunner().invoke(cli, [*arguments, "--help"]).output
+        assert "..." not in shown.partition("Commands:")[2]

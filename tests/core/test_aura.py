@@ -39,6 +39,12 @@ def test_the_authority_whose_turn_it_is_has_sealed_the_block() -> None:
     assert pre_seal_hash(SIGNED) == UNSEALED.hash != SIGNED.hash
 
 
+def test_one_authority_has_every_slot() -> None:
+    assert [author_index(slot, 1) for slot in (0, 1, 7)] == [0, 0, 0]
+    with pytest.raises(AuraError):
+        author_index(7, 0)
+
+
 def test_another_authority_another_header_or_another_set_is_refused() -> None:
     wrong = sealed(UNSEALED, PAIRS[0].sign(UNSEALED.hash))
     for header, keys in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cfnode.core import ss58
@@ -30,6 +30,10 @@ def test_the_prefix_is_chainflips_unless_another_is_asked_for() -> None:
 
 
 @given(st.binary(min_size=32, max_size=33), st.integers(0, 16383))
+@example(ALICE, 63)  # the last prefix of one byte
+@example(ALICE, 64)
+@example(ALICE, 256)  # its first byte is the lowest that begins a pair
+@example(ALICE, 16383)
 def test_what_is_encoded_can_be_decoded(account: bytes, prefix: int) -> None:
     assert ss58.decode(ss58.encode(account, prefix), len(account)) == (prefix, account)
 

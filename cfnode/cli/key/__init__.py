@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cfnode.cli.groups import Group
 from cfnode.cli.key.generate import generate
 from cfnode.cli.key.insert import insert
 from cfnode.cli.key.inspect import inspect
@@ -12,14 +13,7 @@ from cfnode.cli.key.node import generate_node_key, inspect_node_key
 __all__ = ["key"]
 
 
-class _InOrder(click.Group):
-    """A group that lists its commands in the order in which one needs them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group(cls=_InOrder)
+@click.group(cls=Group)
 def key() -> None:
     """Make, inspect and insert keys.
 

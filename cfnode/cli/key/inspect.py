@@ -70,7 +70,7 @@ JSON_NAMES = {
 
 @click.command(short_help="Show what a secret or an address stands for.")
 @click.argument("uri", required=False, metavar="[SECRET|FILE|ADDRESS|-]")
-@click.option("--public", is_flag=True, help="URI is a public key in hexadecimal.")
+@click.option("--public", is_flag=True, help="The argument is a public key in hexadecimal.")
 @click.option(
     "--network",
     "-n",
