@@ -128,6 +128,12 @@ def test_a_batch_keeps_its_order_and_refuses_its_bad_entries_one_by_one() -> Non
     assert {entry.error.code for entry in parsed.entries if isinstance(entry, Refused)} == {-32600}
 
 
+@pytest.mark.parametrize("before", [b"", b"\n", b" " * 63, b" " * 64, b"\t" * 500])
+def test_white_space_before_a_batch_does_not_hide_it(before: bytes) -> None:
+    assert isinstance(jsonrpc.parse(before + b'[{"jsonrpc":"2.0","method":"m","id":1}]'), Batch)
+    assert isinstance(jsonrpc.parse(before + b'{"jsonrpc":"2.0","method":"m","id":1}'), Call)
+
+
 def test_a_batch_of_notifications_has_no_answer() -> None:
     assert jsonrpc.batch([]) == b""
     assert jsonrpc.batch([b"1", b"2"]) == b"[1,2]"

@@ -166,11 +166,8 @@ class StatusFillOrKill(OpenRecord):
 
 
 @dataclass(frozen=True)
-class SwapStatus(OpenRecord):
-    """`state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
-
-    A refunded swap ends COMPLETED with `refund_egress`.
-    """
+class _Status(OpenRecord):
+    """What both versions say: how far it is, and what becomes what for whom."""
 
     state: str
     swap_id: str | None = None
@@ -179,6 +176,15 @@ class SwapStatus(OpenRecord):
     dest_asset: str | None = None
     dest_chain: str | None = None
     dest_address: str | None = None
+
+
+@dataclass(frozen=True)
+class SwapStatus(_Status):
+    """`state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
+
+    A refunded swap ends COMPLETED with `refund_egress`.
+    """
+
     src_chain_required_block_confirmations: int | None = None
     estimated_durations_seconds: Durations | None = None
     estimated_duration_seconds: float | None = None
@@ -203,19 +209,12 @@ class SwapStatus(OpenRecord):
 
 
 @dataclass(frozen=True)
-class SwapStatusV1(OpenRecord):
+class SwapStatusV1(_Status):
     """The older, flat status. `state` is AWAITING_DEPOSIT … COMPLETE, BROADCAST_ABORTED or FAILED.
 
     Members that only some states have stay in `extra` under their JSON names.
     """
 
-    state: str
-    swap_id: str | None = None
-    src_asset: str | None = None
-    src_chain: str | None = None
-    dest_asset: str | None = None
-    dest_chain: str | None = None
-    dest_address: str | None = None
     deposit_address: str | None = None
     deposit_amount: Amount | None = None
     expected_deposit_amount: Amount | None = None

@@ -94,6 +94,6 @@ class BadPayload(RecoveryError):
 
 
 class MissingExtra(RecoveryError):
-    """The libraries for signing are not installed: `pip install 'cfnode[evm]'`."""
+    """The libraries for signing are not installed: cfnode's extra `evm` has them."""
 
     code = "MISSING_EXTRA"

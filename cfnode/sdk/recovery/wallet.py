@@ -79,7 +79,7 @@ def _eth_account() -> Any:
         return import_module("eth_account").Account
     except ImportError:
         raise MissingExtra(
-            "signing needs eth-account: pip install 'cfnode[evm]', or use --unsigned"
+            "signing needs eth-account: install cfnode's extra evm (pip install '.[evm]'), or use --unsigned"
         ) from None
     finally:
         sys.setrecursionlimit(limit)
