@@ -65,7 +65,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "cf_encode_cf_parameters": [ACCOUNT, ETH, USDC, EVM_ADDRESS, 10, REFUND],
     "cf_ingress_egress_events": ["Ethereum"],
     "cf_evm_calldata": [EVM_ADDRESS, {"API": "Delegation", "call": {"Undelegate": {"decrease": "Max"}}}],
-    "cf_encode_non_native_call": ["0x0000", 100, 0, {"Eth": "Eip712"}],
+    "cf_encode_non_native_call": ["0x000000", 100, 0, {"Eth": "Eip712"}],
     "cf_monitoring_accounts_info": [[ACCOUNT]],
     **{
         f"cf_{chain}_electoral_data": [ACCOUNT]

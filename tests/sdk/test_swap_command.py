@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,7 +188,8 @@ def test_ctrl_c_leaves_a_swap_alone(
     def pressed(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cfnode.sdk.client.time.sleep", pressed)
+    clock = SimpleNamespace(sleep=pressed, time_ns=time.time_ns, monotonic=time.monotonic)
+    monkeypatch.setattr("cfnode.sdk.client.time", clock)  # not time.sleep itself: other threads sleep too
     result = swap(service, "watch", "WAITING", *(["--json"] if as_json else []))
     assert result.exit_code == ExitCode.INTERRUPTED
     words = "the swap goes on without it"
