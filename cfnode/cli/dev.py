@@ -258,6 +258,34 @@ def abort(said: Said, chain: str) -> None:
     said.block(f"the next transaction to {chain} will be aborted", block)
 
 
+@command("hold")
+@click.argument("chain")
+@click.option("--off", is_flag=True, help="Let them reach it again, also those that were held back.")
+def hold(said: Said, chain: str, off: bool) -> None:
+    """Let no transaction reach CHAIN from now on, so that its time runs out."""
+    block = said.call("dev_holdBroadcasts", chain, not off)
+    outcome = "reach it again" if off else "are held back from now on"
+    said.block(f"transactions to {chain} {outcome}", block)
+
+
+@command("fail-broadcast")
+@click.argument("chain")
+@click.argument("broadcast", metavar="ID", type=click.IntRange(0), required=False)
+def fail_broadcast(said: Said, chain: str, broadcast: int | None) -> None:
+    """Let the authority fail that was asked to send broadcast ID to CHAIN, or the newest."""
+    block = said.call("dev_failBroadcast", chain, broadcast)
+    said.block(f"an authority could not send its transaction to {chain}", block)
+
+
+@command("hold-signatures")
+@click.option("--off", is_flag=True, help="Let them be signed again.")
+def hold_signatures(said: Said, off: bool) -> None:
+    """Let no transaction to another chain be signed from now on."""
+    said.call("dev_holdSignatures", not off)
+    outcome = "signed again" if off else "not signed from now on"
+    said.tell(f"transactions are {outcome}", {"signed": off})
+
+
 @command("jump")
 @click.argument("duration", type=Duration())
 def jump(said: Said, duration: int) -> None:

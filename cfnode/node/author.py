@@ -96,6 +96,8 @@ class Author:
         self._making = trio.Lock()
         self._told_of_reserve = False
         self.seal = seal
+        self.signs = True
+        """Whether blocks bring the signatures that wait for the authorities' aggregate key."""
 
     async def run(self) -> None:
         """Make blocks by the chosen pace until cancelled."""
@@ -250,6 +252,7 @@ class Author:
             (b"timstap0", self._clock.timestamp_ms(slot).to_bytes(8, "little")),
             (b"auraslot", slot.to_bytes(8, "little")),
             (b"devfund0", encode_compact(len(self._funded)) + funds),
+            *(() if self.signs else [(b"devmute0", b"")]),
         ]
 
     @property

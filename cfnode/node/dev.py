@@ -163,6 +163,18 @@ class DevControl:
         """Nobody will be able to send the next transaction to a chain."""
         return await self.apply("abort_next_broadcast", chain=chain)
 
+    async def hold_broadcasts(self, chain: str, hold: bool = True) -> Inclusion:
+        """From now on no transaction reaches a chain; or again, and those that were held back do, too."""
+        return await self.apply("hold_broadcasts", chain=chain, held=hold)
+
+    async def fail_broadcast(self, chain: str, broadcast_id: int | None = None) -> Inclusion:
+        """The authority that was asked to send a broadcast (default: the newest) says that it could not."""
+        return await self.apply("fail_broadcast", chain=chain, broadcast_id=broadcast_id)
+
+    def hold_signatures(self, hold: bool = True) -> None:
+        """Let the authorities sign nothing for other chains from now on, or sign again."""
+        self._author.signs = not hold
+
     async def next_epoch(self) -> BlockRef:
         """Begin the next epoch; the first block of it."""
         await self.as_governance(("Validator", "force_rotation"))

@@ -165,6 +165,21 @@ async def abort_broadcast(node: Node, chain: str) -> str:
     return _block(await _dev(node).abort_next_broadcast(chain))
 
 
+async def hold_broadcasts(node: Node, chain: str, hold: bool | None) -> str:
+    """Let no transaction reach a chain; with false let them again, also those held back; the block's hash."""
+    return _block(await _dev(node).hold_broadcasts(chain, hold is not False))
+
+
+async def fail_broadcast(node: Node, chain: str, broadcast_id: int | None) -> str:
+    """Let the authority that was asked to send a broadcast (default: the newest) fail; the block's hash."""
+    return _block(await _dev(node).fail_broadcast(chain, broadcast_id))
+
+
+def hold_signatures(node: Node, hold: bool | None) -> None:
+    """Let nothing be signed for other chains; with false let it be signed again, from the next block on."""
+    _dev(node).hold_signatures(hold is not False)
+
+
 async def next_epoch(node: Node) -> str:
     """Begin the next epoch; the hash of its first block."""
     return to_hex((await _dev(node).next_epoch()).hash)
@@ -261,6 +276,9 @@ METHODS: Final = tuple(
         ),
         ("dev_failReceiver", fail_receiver, (*PLACE, Param("fails", BOOL, optional=True))),
         ("dev_abortBroadcast", abort_broadcast, (CHAIN,)),
+        ("dev_holdBroadcasts", hold_broadcasts, (CHAIN, Param("hold", BOOL, optional=True))),
+        ("dev_failBroadcast", fail_broadcast, (CHAIN, Param("broadcastId", U32, optional=True))),
+        ("dev_holdSignatures", hold_signatures, (Param("hold", BOOL, optional=True),)),
         ("dev_nextEpoch", next_epoch, ()),
         ("dev_events", events, (Param("at", HASH, optional=True),)),
         ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),

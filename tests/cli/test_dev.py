@@ -58,6 +58,10 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
         (("fail-receiver", ADDRESS, "Eth"), [["dev_failReceiver", ADDRESS, ETHER, True]]),
         (("fail-receiver", ADDRESS, "Eth", "--off"), [["dev_failReceiver", ADDRESS, ETHER, False]]),
         (("abort", "Bitcoin"), [["dev_abortBroadcast", "Bitcoin"]]),
+        (("hold", "Ethereum"), [["dev_holdBroadcasts", "Ethereum", True]]),
+        (("hold", "Ethereum", "--off"), [["dev_holdBroadcasts", "Ethereum", False]]),
+        (("fail-broadcast", "Ethereum"), [["dev_failBroadcast", "Ethereum", None]]),
+        (("fail-broadcast", "Ethereum", "7"), [["dev_failBroadcast", "Ethereum", 7]]),
         (("jump", "24h"), [["dev_timeTravel", 86_400_000], ["dev_newBlock"]]),
         (("epoch",), [["dev_nextEpoch"], ["cf_current_epoch", BLOCK]]),
         (("seal", "3"), [["dev_newBlock"]] * 3),
@@ -98,6 +102,13 @@ def test_events_are_told_block_by_block_without_the_housekeeping() -> None:
 
 def test_events_in_full_are_an_object_a_line() -> None:
     assert [json.loads(line) for line in told("--json").splitlines()] == [{"number": 3, **EVENTS[1]}]
+
+
+@pytest.mark.parametrize(("typed", "words"), [((), "not signed from now on"), (("--off",), "signed again")])
+def test_signatures_are_held_back_without_a_block(typed: tuple[str, ...], words: str) -> None:
+    asked, out = played("hold-signatures", *typed)
+    assert asked == [["dev_holdSignatures", not typed]]
+    assert out == f"transactions are {words}\n"
 
 
 def test_json_is_one_object() -> None:

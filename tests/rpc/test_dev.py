@@ -147,6 +147,41 @@ async def test_an_address_of_another_chain_is_refused(instant: Served) -> None:
     await instant.call("dev_abortBroadcast", "Bitcoin")
 
 
+async def broadcaster_says(served: Served, block: str) -> list[str]:
+    """What the broadcaster of Ethereum says in a block."""
+    return [name for pallet, name, _ in await events_of(served, block) if pallet == "EthereumBroadcaster"]
+
+
+async def test_a_transaction_is_held_back_until_its_time_is_over(instant: Served) -> None:
+    address = await open_channel(instant)
+    await instant.call("dev_holdBroadcasts", "Ethereum")
+    await instant.call("dev_holdSignatures")
+    await instant.call("dev_deposit", address, ETH, ETHER)
+    assert await broadcaster_says(instant, await instant.call("dev_newBlock")) == []
+    assert (await instant.call("cf_monitoring_pending_broadcasts"))["ethereum"] == 1
+    refused = await instant.error("dev_failBroadcast", "Ethereum")
+    assert "NobodyAsked" in refused["message"]
+    await instant.call("dev_holdSignatures", False)
+    block = await instant.call("dev_newBlock")
+    assert await broadcaster_says(instant, block) == ["TransactionBroadcastRequest"]
+
+    await instant.call("dev_timeTravel", 21 * 14_000)
+    await instant.call("dev_newBlock")  # in which the chain's height is seen
+    block = await instant.call("dev_newBlock")
+    assert await broadcaster_says(instant, block) == ["BroadcastTimeout", "BroadcastAborted"]
+    assert (await instant.call("cf_monitoring_pending_broadcasts"))["ethereum"] == 0
+    block = await instant.call("dev_holdBroadcasts", "Ethereum", False)
+    assert "BroadcastSuccess" in await broadcaster_says(instant, block)
+
+
+async def test_an_authority_that_was_asked_fails(instant: Served) -> None:
+    await instant.call("dev_holdBroadcasts", "Ethereum")
+    await instant.call("dev_deposit", await open_channel(instant), ETH, ETHER)
+    await instant.call("dev_newBlock")
+    block = await instant.call("dev_failBroadcast", "Ethereum", 1)
+    assert await broadcaster_says(instant, block) == ["BroadcastAborted"]
+
+
 @pytest.mark.parametrize("seal", ["instant", "manual"])
 async def test_an_epoch_begins_at_once(make_served: Any, seal: str) -> None:
     served = await make_served(seal=seal)

@@ -140,7 +140,7 @@ class WitnessedApi(RuntimeApi):
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, Any]]:
         """Those that will be final with the next block; without bytes nobody could have seen them."""
         broadcaster = self.other(BROADCASTERS[chain])
-        if isinstance(broadcaster, EvmBroadcaster):
+        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Dev).is_held(chain):
             height = broadcaster.tracking.height()
             for broadcast_id in broadcaster.on_their_way():
                 yield height, (f"SignatureAccepted{chain}", broadcaster.confirmation(broadcast_id))

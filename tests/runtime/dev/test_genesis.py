@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "59b0a9debb127e36892bd7e0ffd109a385bb144f5055bc8c1c7490396cff38aa"
+DEV_GENESIS_HASH = "9da6d442bd9187ca67c8e921631500822a378b3dfe8161394fbd055ea0254c6d"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

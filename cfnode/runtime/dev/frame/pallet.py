@@ -227,6 +227,9 @@ class Pallet:
     def on_new_epoch(self, epoch: int) -> None:
         """Another epoch has begun (Validator)."""
 
+    def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
+        """Nobody could send a transaction to a foreign chain."""
+
     def on_new_account(self, who: bytes) -> None:
         """An account came into being (System)."""
 

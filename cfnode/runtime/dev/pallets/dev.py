@@ -18,6 +18,7 @@ from cfnode.runtime.dev.chains import CHAIN_INSTANCES
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
 from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, call
 
+from .broadcast.pallet import BROADCASTERS
 from .funding import Funding
 from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.pallet import INGRESS_EGRESS
@@ -54,6 +55,7 @@ class Dev(Sightings):
         NotNoticed = (
             "The transaction is no vault swap: it goes to no vault, or what it carries cannot be read."
         )
+        NobodyAsked = "No authority has been asked to send this broadcast, or any if none is named."
 
     @call(0, Cost(), account_id="AccountId32", amount="u128")
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
@@ -189,6 +191,27 @@ class Dev(Sightings):
         sane = feed in FEEDS and (price is None or 0 < price <= MOST_NARROW)
         self.ensure(sane, self.Error.InvalidPrice)
         self.read_price(feed, price, is_stale=is_stale)
+
+    @call(12, Cost(), chain="ForeignChain", held="bool")
+    def hold_broadcasts(self, origin: Origin, chain: str, held: bool) -> None:
+        """From now on no transaction reaches a chain; or again, and those that were held back do, too."""
+        origin.ensure_none()
+        if held:
+            self.HeldChains.put(chain, ())
+        else:
+            self.HeldChains.remove(chain)
+
+    @call(13, Cost(), chain="ForeignChain", broadcast_id="Option<u32>")
+    def fail_broadcast(self, origin: Origin, chain: str, broadcast_id: int | None) -> None:
+        """The authority that was asked to send a broadcast, or the newest, says that it could not."""
+        origin.ensure_none()
+        broadcaster = self.other(BROADCASTERS[chain])
+        asked = broadcaster.on_their_way()
+        chosen = asked[-1] if broadcast_id is None and asked else broadcast_id
+        who = None if chosen is None else broadcaster.nominee(chosen)
+        self.ensure(who is not None, self.Error.NobodyAsked)
+        assert chosen is not None and who is not None
+        broadcaster.fail_attempt(chosen, who)
 
     def _account_on(self, chain: str, address: EncodedAddress) -> Any:
         account = self.account_at(address, gas_asset(chain).name)

@@ -30,6 +30,7 @@ from cfnode.runtime.dev.frame import (
 )
 from cfnode.runtime.dev.keys import evm_secret, signer_key
 
+from .system import System
 from .validator import Validator
 
 __all__ = ["BitcoinThresholdSigner", "EvmThresholdSigner", "SolanaThresholdSigner", "ThresholdSigner"]
@@ -37,6 +38,8 @@ __all__ = ["BitcoinThresholdSigner", "EvmThresholdSigner", "SolanaThresholdSigne
 GENESIS_EPOCH = 1
 SIGNATURES_PER_BLOCK = 64
 LONGEVITY = 64
+SILENT = b"devmute0"
+"""Inherent data with which an author says that it does not sign now."""
 
 
 class ThresholdSigner(Pallet):
@@ -70,6 +73,8 @@ class EvmThresholdSigner(ThresholdSigner):
     ThresholdSignatureRequestIdCounter = Value("u32")
     CeremonyIdCounter = Value("u64")
     PendingCeremonies = Map("Twox64Concat", "u64", "CeremonyContextEvmCrypto", optional=True)
+    CeremonyRetryQueues = Map("Twox64Concat", "u32", "Vec<u64>")
+    ThresholdSignatureResponseTimeout = Value("u32", default=10)
     RequestCallback = Map("Twox64Concat", "u32", "RuntimeCall", optional=True)
     SignerAndSignature = Map("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto", optional=True)
 
@@ -87,6 +92,7 @@ class EvmThresholdSigner(ThresholdSigner):
         ThresholdDispatchComplete = event(
             3, request_id="u32", ceremony_id="u64", result="Result<(), DispatchError>"
         )
+        RetryRequested = event(4, request_id="u32", ceremony_id="u64")
 
     class Error(ErrorSet):
         InvalidThresholdSignatureCeremonyId = "The provided ceremony id is invalid."
@@ -117,12 +123,20 @@ class EvmThresholdSigner(ThresholdSigner):
     def request_signature(self, payload: bytes) -> int:
         """Have 32 bytes signed: the request's id. `on_signed` says what then."""
         request_id: int = self.ThresholdSignatureRequestIdCounter.mutate(lambda last: last + 1)
+        epoch, key = self.CurrentKeyEpoch.get(), self.active_key()
+        self.SignerAndSignature.put(request_id, {"signer": key, "signature_result": "Pending"})
+        context = {"request_id": request_id, "attempt_count": 0, "payload": payload}
+        self._begin_ceremony(context, epoch, key)
+        return request_id
+
+    def _begin_ceremony(self, context: dict[str, Any], epoch: int, key: Any) -> None:
+        """Ask the authorities to sign; once more if they have not after a while."""
         ceremony_id = self.CeremonyIdCounter.mutate(lambda last: last + 1)
-        epoch, key, signatories = self.CurrentKeyEpoch.get(), self.active_key(), self._signatories()
+        signatories = self._signatories()
         self.PendingCeremonies.put(
             ceremony_id,
             {
-                "request_context": {"request_id": request_id, "attempt_count": 0, "payload": payload},
+                "request_context": context,
                 "remaining_respondents": signatories,
                 "blame_counts": [],
                 "candidates": signatories,
@@ -131,17 +145,29 @@ class EvmThresholdSigner(ThresholdSigner):
                 "threshold_ceremony_type": "Standard",
             },
         )
-        self.SignerAndSignature.put(request_id, {"signer": key, "signature_result": "Pending"})
+        retry_at = self.other(System).Number.get() + self.ThresholdSignatureResponseTimeout.get()
+        self.CeremonyRetryQueues.mutate(retry_at, lambda queue: [*queue, ceremony_id])
         self.deposit(
             self.Event.ThresholdSignatureRequest,
-            request_id=request_id,
+            request_id=context["request_id"],
             ceremony_id=ceremony_id,
             epoch=epoch,
             key=key,
             signatories=signatories,
-            payload=payload,
+            payload=context["payload"],
         )
-        return request_id
+
+    def on_initialize(self, number: int) -> None:
+        """What has not been signed in time is asked for once more."""
+        for ceremony_id in self.CeremonyRetryQueues.take(number):
+            ceremony = self.PendingCeremonies.take(ceremony_id)
+            if ceremony is None:
+                continue
+            context = ceremony["request_context"]
+            again = context | {"attempt_count": context["attempt_count"] + 1}
+            self._begin_ceremony(again, ceremony["epoch"], ceremony["key"])
+            request_id = context["request_id"]
+            self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 
     def on_signed(self, request_id: int, callback: Any) -> None:
         """Dispatch this call when the request's signature is there."""
@@ -155,7 +181,9 @@ class EvmThresholdSigner(ThresholdSigner):
         return found["signer"], _signature(found["signature_result"][1][1])
 
     def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[Any]:
-        """The signatures of everything that waits for one, oldest first."""
+        """The signatures of everything that waits for one, oldest first; none if the author keeps silent."""
+        if SILENT in data:
+            return []
         waiting = sorted(self.PendingCeremonies.items(), key=lambda each: each[0])
         return [
             ("signature_success", {"ceremony_id": ceremony_id, "signature": _signed(ceremony_id, context)})

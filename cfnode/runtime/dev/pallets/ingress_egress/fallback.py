@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.runtime.dev.pallets.validator import Validator
 
@@ -61,7 +62,6 @@ def broadcast_aborted(pallet: IngressEgress, broadcast_id: int) -> None:
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)
-    pallet.other(BROADCASTERS[pallet.chain.name]).abort(broadcast_id)
 
 
 def review_failed_calls(pallet: IngressEgress) -> None:
@@ -81,10 +81,10 @@ def review_failed_calls(pallet: IngressEgress) -> None:
         pallet.BroadcastActions.remove(broadcast_id)
         pallet.deposit(pallet.Event.FailedForeignChainCallExpired, broadcast_id=broadcast_id)
         return
-    api_call = broadcaster.PendingApiCalls.get(broadcast_id)
-    if api_call is None or broadcast_id in broadcaster.PendingBroadcasts.get():
+    try:
+        request_id = broadcaster.re_sign(broadcast_id, request_broadcast=False, new_nonce=False)
+    except DispatchError:
         return  # not signed yet, or on its way after all: the main net forgets it here too
-    request_id = broadcaster.sign(broadcast_id, api_call, should_broadcast=False)
     pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])
     pallet.deposit(
         pallet.Event.FailedForeignChainCallResigned,

@@ -26,7 +26,7 @@ from .boost import finalise_boosted
 from .delay import process_delayed
 from .deposits import Deposit, is_boosted
 from .derivation import derive
-from .fallback import review_failed_calls
+from .fallback import broadcast_aborted, review_failed_calls
 from .fees import egress_estimate, withhold
 from .governance import IngressEgressGovernance
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
@@ -221,6 +221,10 @@ class IngressEgress(IngressEgressGovernance):
         processed = self.chain.period_start(max(0, safe))
         if processed > self.ProcessedUpTo.get():
             self.ProcessedUpTo.put(processed)
+
+    def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
+        if chain == self.chain.name:
+            broadcast_aborted(self, broadcast_id)
 
     # Egress
 
