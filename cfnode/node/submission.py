@@ -218,7 +218,8 @@ class Submission:
                 return await self._inclusion(status)
             if status.kind in _ENDINGS:
                 raise SubmissionError(_ENDINGS[status.kind])
-        raise SubmissionError("Unexpected end of stream")
+        sent = f"transaction 0x{self.tx_hash.hex()} was sent, and may still be executed"
+        raise SubmissionError(f"Unexpected end of stream: {sent}")
 
     async def _inclusion(self, status: TxStatus) -> Inclusion:
         assert status.hash is not None and status.index is not None

@@ -241,12 +241,15 @@ async def deny(send: Send, status: int, body: bytes) -> None:
     await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
 
 
+TOO_MANY_CONNECTIONS = b"Too many connections; see --rpc-max-connections. Please try again later.\n"
+
+
 class Busy:
     """The ASGI application that a connection beyond the limit meets: words, and the end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse whatever is asked."""
-        text = b"Too many connections; see --rpc-max-connections. Please try again later.\n"
+        text = TOO_MANY_CONNECTIONS
         if scope["type"] == "websocket":
             await receive()
             await deny(send, 429, text)

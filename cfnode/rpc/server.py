@@ -8,8 +8,11 @@ seconds; then every socket is closed, so that no client that does not read can h
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
+import os
+import resource
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -21,7 +24,7 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
-from cfnode.rpc.app import App, Busy
+from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
 from cfnode.rpc.backend.routes import Backend
 from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import Connection
@@ -37,7 +40,14 @@ log = logging.getLogger("cfnode.rpc")
 
 GRACE: Final = 1.0
 SPARE_CONNECTIONS: Final = 32
-"""Connections beyond the limit that are still told so; further ones are closed without a word."""
+"""Connections beyond the limit that are served, to tell them so; further ones are told without a look at what
+they ask."""
+OTHER_FILES: Final = 512
+"""Files of everything else: peers, database, executor processes, metrics."""
+TURNED_AWAY: Final = (
+    b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(TOO_MANY_CONNECTIONS), TOO_MANY_CONNECTIONS)
+)
 USER_TIMEOUT_MS: Final = 30_000
 """TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged."""
 
@@ -46,6 +56,20 @@ class ListenError(Exception):
     """The port cannot be had; the text says which and what to do."""
 
     exit_code = 5
+
+
+def allow_files(connections: int) -> None:
+    """Let the process have a file for each connection, as far as the system lets it."""
+    wanted = connections + SPARE_CONNECTIONS + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        log.warning(
+            "%d connections need %d open files, this process may have %d: lower --rpc-max-connections, "
+            "or raise the limit (ulimit -n, LimitNOFILE= of a service)", connections, wanted, hard,
+        )  # fmt: skip
+        wanted = hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def listen(config: RpcConfig) -> list[socket.socket]:
@@ -169,6 +193,7 @@ class Server:
         elif len(self._turned_away) < SPARE_CONNECTIONS:
             await self._serve(stream, peer, self._busy_wrapper, self._turned_away)
         else:
+            _turn_away(stream.socket.fileno())
             await stream.aclose()
 
     async def _serve(
@@ -186,6 +211,15 @@ class Server:
         finally:
             kind.discard(connection)
             self._empty.set()
+
+
+def _turn_away(descriptor: int) -> None:
+    """Say that there are too many, without waiting for anything. What has been asked is taken out first: a
+    socket that is closed over unread bytes is reset, and the words may be lost."""
+    with contextlib.suppress(OSError):  # nothing asked yet, or gone
+        os.read(descriptor, 65536)
+    with contextlib.suppress(OSError):
+        os.write(descriptor, TURNED_AWAY)
 
 
 async def serve(
@@ -211,6 +245,7 @@ async def serve_table(
 ) -> None:
     """Like `serve`, with the methods given, and with the swap service if there is one."""
     peers = Peers(config)
+    allow_files(config.max_connections)
     sockets = listen(config)
     names = addresses(sockets)
     dispatcher = Dispatcher(node, table, config, allow_unsafe=allows_unsafe(config), observer=observer)

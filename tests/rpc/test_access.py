@@ -13,14 +13,16 @@ import trio.testing
 
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
+from cfnode.rpc import server
 from cfnode.rpc.access import gate_for, is_within, networks
+from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.pace import Pace
 from cfnode.rpc.peers import BadNetworkError, Peers
 from cfnode.rpc.server import allows_unsafe
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method, Table
-from tests.rpc.clients import Http, StandIn, WebSocket, served
+from tests.rpc.clients import Answer, Http, StandIn, WebSocket, served
 
 UNSAFE = Method("test_unsafe", lambda node: True, access=Access.UNSAFE)
 SPEND = Method("test_spend", lambda node: True, access=Access.BROKER)
@@ -214,6 +216,25 @@ async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:
         async with WebSocket(port) as four:
             assert four.status == 429
         assert (await one.request("GET", "/health")).status == 200
+
+
+async def test_of_hundreds_of_connections_too_many_each_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SPARE_CONNECTIONS", 3)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "system_health"}
+    answers: list[Answer] = []
+
+    async def ask(port: int) -> None:
+        async with Http(port) as http:
+            answers.append(await http.post(message))
+
+    async with served(ROWS, max_connections=1) as port, Http(port) as one:
+        assert (await one.request("GET", "/health")).status == 200
+        async with trio.open_nursery() as nursery:
+            for _ in range(300):
+                nursery.start_soon(ask, port)
+        assert (await one.post(message)).status == 200
+    assert {answer.status for answer in answers} == {429}
+    assert {answer.body for answer in answers} == {TOO_MANY_CONNECTIONS}
 
 
 async def test_room_comes_back_when_a_connection_ends() -> None:

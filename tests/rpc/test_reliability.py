@@ -16,7 +16,7 @@ from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
 from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import SEND_DEADLINE
-from cfnode.rpc.server import ListenError, listen
+from cfnode.rpc.server import ListenError, allow_files, listen
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method
 from tests.rpc.clients import Http, StandIn, WebSocket, served
@@ -137,6 +137,20 @@ async def test_a_client_that_does_not_read_its_answer_is_dropped(
     async with served(ROWS) as port:
         await serve_one(port)
     assert ended.is_set()
+
+
+@pytest.mark.parametrize(
+    ("now", "hard", "then"), [(1024, 4096, None), (256, 4096, 644), (256, 600, 600), (600, 600, None)]
+)
+def test_the_process_may_have_a_file_for_each_connection(
+    now: int, hard: int, then: int | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    changes: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda *change: changes.append(change))
+    allow_files(100)
+    assert changes == ([] if then is None else [(resource.RLIMIT_NOFILE, (then, hard))])
+    assert ("need 644 open files, this process may have 600" in caplog.text) == (hard == 600)
 
 
 async def test_the_server_stops_in_time_though_nobody_reads(
