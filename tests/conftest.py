@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.interop.polkadot import Reader, running_reader
+
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
 """Programs written by others, where `scripts/peers` puts them."""
@@ -91,3 +93,17 @@ def node_modules() -> Path:
     if shutil.which("node") is None or not (path / "@polkadot" / "api").exists():
         pytest.skip("the Node.js peers are not here: scripts/peers installs them (needs node and npm)")
     return path
+
+
+@pytest.fixture(scope="session")
+def polkadot(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reader | None]:
+    """@polkadot/api, where it is installed; where it is not, a test of its own is skipped."""
+    try:
+        modules: Path = request.getfixturevalue("node_modules")
+    except pytest.skip.Exception:
+        yield None
+        return
+    with running_reader(modules, tmp_path_factory.mktemp("polkadot")) as reader:
+        yield reader

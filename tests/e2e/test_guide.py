@@ -1,80 +1,49 @@
 """The guide's scenarios, word for word: a newcomer with an empty home pastes each block into a shell.
 
-Only two things are not as in the guide: the node's port, and that its states are kept, for what follows. Then
-@polkadot/api reads every block of the played chain and has to see the same events as the node itself.
+Only two things are not as in the guide: the node's port, and that its states are kept, for what follows. What
+comes out has to be what the page shows, and @polkadot/api has to read in every block what the node reads.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from cfnode.cli import client
-from tests.conftest import ROOT
+from cfnode.node.config import RpcConfig
+from tests.e2e.guide import GUIDE, MARK, PAGES, Block, blocks_of, blocks_to_play, differences, script
 from tests.e2e.ready import ready_command
-from tests.interop.polkadot import leaves, script_beside, told
+from tests.interop.polkadot import Reader, leaves
 from tests.process import environment
-
-GUIDE = ROOT / "docs" / "guide" / "scenarios.md"
-SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
-BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
-REFUSED = re.compile(r"^(cfnode .*?) +# refused", re.MULTILINE)
+from tests.rpc.scenarios.catalogue import scenarios
 
 OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruning=archive"]
-
-TOLD = {
-    # section: what its events name, in this order
-    "A regular swap": [
-        "DepositFinalised", "SwapExecuted", "SwapEgressScheduled", "BitcoinBroadcaster.BroadcastSuccess",
-    ],
-    "A boosted Bitcoin swap": ["DepositBoosted", "BitcoinIngressEgress.DepositFinalised", "SwapExecuted"],
-    "Fill or kill: a price that is not met": [
-        "SwapRescheduled", "SwapRescheduled", "SwapAborted", "RefundEgressScheduled",
-    ],
-    "In pieces (DCA)": [
-        "SwapExecuted", "SwapExecuted", "SwapExecuted", "SwapEgressScheduled",
-        "SwapExecuted", "SwapAborted", "RefundEgressScheduled", "SwapEgressScheduled",
-    ],
-    "A message to a contract (CCM)": ["SwapExecuted", "CcmBroadcastRequested", "BroadcastSuccess"],
-    "An affiliate's commission": ["SwapExecuted", "WithdrawalRequested"],
-    "A transfer that fails, and its fallback": [
-        "EthereumBroadcaster.BroadcastSuccess", "EthereumIngressEgress.TransferFallbackRequested",
-        "ArbitrumBroadcaster.BroadcastSuccess", "ArbitrumIngressEgress.TransferFallbackRequested",
-        "TronBroadcaster.BroadcastSuccess",
-    ],
-    "Deposits that a broker refuses": ["DepositFailed"],
-}  # fmt: skip
+EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
+"""The storage key of `System.Events`."""
+MAX_BATCH = RpcConfig().max_batch
+SHOWN = [(page, block) for page in PAGES for block in blocks_to_play(page) if block.shown]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Played:
-    """The chain after the guide has been followed, and what each section printed."""
+    """A page that has been followed: what each of its blocks printed, and what the chain then held.
 
-    url: str
-    printed: dict[str, str]
+    Of each of the chain's blocks: the bytes of its events, and the events as the node tells them.
+    """
 
-    def call(self, method: str, *params: Any) -> Any:
-        return client.call(self.url, method, list(params), timeout=60)
-
-
-def script(port: int) -> str:
-    """The guide as one shell script, with a line before each section that says which."""
-    lines = ["set -euo pipefail", "trap 'jobs -p > node.pid' EXIT"]
-    parts = SECTION.split(GUIDE.read_text())[1:]
-    for title, text in zip(parts[::2], parts[1::2], strict=True):
-        lines.append(f"echo {shlex.quote(f'## {title}')}")
-        lines += [REFUSED.sub(r"if \1; then exit 9; fi #", block) for block in BLOCK.findall(text)]
-    return "\n".join(lines).replace("127.0.0.1:9944", f"127.0.0.1:{port}")
+    printed: dict[Block, str]
+    metadata: str
+    blocks: list[tuple[bytes, Any]]
 
 
 def free_port() -> int:
@@ -85,22 +54,56 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    home, port = tmp_path_factory.mktemp("newcomer"), free_port()
+def follow(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
+    """Follows a page, once, on a chain of its own."""
+
+    @cache
+    def followed_once(page: str) -> Played:
+        return play(page, tmp_path_factory.mktemp("newcomer"))
+
+    return followed_once
+
+
+def play(page: str, home: Path) -> Played:
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
-    (home / "guide.sh").write_text(script(port))
+    (home / "guide.sh").write_text(script(page, port))
     try:
         with ready_command(home, run=[f"--rpc-port={port}", *OWN], url=["--url", url]):
-            printed = followed(home)
-        parts = SECTION.split(printed)[1:]
-        yield Played(url, dict(zip(parts[::2], parts[1::2], strict=True)))
+            printed = dict(zip(blocks_to_play(page), followed(home).split(MARK)[1:], strict=True))
+        return Played(printed, *chain_at(url))
     finally:
         for pid in (home / "node.pid").read_text().split():
             os.kill(int(pid), signal.SIGINT)
 
 
+def chain_at(url: str) -> tuple[str, list[tuple[bytes, Any]]]:
+    """The metadata of a node, and the events of its blocks."""
+    header = asked(url, "chain_getHeader", [()])[0]
+    hashes = asked(
+        url, "chain_getBlockHash", [(number,) for number in range(1, int(header["number"], 16) + 1)]
+    )
+    raw = asked(url, "state_getStorage", [(EVENTS, each) for each in hashes])
+    told = asked(url, "dev_events", [(each,) for each in hashes])
+    metadata: str = asked(url, "state_getMetadata", [()])[0]
+    return metadata, [(bytes.fromhex(data[2:]), each) for data, each in zip(raw, told, strict=True)]
+
+
+def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The results of the same method for each parameters, in batches that a node takes."""
+    found = []
+    for first in range(0, len(calls), MAX_BATCH):
+        batch = [
+            {"jsonrpc": "2.0", "id": at, "method": method, "params": params}
+            for at, params in enumerate(calls[first : first + MAX_BATCH])
+        ]
+        answers = httpx.post(url, json=batch, timeout=120).json()
+        found += [each["result"] for each in sorted(answers, key=lambda each: int(each["id"]))]
+    return found
+
+
 def followed(home: Path) -> str:
-    """What somebody sees who pastes the guide into a shell."""
+    """What somebody sees who pastes a page into a shell."""
     said = home / "said"
     with said.open("w") as stream:
         done = subprocess.run(
@@ -117,41 +120,51 @@ def followed(home: Path) -> str:
     return said.read_text()
 
 
-@pytest.mark.parametrize("section", TOLD)
-def test_a_section_plays_as_it_says(played: Played, section: str) -> None:
-    events = iter(re.findall(r"^\d+ (\w+\.\w+)$", played.printed[section], re.MULTILINE))
-    for name in TOLD[section]:
-        assert any(event.endswith(name) for event in events), (name, played.printed[section])
+@pytest.mark.parametrize(("page", "block"), SHOWN, ids=[f"{page}-{each.scenario}" for page, each in SHOWN])
+def test_a_block_prints_what_is_shown(follow: Callable[[str], Played], page: str, block: Block) -> None:
+    assert block.shown is not None
+    if found := differences(block.shown, follow(page).printed[block]):
+        pytest.fail("\n".join(["shown (-) and printed (+):", *found]), pytrace=False)
 
 
-def test_the_fallback_is_offered_twice_and_then_gone(played: Played) -> None:
-    printed = played.printed["A transfer that fails, and its fallback"]
-    offers = re.findall(r'"data": "([0-9a-f]+)"', printed)
-    assert len(offers) == 3  # ether in two epochs, the token on Arbitrum
+def test_the_page_that_lies_is_noticed() -> None:
+    shown = "…\n7 Swapping.SwapExecuted\n{\n  …\n}\n0x…ff\n"
+    assert differences(shown, "6 X\n7 Swapping.SwapExecuted\n{\n  1\n}\n0x12ff\n") == []
+    assert differences(shown, "8 Swapping.SwapExecuted\n{\n  1\n}\n0x12ff\n") != []
+    assert differences(shown, "7 Swapping.SwapExecuted\n{\n  1\n}\n0x12fe\n") != []
+    assert differences("null\n", "null\nnull\n") != []
+
+
+def test_each_section_is_a_scenario_and_shows_what_it_prints() -> None:
+    sections = [block for page in PAGES for block in blocks_of(GUIDE.with_suffix("") / f"{page}.md")]
+    assert {block.scenario for block in sections if block.shown} == set(scenarios())
+    assert {block.scenario for block in sections} == set(scenarios())
+
+
+def test_the_index_leads_to_each_section() -> None:
+    text = GUIDE.read_text()
+    for page in PAGES:
+        for block in blocks_of(GUIDE.with_suffix("") / f"{page}.md"):
+            anchor = re.sub(r"[^\w -]", "", block.section.lower()).replace(" ", "-")
+            assert f"(scenarios/{page}.md#{anchor})" in text
+
+
+def test_a_fallback_is_offered_twice_with_another_signature(follow: Callable[[str], Played]) -> None:
+    printed = follow("failures").printed
+    section = "".join(text for block, text in printed.items() if block.section.endswith("fails (Ethereum)"))
+    offers = re.findall(r'"data": "([0-9a-f]+)"', section)
+    assert len(offers) == 2
     assert offers[0] != offers[1]
     assert offers[0][-192:] == offers[1][-192:]
-    assert re.findall(r"^null$", printed, re.MULTILINE) == ["null"]
 
 
-def test_a_deposit_after_the_channels_end_is_refused(played: Played) -> None:
-    assert "ChannelExpired" in played.printed["A channel's end"]
-
-
+@pytest.mark.parametrize("page", PAGES)
 def test_polkadot_api_reads_every_event_as_the_node_does(
-    played: Played, node_modules: Path, tmp_path: Path
+    follow: Callable[[str], Played], page: str, node_modules: Path, polkadot: Reader
 ) -> None:
-    done = subprocess.run(
-        ["node", str(script_beside(node_modules, tmp_path)), played.url.replace("http", "ws")],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    theirs = [told(line) for line in done.stdout.splitlines()]
-    assert len(theirs) == int(played.call("chain_getHeader")["number"], 16)
-    for number, events in enumerate(theirs, start=1):
-        ours = played.call("dev_events", played.call("chain_getBlockHash", number))
+    played = follow(page)
+    read = polkadot.read(played.metadata, [data for data, _ in played.blocks])
+    for (_, ours), events in zip(played.blocks, read, strict=True):
         assert [f"{each['pallet']}.{each['name']}" for each in ours] == [name for name, _ in events]
         for mine, (name, fields) in zip(ours, events, strict=True):
             assert leaves(mine["fields"]) == leaves(fields), name

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 import trio
 
-from tests.interop.polkadot import Reader, leaves, running_reader
+from tests.interop.polkadot import Reader, leaves
 from tests.rpc.conftest import MakeServed, first_block
 from tests.rpc.scenarios.books import sums
 from tests.rpc.scenarios.story import Story
@@ -16,20 +15,6 @@ from tests.rpc.scenarios.transcript import Transcript
 
 BEGINNING = 1_700_000_000_000
 """The chain's clock starts at the same time in each run, so that heights and expiries are the same."""
-
-
-@pytest.fixture(scope="session")
-def polkadot(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Reader | None]:
-    """@polkadot/api, where it is installed; where it is not, test_polkadot.py says so."""
-    try:
-        modules: Path = request.getfixturevalue("node_modules")
-    except pytest.skip.Exception:
-        yield None
-        return
-    with running_reader(modules, tmp_path_factory.mktemp("polkadot")) as reader:
-        yield reader
 
 
 @pytest.fixture

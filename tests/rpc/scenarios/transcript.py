@@ -29,7 +29,8 @@ Entry = dict[str, Any]
 
 def slug(text: str) -> str:
     """A scenario's name as that of a file: of a test with its parameter, or of a section of the guide."""
-    return re.sub(r"[^a-z0-9]+", "_", text.removeprefix("test_").lower()).strip("_")
+    words = text.removeprefix("test_").lower().replace("'", "")
+    return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
 
 
 class Transcript:
