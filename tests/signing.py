@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from coincurve import PrivateKey
+
 from cfnode.core import ss58
 from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from tests.process import NodeProcess
@@ -33,3 +36,15 @@ def signed(node: NodeProcess, metadata: Metadata, key: Keypair, pallet: str, nam
         transaction_version=version["transactionVersion"],
     )
     return "0x" + extrinsic.hex()
+
+
+def signed_by_wallet(text: str) -> dict[str, Any]:
+    """The `SignatureData` of a line of text, as a wallet of Ethereum signs one (ERC-191, personal_sign)."""
+    wallet = PrivateKey(b"\x01" * 32)
+    message = text.encode()
+    digest = keccak_256(b"\x19Ethereum Signed Message:\n%d" % len(message) + message)
+    signature = bytearray(wallet.sign_recoverable(digest, hasher=None))
+    signature[64] += 27
+    signer = keccak_256(wallet.public_key.format(compressed=False)[1:])[12:]
+    signed = {"signature": f"0x{signature.hex()}", "signer": f"0x{signer.hex()}"}
+    return {"Ethereum": signed | {"sig_type": "PersonalSign"}}

@@ -17,7 +17,6 @@ from tests.interop.lively import (
     account,
 )
 from tests.rpc.samples import ACCOUNT, BTC, ETH, EVM_ADDRESS, PAIR, REFUND, SOL, TICKS, USDC
-from tests.rpc.sane import SIGNATURE
 
 Asked = dict[str, list[list[Any]]]
 
@@ -65,9 +64,7 @@ def questions(life: Life) -> Asked:
         **{name: [[]] for name in plain},
         "chain_getBlockHash": [[0], []],
         "broker_request_swap_deposit_address": [opened],
-        "broker_request_account_creation_deposit_address": [
-            [SIGNATURE, {"nonce": 0, "expiry_block": 10_000}, ETH, None, EVM_ADDRESS]
-        ],
+        "broker_request_account_creation_deposit_address": [life.wallet_signs()],
         "broker_request_swap_parameter_encoding": swaps,
         "cf_request_swap_parameter_encoding": [[broker, *swap] for swap in swaps],
         "broker_encode_cf_parameters": [[*terms, REFUND]],

@@ -12,7 +12,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata
 from tests.process import NodeProcess
 from tests.rpc.samples import BTC, ETH, EVM_ADDRESS, REFUND, USDC
-from tests.signing import metadata_of, signed
+from tests.signing import metadata_of, signed, signed_by_wallet
 
 BTC_ADDRESS: Final = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 SOL_ADDRESS: Final = "DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy"
@@ -162,6 +162,12 @@ class Life:
     def seen_of(self, chain: str, block: str) -> Any:
         """What was seen of a chain in a block."""
         return self.node.call("cf_ingress_egress_events", chain, block)
+
+    def wallet_signs(self) -> list[Any]:
+        """What opens a channel for the account of a wallet, which has signed where refunds are to go."""
+        remark = f"0x00005400{EVM_ADDRESS[2:]}"  # System.remark of the SCALE form of Eth(address)
+        (told, bounds) = self.node.call("cf_encode_non_native_call", remark, 1000, 0, {"Eth": "PersonalSign"})
+        return [signed_by_wallet(told["String"]), bounds, ETH, None, EVM_ADDRESS]
 
     def price(self) -> None:
         """The oracle knows all its prices."""

@@ -8,9 +8,16 @@ from typing import Any, Final
 
 import pytest
 
+from cfnode.core.scale.metadata import Metadata
 from tests.interop.asked import Asked, questions
 from tests.interop.lively import Life
 from tests.interop.test_clients import report_of, script_of
+from tests.rpc.requirements import REQUIRED
+from tests.rpc.samples import PARAMS
+from tests.rpc.test_cf_presentation import CASES, Case, ask, metadata
+from tests.rpc.test_what_clients_require import MORE_CASES
+
+__all__ = ["metadata"]  # a fixture
 
 CLIENTS: Final = ("@chainflip/rpc", "chainflip-rpc-1.11", "chainflip-rpc-1.8")
 
@@ -33,7 +40,6 @@ REFUSED: Final = {
 }
 """What a parser refuses on the main net too, with words of the refusal."""
 UNANSWERED: Final = {
-    "broker_request_account_creation_deposit_address": "-32024",
     "cf_get_trading_strategy_limits": "-32026",
     "cf_lending_config": "-32026",
 }
@@ -51,14 +57,20 @@ def asked(lively: Life) -> Asked:
 
 
 @pytest.fixture(scope="module")
-def told(lively: Life, asked: Asked, node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """By client, transport and method: for each question None or why the answer was not understood."""
+def clients(node_modules: Path) -> Path:
+    """The folder of the peers, with Chainflip's clients in it."""
     if not all((node_modules / client).exists() for client in CLIENTS):
         pytest.skip("Chainflip's clients are not among the Node.js peers: scripts/peers installs them")
+    return node_modules
+
+
+@pytest.fixture(scope="module")
+def told(lively: Life, asked: Asked, clients: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """By client, transport and method: for each question None or why the answer was not understood."""
     folder = tmp_path_factory.mktemp("asked")
     file = folder / "asked.json"
     file.write_text(json.dumps(asked))
-    script = script_of("chainflip_rpc.mjs", node_modules, folder)
+    script = script_of("chainflip_rpc.mjs", clients, folder)
     return report_of("node", script, lively.node.url, ",".join(CLIENTS), str(file))
 
 
@@ -87,3 +99,34 @@ def test_the_answers_that_were_understood_are_not_empty(lively: Life, asked: Ask
     answered = asked.keys() - UNANSWERED
     full = {name for name in answered if all(lively.node.call(name, *each) for each in asked[name])}
     assert answered - full == EMPTY
+
+
+SAMPLED_OTHERWISE: Final = {
+    "cf_available_pools": "the base is any asset and the quote the same",
+    "cf_boost_pool_details": "there are boost pools of every asset, of Polkadot's too",
+    "cf_boost_pool_pending_fees": "there are boost pools of every asset, of Polkadot's too",
+    "cf_get_vault_addresses": "all addresses are of one chain",
+    "cf_request_swap_parameter_encoding.tron": "the vault's address is any text",
+}
+"""What samples are that no chain's state can be."""
+
+
+async def test_the_newest_parser_understands_the_main_nets_runtime(
+    metadata: Metadata, clients: Path, tmp_path: Path
+) -> None:
+    results = {}
+    for case, (name, params, changes) in sampled().items():
+        cases = {"Asset": "Usdc"} if name in ("cf_environment", "cf_pools_environment") else changes
+        results[case] = [name, await ask(metadata, name, *params, **cases)]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(results))
+    script = script_of("chainflip_parsers.mjs", clients, tmp_path)
+    refused = report_of("node", script, CLIENTS[0], str(file))[CLIENTS[0]]
+    assert {case: words for case, words in refused.items() if case not in SAMPLED_OTHERWISE} == {}
+    assert set(refused) == set(SAMPLED_OTHERWISE)
+
+
+def sampled() -> dict[str, Case]:
+    """What each method is asked for, and which variants its runtime API answers with."""
+    rest: dict[str, Case] = {name: (name, PARAMS.get(name, []), {}) for name in REQUIRED if "." not in name}
+    return rest | CASES | MORE_CASES

@@ -147,7 +147,10 @@ def differences(ours: Any, theirs: Any, path: str, loose: bool) -> list[str]:
     return [f"{path}: {pair[0]} ({ours!r}) against {pair[1]} ({theirs!r})"]
 
 
-CASES: dict[str, tuple[str, list[Any], dict[str, str]]] = {
+Case = tuple[str, list[Any], dict[str, str]]
+"""Method, parameters, and variants (by enum) with which the runtime answers."""
+
+CASES: dict[str, Case] = {
     name: (name, PARAMS.get(name, []), {})
     for name in (
         "cf_all_account_infos", "cf_all_open_deposit_channels", "cf_asset_balances", "cf_auction_state",
@@ -158,7 +161,7 @@ CASES: dict[str, tuple[str, list[Any], dict[str, str]]] = {
         "cf_get_vault_addresses", "cf_ingress_egress_environment", "cf_lending_config",
         "cf_lending_pool_supply_balances", "cf_lending_pools", "cf_loan_accounts", "cf_lp_total_balances",
         "cf_pool_depth", "cf_pool_info", "cf_pool_liquidity", "cf_pool_orderbook", "cf_pool_orders",
-        "cf_pool_price", "cf_pool_price_v2", "cf_pool_range_order_liquidity_value",
+        "cf_pool_price", "cf_pool_price_v2", "cf_pool_range_order_liquidity_value", "cf_pools_environment",
         "cf_required_asset_ratio_for_range_order", "cf_safe_mode_statuses", "cf_scheduled_swaps",
         "cf_suspensions", "cf_swap_rate", "cf_swap_rate_v2", "cf_swap_rate_v3", "cf_swapping_environment",
         "cf_witness_count", "lp_total_balances",

@@ -1,0 +1,136 @@
+"""A small language for what a JSON value has to be.
+
+A requirement is a predicate; a dict of members that must be there (more may be); a list of one for an array
+of those, of more for exactly these; a tuple of alternatives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+Requirement = Any
+
+
+def a_hex(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"0x[0-9a-f]+", value) is not None
+
+
+def a_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def an_amount(value: Any) -> bool:
+    decimal = isinstance(value, str) and re.fullmatch(r"[0-9]+", value) is not None
+    return a_number(value) or a_hex(value) or decimal
+
+
+def a_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def a_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def an_account(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("cF")
+
+
+def nothing(value: Any) -> bool:
+    return value is None
+
+
+def bare_or_prefixed(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"(0x)?[0-9a-fA-F]+", value) is not None
+
+
+def a_map(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def an_amount_by_account(value: Any) -> bool:
+    return isinstance(value, dict) and all(an_account(who) and an_amount(each) for who, each in value.items())
+
+
+def one_of(*words: str) -> Callable[[Any], bool]:
+    """A check for one of these words."""
+    return lambda value: value in words
+
+
+ASSETS: Final = {
+    "Bitcoin": ("BTC",),
+    "Ethereum": ("ETH", "USDC", "FLIP", "USDT", "WBTC"),
+    "Arbitrum": ("ETH", "USDC", "USDT"),
+    "Solana": ("SOL", "USDC", "USDT"),
+    "Assethub": ("DOT", "USDC", "USDT"),
+    "Tron": ("TRX", "USDT"),
+    "Polkadot": ("DOT",),  # clients before Assethub
+}
+
+
+def by_asset(wanted: Requirement, *, but: str = "") -> Requirement:
+    return {
+        chain: {symbol: wanted for symbol in symbols if f"{chain}.{symbol}" != but}
+        for chain, symbols in ASSETS.items()
+    }
+
+
+def a_map_of(wanted: Requirement) -> Callable[[Any], bool]:
+    """A check for a map by account."""
+    return lambda value: (
+        isinstance(value, dict)
+        and all(an_account(who) and not failures(each, wanted) for who, each in value.items())
+    )
+
+
+def by_chain(wanted: Requirement) -> Requirement:
+    return dict.fromkeys(ASSETS, wanted)
+
+
+def an_asset(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("asset") in (
+        *ASSETS.get(value.get("chain", ""), ()),
+        "CBBTC",
+    )
+
+
+def all_of(wanted: Requirement, *names: str) -> Requirement:
+    """Members of the same form."""
+    return dict.fromkeys(names, wanted)
+
+
+def on(*names: str) -> Requirement:
+    """What can be switched on and off in a pallet."""
+    return all_of(a_bool, *(f"{name}_enabled" for name in names))
+
+
+def optional(wanted: Requirement) -> Requirement:
+    return (wanted, nothing)
+
+
+def failures(value: Any, wanted: Requirement, path: str = "") -> list[str]:
+    """Where a value is not what is required."""
+    if isinstance(wanted, tuple):
+        tried = [failures(value, each, path) for each in wanted]
+        return min(tried, key=len)
+    if isinstance(wanted, dict):
+        if not isinstance(value, dict):
+            return [f"{path}: {value!r} is no object"]
+        missing = [f"{path}.{name} is missing" for name in wanted if name not in value]
+        present = ((name, each) for name, each in wanted.items() if name in value)
+        return missing + [
+            line for name, each in present for line in failures(value[name], each, f"{path}.{name}")
+        ]
+    if isinstance(wanted, list):
+        if not isinstance(value, list):
+            return [f"{path}: {value!r} is no array"]
+        if len(wanted) == 1:
+            return [line for each in value for line in failures(each, wanted[0], f"{path}[]")]
+        if len(value) != len(wanted):
+            return [f"{path}: {len(value)} entries, not {len(wanted)}"]
+        pairs = zip(value, wanted, strict=True)
+        return [line for each, want in pairs for line in failures(each, want, f"{path}[]")]
+    check: Callable[[Any], bool] = wanted
+    return [] if check(value) else [f"{path}: {value!r} is not {check.__name__}"]
