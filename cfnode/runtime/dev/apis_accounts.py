@@ -10,11 +10,12 @@ from typing import Any
 
 from .apis_chainflip import ChainflipApi
 from .apis_providers import ProvidersApi, free_balances
-from .frame import RuntimeApi, enum, method, struct
+from .frame import DispatchError, RuntimeApi, enum, method, struct
 from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.pools.pallet import LiquidityPools
+from .pallets.redemption import MAX, planned
 from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
@@ -181,10 +182,12 @@ class AccountsApi(RuntimeApi):
         }
 
     def _redeemable(self, account_id: bytes) -> int:
-        """What a redemption of everything would pay out: no more than is liquid, after the tax."""
-        liquid = self.other(Flip).liquid(account_id)
-        tax: int = self.other(Funding).RedemptionTax.get()
-        return max(0, liquid - tax)
+        """What a redemption of all that may go would pay out; all that there is goes without the tax."""
+        funding = self.other(Funding)
+        try:
+            return planned(funding, account_id, MAX, fee=funding.RedemptionTax.get(), leaves=False).amount
+        except DispatchError:
+            return 0
 
     # Validators
 

@@ -32,7 +32,6 @@ from .apis_wallets import WalletsApi
 from .apis_witnessed import WitnessedApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
-from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
@@ -47,6 +46,7 @@ from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.session import Session
+from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
 from .pallets.threshold_signer import BitcoinThresholdSigner, EvmThresholdSigner, SolanaThresholdSigner
@@ -62,7 +62,7 @@ PALLETS: tuple[type[Pallet], ...] = (
     Environment,
     Flip,
     Funding,
-    AccountRoles,
+    SubAccounts,
     TransactionPayment,
     Validator,
     Session,

@@ -10,6 +10,7 @@ from cfnode.core.addresses import NETWORKS, script_from_text, taproot
 from cfnode.core.assets import CHAINS, assets_since
 from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
+from cfnode.runtime.dev.pallets.flip import Flip
 from tests.runtime.dev.broker import Broker, request
 from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.runtime.dev.world import ALICE, World
@@ -33,11 +34,16 @@ def test_an_account_that_does_not_exist_has_zeros() -> None:
     assert set(common["asset_balances"]["eth"].values()) == {0}
 
 
-def test_a_redemption_of_everything_leaves_the_tax() -> None:
+def test_a_redemption_of_everything_costs_no_tax_unless_some_is_bonded() -> None:
     world = World()
     tax = ask(world, "cf_redemption_tax")
     common = ask(world, "cf_common_account_info", ALICE.account, "No")
-    assert common["estimated_redeemable_balance"] == common["flip_balance"] - tax > 0
+    assert common["estimated_redeemable_balance"] == common["flip_balance"] > tax > 0
+    with world.runtime.composition.on(journal := world.journal):
+        world.runtime.composition.pallet(Flip).set_bond(ALICE.account, 10**18)
+    world.state.apply(journal.changes())
+    bonded = ask(world, "cf_common_account_info", ALICE.account, "No")
+    assert bonded["estimated_redeemable_balance"] == common["flip_balance"] - 10**18 - tax
 
 
 def test_a_broker_is_listed_with_what_it_earned(broker: Broker) -> None:

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "9da6d442bd9187ca67c8e921631500822a378b3dfe8161394fbd055ea0254c6d"
+DEV_GENESIS_HASH = "334a4d29918aaa11b657bdecce182dd7192e8709e0445aac9c72ea39c731cebb"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

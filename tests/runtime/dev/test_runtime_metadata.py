@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 
-from cfnode.core.scale import encode_compact
+from cfnode.core.scale import Variants, encode_compact
 from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
 from cfnode.runtime.dev.executive import Executive
 from cfnode.runtime.dev.runtime import DevRuntime
 from tests.runtime.dev.shapes import Comparison
 
+DESIGN = Path(__file__).parents[3] / "docs" / "design" / "development-runtime.md"
 EXCEPTIONS = {
     "Dev: not one of theirs": "the pallet of test-only calls, index 250, which no runtime of theirs uses",
     "Environment.calls.non_native_signed_call.chainflip_extrinsic.call.Dev: no variant of theirs": (
@@ -52,6 +55,37 @@ def test_the_comparison_sees_a_difference(ours: Metadata, metadata_v15: bytes) -
     backwards = list(Comparison(theirs, ours).pallets())
     assert "Witnesser: not one of theirs" in backwards
     assert len(backwards) > 50
+
+
+def absent(rows: list[tuple[list[str], list[str]]], pallet: str, name: str) -> list[int]:
+    """The rows that a call is in."""
+    return [
+        at
+        for at, (pallets, calls) in enumerate(rows)
+        if any(fnmatchcase(pallet, each) for each in pallets)
+        and any(fnmatchcase(name, each) for each in calls)
+    ]
+
+
+def test_each_call_that_is_not_there_is_in_the_list_of_those(ours: Metadata, metadata_v15: bytes) -> None:
+    table = DESIGN.read_text().partition("### Calls that are not there")[2].partition("\n\n| pallet |")[2]
+    lines = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
+    rows = [tuple([each.strip() for each in cell.split(",")] for cell in line[1:3]) for line in lines]
+    there = {(pallet, name) for pallet, name in calls_of(ours)}
+    missing = [each for each in calls_of(decode_metadata(metadata_v15)) if each not in there]
+    found = {each: absent(rows, *each) for each in missing}
+    assert {each: at for each, at in found.items() if len(at) != 1} == {}
+    assert {at for each in found.values() for at in each} == set(range(len(rows)))
+
+
+def calls_of(metadata: Metadata) -> list[tuple[str, str]]:
+    types = metadata.registry.type
+    return [
+        (pallet.name, call.name)
+        for pallet in metadata.pallets
+        if pallet.calls is not None and isinstance(calls := types(pallet.calls).definition, Variants)
+        for call in calls.variants
+    ]
 
 
 @pytest.mark.parametrize("version", [14, 15])

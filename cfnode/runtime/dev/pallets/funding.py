@@ -2,7 +2,8 @@
 
 Funding (5): whoever sends FLIP to the gateway contract on Ethereum names an account; the first FLIP creates
 it. The contract enforces a minimum there; the pallet's own `MinimumFunding` is 1 FLIP on a development chain.
-Addresses may be restricted, and accounts bound to one address for withdrawals.
+Addresses may be restricted, and accounts bound to one address for withdrawals. FLIP goes from one account to
+another, and an account may have accounts of its own.
 """
 
 from __future__ import annotations
@@ -10,16 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.config import FLIP, MINIMUM_FUNDING, DevGenesis
 from cfnode.runtime.dev.frame import Cost, ErrorSet, EventSet, Map, Origin, Pallet, Value, call, event
 
 from .flip import Flip
+from .redemption import MAX, Redemption, planned
 from .system import System
 
 FUNDED_AT_GENESIS: Any = ("EthTransaction", {"tx_hash": bytes(32), "funder": bytes(20)})
 REDEMPTION_TTL_SECONDS = 72 * 3_600
 REDEMPTION_TAX = FLIP // 2
 """Below the minimum funding, as the chain demands; on the main net 5 FLIP."""
+
+
+def sub_account_of(parent: bytes, index: int) -> bytes:
+    """The account that an account has under a number from 0 to 255."""
+    return blake2_256(b"chainflip/subaccount" + parent + bytes([index]))
 
 
 class Funding(Pallet):
@@ -127,6 +135,8 @@ class Funding(Pallet):
             self.deposit(self.Event.AddedRestrictedAddress, address=address)
         for address in addresses_to_remove:
             self.RestrictedAddresses.remove(address)
+            for who, restricted in list(self.RestrictedBalances.items()):
+                self.RestrictedBalances.put(who, [each for each in restricted if each[0] != address])
             self.deposit(self.Event.RemovedRestrictedAddress, address=address)
 
     @call(8, Cost(25_000_000, reads=1, writes=1), address="H160")
@@ -153,6 +163,75 @@ class Funding(Pallet):
         self.BoundExecutorAddress.put(who, executor_address)
         self.deposit(self.Event.BoundExecutorAddress, account_id=who, address=executor_address)
 
+    @call(
+        11,
+        Cost(60_000_000, reads=8, writes=4),
+        recipient_account_id="AccountId32",
+        redemption_address="Option<H160>",
+        amount="RedemptionAmount<u128>",
+    )
+    def rebalance(
+        self, origin: Origin, recipient_account_id: bytes, redemption_address: bytes | None, amount: Any
+    ) -> None:
+        """Give FLIP to another account, which must exist and be bound to the same addresses.
+
+        What came from the restricted `redemption_address` stays restricted there.
+        """
+        who, error = origin.ensure_signed(), self.Error
+        self.ensure(self.other(System).exists(recipient_account_id), error.AccountMustExist)
+        enough = amount == MAX or amount[1] >= self.MinimumFunding.get()
+        self.ensure(enough, error.MinimumRebalanceAmount)
+        for bound, violated in (
+            (self.BoundExecutorAddress, error.ExecutorBindingRestrictionViolated),
+            (self.BoundRedeemAddress, error.AccountBindingRestrictionViolated),
+        ):
+            self.ensure(bound.get(who) == bound.get(recipient_account_id), violated)
+        moved = planned(self, who, amount, redemption_address)
+        self._release(moved, recipient_account_id)
+        self.other(Flip).transfer(who, recipient_account_id, moved.amount)
+        self.deposit(
+            self.Event.Rebalance,
+            source_account_id=who,
+            recipient_account_id=recipient_account_id,
+            amount=moved.amount,
+        )
+        self._reap_if_empty(who)
+
+    def spawn_sub_account(self, parent: bytes, index: int, amount: int) -> bytes:
+        """Create an account that belongs to `parent`, with FLIP of its; returns it."""
+        self.ensure(not self.ParentAccount.contains(parent), self.Error.CannotSpawnFromSubAccount)
+        who, system = sub_account_of(parent, index), self.other(System)
+        self.ensure(not system.exists(who), self.Error.AccountAlreadyExists)
+        system.inc_providers(who)
+        system.inc_consumers(parent)
+        self.ParentAccount.put(who, parent)
+        for bound in (self.BoundExecutorAddress, self.BoundRedeemAddress):
+            if (address := bound.get(parent)) is not None:
+                bound.put(who, address)
+        self.rebalance(Origin.signed(parent), who, None, ("Exact", amount))
+        return who
+
+    def _release(self, moved: Redemption, target: bytes) -> None:
+        """Move the restriction with FLIP that goes from one account to another."""
+        restricted = dict(self.RestrictedBalances.get(moved.who))
+        if moved.address is None or moved.address not in restricted:
+            return
+        left = max(0, restricted[moved.address] - moved.debit)
+        enough = not left or left >= self.MinimumFunding.get()
+        self.ensure(enough, self.Error.RestrictedBalanceBelowMinimumFunding)
+        restricted[moved.address] = left
+        kept = sorted((address, amount) for address, amount in restricted.items() if amount)
+        self.RestrictedBalances.put(moved.who, kept)
+        self._restrict(target, moved.amount, moved.address)
+
+    def _reap_if_empty(self, who: bytes) -> None:
+        if self.other(Flip).balance(who):
+            return
+        parent = self.ParentAccount.get(who)
+        self.other(System).dec_providers(who)
+        if parent is not None:
+            self.other(System).dec_consumers(parent)
+
     def genesis(self, config: DevGenesis) -> None:
         self.MinimumFunding.put(MINIMUM_FUNDING)
         self.RedemptionTax.put(REDEMPTION_TAX)
@@ -173,9 +252,12 @@ class Funding(Pallet):
 
     def _note_restriction(self, who: bytes, amount: int, funder: bytes) -> None:
         if self.RestrictedAddresses.contains(funder):
-            restricted = dict(self.RestrictedBalances.get(who))
-            restricted[funder] = restricted.get(funder, 0) + amount
-            self.RestrictedBalances.put(who, sorted(restricted.items()))
+            self._restrict(who, amount, funder)
+
+    def _restrict(self, who: bytes, amount: int, address: bytes) -> None:
+        restricted = dict(self.RestrictedBalances.get(who))
+        restricted[address] = restricted.get(address, 0) + amount
+        self.RestrictedBalances.put(who, sorted(restricted.items()))
 
     def on_killed_account(self, who: bytes) -> None:
         for forgotten in (

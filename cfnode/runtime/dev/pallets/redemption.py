@@ -1,0 +1,90 @@
+"""How much FLIP may leave an account?
+
+Not what is bonded, not what came from restricted addresses (unless it goes back to one of them), and never so
+that less than the least funding stays behind: all or enough. Who takes all must have given up its role. (The
+chain's `pallet_cf_funding`, `Redemption`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .account_roles import UNREGISTERED, AccountRoles
+from .flip import Flip
+from .system import System
+
+if TYPE_CHECKING:
+    from .funding import Funding
+
+__all__ = ["MAX", "Redemption", "planned"]
+
+MAX = "Max"
+"""`RedemptionAmount`: as much as may go; the other variant is ("Exact", amount)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redemption:
+    """FLIP that may leave an account: amount, fee, and the restricted address (20 bytes) that it is for."""
+
+    who: bytes
+    amount: int
+    fee: int
+    address: bytes | None
+
+    @property
+    def debit(self) -> int:
+        """What the account has less afterwards."""
+        return self.amount + self.fee
+
+
+def planned(
+    funding: Funding,
+    who: bytes,
+    wanted: str | tuple[str, int],
+    address: bytes | None = None,
+    *,
+    fee: int = 0,
+    leaves: bool = True,
+) -> Redemption:
+    """What of `wanted` may leave; fails with the pallet's error if it may not.
+
+    `leaves` is False for a question: then nobody has to give up a role.
+    """
+    flip, restricted = funding.other(Flip), dict(funding.RestrictedBalances.get(who))
+    balance, bond = flip.balance(who), flip.bond(who)
+    kept = _kept(restricted, balance, wanted, address, fee)
+    liquid = max(0, balance - max(bond, kept))
+    if isinstance(wanted, str):
+        fee = 0 if liquid == balance else fee
+        made = Redemption(who, max(0, liquid - fee), min(fee, liquid), address)
+    else:
+        made = Redemption(who, wanted[1], fee, address)
+    _check(funding, made, balance - made.debit, bond, kept)
+    if leaves and made.debit == balance:
+        _ensure_may_go(funding, who)
+    return made
+
+
+def _kept(restricted: dict[bytes, int], balance: int, wanted: Any, address: bytes | None, fee: int) -> int:
+    """What is restricted and stays; never more than there is."""
+    total = sum(restricted.values())
+    goes = restricted.get(address, 0) if address is not None else 0
+    if not isinstance(wanted, str):
+        goes = min(wanted[1] + fee, goes)
+    return max(0, min(total, balance) - goes)
+
+
+def _check(funding: Funding, made: Redemption, left: int, bond: int, kept: int) -> None:
+    error = funding.Error
+    funding.ensure(left >= 0, error.InsufficientBalance)
+    funding.ensure(left >= bond, error.BondViolation)
+    funding.ensure(left >= kept, error.InsufficientUnrestrictedFunds)
+    funding.ensure(not left or left >= funding.MinimumFunding.get(), error.BelowMinimumFunding)
+
+
+def _ensure_may_go(funding: Funding, who: bytes) -> None:
+    role = funding.other(AccountRoles).role(who)
+    funding.ensure(role in (None, UNREGISTERED), funding.Error.AccountMustBeUnregistered)
+    needed = funding.other(System).consumers(who)
+    funding.ensure(not needed, funding.Error.AccountHasRemainingConsumers)
