@@ -75,7 +75,15 @@ def environment(home: Path) -> dict[str, str]:
 
 @contextmanager
 def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[NodeProcess]:
-    """A node with ports of its own and `folder` as base path, unless the flags say otherwise."""
+    """A node that listens; its ports are its own and `folder` is its base path, unless the flags differ."""
+    with starting_node(folder, *flags, log_name=log_name) as node:
+        node.wait_until_listening()
+        yield node
+
+
+@contextmanager
+def starting_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[NodeProcess]:
+    """The same, from its first moment on."""
     log = folder / log_name
     ports = ["--rpc-port=0", "--port=0", *([] if "--no-prometheus" in flags else ["--prometheus-port=0"])]
     where = (
@@ -95,10 +103,8 @@ def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Itera
             text=True,
             start_new_session=True,
         )
-    node = NodeProcess(process, log)
     try:
-        node.wait_until_listening()
-        yield node
+        yield NodeProcess(process, log)
     finally:
         if process.poll() is None:
             process.kill()

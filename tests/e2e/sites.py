@@ -19,7 +19,7 @@ from typing import Any
 from cfnode.store.keystore import Keystore
 from tests.e2e.conftest import Cfnode
 from tests.e2e.wires import Machine
-from tests.process import NodeProcess, running_node
+from tests.process import NodeProcess, starting_node
 
 AUTHORITIES = [
     {"suri": "//Alice", "weight": 5},
@@ -77,8 +77,13 @@ class Site:
 
     def start(self) -> NodeProcess:
         """Run the node; what it logs goes to a file of its own."""
+        self.begin().wait_until_listening()
+        return self.node
+
+    def begin(self) -> NodeProcess:
+        """Run the node, and do not wait for anything that it does."""
         self._starts += 1
-        started = running_node(self.folder, *self._flags, log_name=f"{self._starts}.log")
+        started = starting_node(self.folder, *self._flags, log_name=f"{self._starts}.log")
         with self._here():
             self.node = self._stack.enter_context(started)
         return self.node
@@ -158,7 +163,7 @@ def fall_silent(authority: Site) -> None:
 
 def die_in_each_phase(light: Site) -> None:
     for phase in PHASES:
-        light.start()
+        light.begin()
         until(lambda phase=phase: phase in light.node.log, f"the light node comes to: {phase}")
         light.die()
 
@@ -188,7 +193,7 @@ class Places:
 
     def authority(self) -> Site:
         """The running node that makes the chain, three blocks an epoch."""
-        site = self.site("authority", "--dev", "--dev-block-time=400", self._who, *GENESIS_FLAGS)
+        site = self.site("authority", "--dev", "--dev-block-time=200", self._who, *GENESIS_FLAGS)
         give_broker_key(site, "dev")
         site.start()
         return site

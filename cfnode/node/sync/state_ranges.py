@@ -25,7 +25,7 @@ from cfnode.store import Adoption
 
 __all__ = ["RangeSync", "read_answer"]
 
-SMALL = 64 << 10
+SMALL = 16 << 10
 """Bytes that an answer has at least, unless the state ends with it: servers stop after 2 MiB."""
 
 MOST_SMALL = 4

@@ -26,7 +26,7 @@ async def in_step(node: Node, authority: Node, least: int) -> None:
 async def test_a_light_node_follows_a_development_chain_over_tcp(tmp_path: Path) -> None:
     spec = tmp_path / "spec.json"
     spec.write_text(to_json(dev_chain_spec()))
-    dev = DevConfig(seal="slots", block_time=300)
+    dev = DevConfig(seal="slots", block_time=150)
     async with live_node(tmp_path / "authority", dev=dev) as authority:
         await reach(authority, 8)
         address = f"{authority.network.listening[0]}/p2p/{authority.local_peer_id}"
