@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from cfnode.node import submission
 from tests.conftest import shared
 from tests.rpc.conftest import Served
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
@@ -112,6 +113,15 @@ REFUSED_QUESTIONS: list[tuple[dict[str, Any], str]] = [
     ({"srcAsset": "DOGE"}, "invalid request: srcAsset"),
     ({"destChain": "Bitcoin", "destAsset": "BTC"}, "Requested assets cannot be swapped"),
     ({"ccmGasBudget": "1"}, "invalid request: ccmMessageLengthBytes"),
+    (
+        {"srcAsset": "ETH", "srcChain": "Ethereum", "destAsset": "BTC", "destChain": "Bitcoin"}
+        | {"ccmGasBudget": "1", "ccmMessageLengthBytes": "1", "amount": str(10**18)},
+        "invalid request: ccmGasBudget (Bitcoin takes no messages)",
+    ),
+    (
+        {"srcAsset": "DOT", "srcChain": "Assethub", "isVaultSwap": "true"},
+        "invalid request: isVaultSwap (Assethub has no vault swaps)",
+    ),
     ({"isOnChain": "true", "isVaultSwap": "true"}, "invalid request: isOnChain"),
     ({"brokerCommissionBps": "ten"}, "invalid request: brokerCommissionBps"),
     ({"amount": "1"}, "expected amount is below minimum swap amount ("),
@@ -127,6 +137,17 @@ async def test_a_bad_question_is_refused_in_words(instant: Served) -> None:
 
 
 # Channels
+
+
+async def test_more_requests_than_can_wait_are_told_to_come_again(
+    instant: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (await post(instant, "/api/openSwapDepositChannel", CHANNEL))[0] == 201
+    monkeypatch.setattr(submission, "MOST_WAITING", 0)
+    text = "Too many requests, please try again later"
+    assert await post(instant, "/api/openSwapDepositChannel", CHANNEL) == (429, {"message": text})
+    code, answer = await post(instant, "/trpc/openSwapDepositChannel", {"json": CHANNEL})
+    assert (code, answer["error"]["json"]["message"]) == (429, text)
 
 
 async def test_a_channel_is_opened_without_a_broker_of_ones_own(make_served: Any) -> None:

@@ -17,6 +17,8 @@ __all__ = ["unwrapped", "wrapped", "wrapped_refusal"]
 
 BIG_INTEGERS: Final = ("srcChainExpiryBlock", "channelOpeningFee", "value")
 
+_NAMES: Final = {429: "TOO_MANY_REQUESTS", 503: "SERVICE_UNAVAILABLE"}
+
 
 def unwrapped(body: Mapping[str, Any], *, is_batch: bool) -> Mapping[str, Any]:
     """The request inside. Raises Refusal."""
@@ -36,7 +38,7 @@ def wrapped(answer: Any, *, is_batch: bool) -> Any:
 
 def wrapped_refusal(refusal: Refusal, *, is_batch: bool) -> Any:
     """A refusal as an error whose message the client throws."""
-    data = {"code": "BAD_REQUEST", "httpStatus": refusal.status}
+    data = {"code": _NAMES.get(refusal.status, "BAD_REQUEST"), "httpStatus": refusal.status}
     error = {"message": refusal.message, "code": ErrorCode.INVALID_REQUEST, "data": data}
     result = {"error": {"json": error}}
     return [result] if is_batch else result

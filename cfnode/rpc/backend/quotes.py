@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.node.runtime_api import ApiMissing, ApiRefused
 from cfnode.rpc.backend.durations import durations
 from cfnode.rpc.backend.fields import MAX_BPS, Refusal, amount, asset_pair, fee, number, switch
@@ -126,10 +126,13 @@ def _read_wanted(query: Mapping[str, Any]) -> _Wanted:
         raise Refusal(400, "invalid request: isOnChain")
     if source == target:
         raise Refusal(400, "Requested assets cannot be swapped")
+    if vault_swap and ASSETS[source].chain == "Assethub":
+        raise Refusal(400, "invalid request: isVaultSwap (Assethub has no vault swaps)")
+    ccm = _ccm(query)
+    if ccm is not None and not CHAINS[ASSETS[target].chain].ccm:
+        raise Refusal(400, f"invalid request: ccmGasBudget ({ASSETS[target].chain} takes no messages)")
     dca = switch(query, "dcaEnabled", "dcaV2Enabled")
-    return _Wanted(
-        source, target, amount(query, "amount"), commission, vault_swap, on_chain, dca, _ccm(query)
-    )
+    return _Wanted(source, target, amount(query, "amount"), commission, vault_swap, on_chain, dca, ccm)
 
 
 def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:

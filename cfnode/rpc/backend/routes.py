@@ -11,7 +11,7 @@
 | POST /trpc/‹any of these› | the same in the envelope of older SDKs |
 | GET /healthcheck | OK |
 
-An error is `{"message": …}` with a status of 400, 404, 413 or 503.
+An error is `{"message": …}` with a status of 400, 404, 413, 429 or 503.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import msgspec
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import RpcError
+from cfnode.node.submission import TooManyCalls
 from cfnode.rpc.backend.channels import DefaultBroker
 from cfnode.rpc.backend.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.rpc.backend.fields import Refusal
@@ -49,6 +50,9 @@ _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/healthcheck"})
 _API, _OLDER = "/api", "/trpc"
 
+Make = Callable[[Mapping[str, Any]], Awaitable[Any]]
+"""What a POST asks for: the answer to a body. Raises Refusal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -65,7 +69,7 @@ class Backend:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._broker = broker = DefaultBroker(node)
-        self._posts: dict[str, tuple[int, Callable[[Mapping[str, Any]], Awaitable[Any]]]] = {
+        self._posts: dict[str, tuple[int, Make]] = {
             "openSwapDepositChannel": (201, broker.open),
             "encodeVaultSwapData": (200, partial(encode_vault_swap, node, broker)),
             "encodeCfParameters": (200, partial(encode_terms, node, broker)),
@@ -105,10 +109,10 @@ class Backend:
         place, _, name = path.rpartition("/")
         code, make = self._posts[name]
         if place == _API:
-            return _json(code, await make(body))
+            return _json(code, await _made(make, body))
         is_batch = _read_query(query).get("batch") == "1"
         try:
-            answer = await make(unwrapped(body, is_batch=is_batch))
+            answer = await _made(make, unwrapped(body, is_batch=is_batch))
         except Refusal as refusal:
             return _json(refusal.status, wrapped_refusal(refusal, is_batch=is_batch))
         return _json(200, wrapped(answer, is_batch=is_batch))
@@ -117,6 +121,13 @@ class Backend:
         reference = path.rpartition("/swaps/")[2]
         found = await status(self._node, self._broker.expected, reference)
         return found if path.startswith("/v2") else flat_status(found)
+
+
+async def _made(make: Make, body: Mapping[str, Any]) -> Any:
+    try:
+        return await make(body)
+    except TooManyCalls:
+        raise Refusal(429, "Too many requests, please try again later") from None
 
 
 def _json(code: int, document: Any) -> Answer:

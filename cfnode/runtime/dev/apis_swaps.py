@@ -15,6 +15,7 @@ from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingr
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.orders import add_limit_order
 from .pallets.pools.pallet import STABLE, LiquidityPools
+from .pallets.swapping.ccm import supports_ccm
 from .pallets.swapping.fees import network_fee, network_fee_due, share, tracker_of
 from .pallets.swapping.oracle import relative_price
 from .pallets.swapping.pallet import Swapping
@@ -206,6 +207,8 @@ class SwapsApi(RuntimeApi):
             return Withheld(amount, 0)
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
+            swapping = self.other(Swapping)
+            swapping.ensure(supports_ccm(asset), swapping.Error.CcmUnsupportedForTargetChain)
             length = min(ccm["message_length"], LONGEST_MESSAGE)
             message = {"gas_budget": ccm["gas_budget"], "message": bytes(length)}
         return fee_of(pallet, asset, amount, egress_estimate(pallet, asset, message))

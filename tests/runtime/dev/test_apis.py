@@ -164,6 +164,13 @@ def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: st
     assert egress["amount"] == pytest.approx(told["output"], rel=1e-6)
 
 
+def test_no_message_is_simulated_to_a_chain_that_takes_none() -> None:
+    message = {"gas_budget": 100_000, "message_length": 100}
+    assert simulate(World(), "Btc", "Eth", BITCOIN, ccm_data=message)[0] == "Ok"
+    refused = simulate(World(), "Eth", "Btc", ETHER, ccm_data=message)
+    assert refused == ("Err", ("Module", b"CcmUnsupportedForTargetChain"))
+
+
 def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
     world = World()
     _, at_once = simulate(world, "Btc", "Eth", 50 * BITCOIN)
