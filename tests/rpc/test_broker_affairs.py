@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from cfnode.core import ss58
 from cfnode.core.hashing import blake2_256
+from cfnode.rpc.cf.updates import block_update
 from tests.rpc.conftest import Served
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
 PAYEE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 BTC_ADDRESS = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
+SOLANA = "DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy"
 REFUND = {"retry_duration": 10, "refund_address": PAYEE, "min_price": "0x0"}
 
 
@@ -128,10 +131,45 @@ async def test_open_channels_are_listed_for_all_and_for_the_broker(broker: Serve
         assert await broker.call("broker_getOpenDepositChannels", choice) == listed
     assert await broker.call("cf_controlled_deposit_addresses") == {"Ethereum": [channel["address"]]}
     assert await broker.call("cf_controlled_deposit_addresses", "Bitcoin") == {}
-    vaults = await broker.call("cf_controlled_vault_addresses", "Arbitrum")
-    assert [entry["name"] for entry in vaults["Arbitrum"]] == ["arbitrum"]
     account = ss58.encode(own_account(broker), 2112)
     assert await broker.call("broker_all_open_deposit_channels") == [[account, "Swap", listed]]
+
+
+async def test_the_addresses_that_hold_funds_are_named_and_explained(broker: Served) -> None:
+    await broker.call("broker_open_private_btc_channel")
+    raw = await broker.call("broker_get_vault_addresses")
+    vaults = await broker.call("cf_controlled_vault_addresses")
+    names = {chain: [entry["name"] for entry in entries] for chain, entries in vaults.items()}
+    account = ss58.encode(own_account(broker), 2112)
+    assert names == {
+        "Arbitrum": ["arbitrum_vault_contract"],
+        "Ethereum": ["ethereum_vault_contract"],
+        "Solana": [
+            *("solana_sol_vault", "solana_usdc_vault", "solana_usdt_vault"),
+            "solana_sol_vault_swap_account",
+        ],
+        "Bitcoin": ["bitcoin_vault", f"bitcoin_vault_swap_address_for_broker_{account}"],
+        "Tron": ["tron_vault_contract"],
+    }
+    (contract,) = vaults["Ethereum"]
+    assert contract["address"] == "0x" + bytes(raw["ethereum"]["Eth"]).hex()
+    assert (contract["rotation_policy"], contract["next_predicted_rotation"]) == ("Never", None)
+    ((_, own),) = raw["bitcoin"]
+    assert vaults["Bitcoin"][1]["address"] == bytes(own["Btc"]).decode()
+    terms = {"input_amount": 10**9, "from": SOLANA, "seed": "0x" + "5e" * 32}
+    terms |= {"chain": "Solana", "refund_parameters": REFUND | {"refund_address": SOLANA}}
+    sol = {"chain": "Solana", "asset": "SOL"}
+    swap = await broker.call("broker_request_swap_parameter_encoding", sol, ETH, PAYEE, 10, terms)
+    assert vaults["Solana"][-1]["address"] in [each["pubkey"] for each in swap["accounts"]]
+    (mine,) = (await broker.call("cf_controlled_vault_addresses", "Bitcoin", True)).values()
+    assert [set(entry) for entry in mine] == [{"name", "address", "next_predicted_rotation"}] * 2
+    header = broker.node.chain.header(broker.node.chain.best.hash)
+    assert header is not None
+    now = block_update(header, header.hash)["timestamp"]
+    change = datetime.strptime(mine[0]["next_predicted_rotation"], "%Y-%m-%d %H:%M:%S UTC")
+    left = change.replace(tzinfo=UTC).timestamp() - now
+    assert left == raw["predicted_seconds_until_next_vault_rotation"] > 0
+    assert await broker.call("cf_controlled_vault_addresses", "Polkadot") == {}
 
 
 async def test_the_brokers_account_shows_its_role(broker: Served) -> None:

@@ -22,6 +22,7 @@ from .solana import (
     decode_instruction_data,
     instruction_data,
     native_accounts,
+    native_vault,
     token_accounts,
 )
 from .terms import SentSwap, SwapTerms, cf_parameters, decode_cf_parameters
@@ -41,6 +42,7 @@ __all__ = [
     "evm_calldata",
     "instruction_data",
     "native_accounts",
+    "native_vault",
     "nulldata",
     "token_accounts",
     "token_transfer",

@@ -27,6 +27,7 @@ __all__ = [
     "event_account",
     "instruction_data",
     "native_accounts",
+    "native_vault",
     "token_account_of",
     "token_accounts",
 ]
@@ -65,13 +66,17 @@ def token_account_of(owner: bytes, mint: bytes) -> bytes:
     return program_address([owner, TOKEN_PROGRAM, mint], _TOKEN_ACCOUNTS)[0]
 
 
+def native_vault(program: bytes) -> bytes:
+    """The account of the swap endpoint that takes in SOL until it is fetched into the vault."""
+    return program_address([b"swap_endpoint_native_vault"], program)[0]
+
+
 def native_accounts(environment: Mapping[str, Any], payer: bytes, seed: bytes) -> Accounts:
     """The accounts of an instruction that swaps SOL; `environment` is a value of `SolApiEnvironment`."""
     program = environment["swap_endpoint_program"]
-    vault = program_address([b"swap_endpoint_native_vault"], program)[0]
     return [
         _meta(environment["vault_program_data_account"]),
-        _meta(vault, writable=True),
+        _meta(native_vault(program), writable=True),
         _meta(payer, signer=True, writable=True),
         _meta(event_account(program, payer, seed), writable=True),
         _meta(environment["swap_endpoint_program_data_account"], writable=True),

@@ -1,4 +1,4 @@
-"""What the authorities have seen of the foreign chains, and the addresses that the chain controls there.
+"""What the authorities have seen of the foreign chains.
 
 Addresses are written as people write them, and Bitcoin's transaction ids as explorers show them: the other
 way round, without `0x`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.addresses import address_to_text, chain_of_address
+from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.rpc.blocks import at_or_best
@@ -17,9 +17,8 @@ from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import custom, presenter_at, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.cf.present import Presenter, Show
-from cfnode.rpc.convert import BOOL, account, to_hex
+from cfnode.rpc.convert import account, to_hex
 from cfnode.rpc.storage import in_state
-from cfnode.rpc.table import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -186,56 +185,4 @@ def _out_id(seen: _Seen, out: Any) -> dict[str, Any]:
     return {"hash": seen.hash(out)} if seen.chain == "Bitcoin" else {"signature": to_hex(out)}
 
 
-# Addresses
-
-
-async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> dict[str, list[str]]:
-    """The addresses of the open deposit channels, by chain."""
-    open_channels = await value(node, at_or_best(node, at), "cf_all_open_deposit_channels")
-    found: dict[str, list[str]] = {}
-    for _, _, accounts in open_channels:
-        for address, _ in accounts["chain_accounts"]:
-            found.setdefault(chain_of_address(address), []).append(address_to_text(address))
-    return {name: found[name] for name in found if chain in (None, name)}
-
-
-async def vault_addresses(
-    node: Node, chain: str | None, compact: bool | None, at: bytes | None
-) -> dict[str, list[dict[str, Any]]]:
-    """The vaults' addresses and brokers' own, by chain; with them, when the keys are expected to change."""
-    vaults = await value(node, at_or_best(node, at), "cf_vault_addresses")
-    seconds = vaults["predicted_seconds_until_next_vault_rotation"]
-    found: dict[str, list[dict[str, Any]]] = {}
-    for name, address in _named(vaults):
-        entry = {"name": name, "address": address_to_text(address)}
-        rotates = name in _ROTATING
-        found.setdefault(chain_of_address(address), []).append(
-            {**entry, "next_predicted_rotation": seconds if rotates else None}
-        )
-    return {name: found[name] for name in found if chain in (None, name)}
-
-
-_ROTATING: Final = frozenset({"bitcoin", "bitcoin_vault", "solana_sol_vault"})
-"""Addresses that are made from the aggregate key."""
-
-
-def _named(vaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, member in vaults.items():
-        if isinstance(member, list):
-            yield from ((name, address) for _, address in member)
-        elif isinstance(member, tuple):
-            yield name, member
-
-
-_SOME_CHAIN: Final = Param("chain", CHAIN.reader, optional=True)
-
-METHODS: Final = (
-    custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),
-    custom("cf_controlled_deposit_addresses", deposit_addresses, _SOME_CHAIN),
-    custom(
-        "cf_controlled_vault_addresses",
-        vault_addresses,
-        _SOME_CHAIN,
-        Param("compact_reply", BOOL, optional=True),
-    ),
-)
+METHODS: Final = (custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from cfnode.core.vault_swaps import native_vault
+
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.addresses import encoded
 from .pallets.environment import Environment
@@ -99,7 +101,7 @@ class ChannelsApi(RuntimeApi):
             "solana_sol_vault": self._solana_vault(),
             "solana_usdc_token_vault_ata": ("Sol", solana["usdc_token_vault_ata"]),
             "solana_usdt_token_vault_ata": ("Sol", solana["usdt_token_vault_ata"]),
-            "solana_vault_swap_account": None,
+            "solana_vault_swap_account": ("Sol", native_vault(solana["swap_endpoint_program"])),
             "tron": ("Tron", environment.TronVaultAddress.get()),
             "predicted_seconds_until_next_vault_rotation": self._seconds_left(),
         }

@@ -1,0 +1,121 @@
+"""Which addresses does the chain control on other chains? The vaults', and those of open deposit channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.addresses import EncodedAddress, address_to_text, chain_of_address
+from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.cf.method import custom, value
+from cfnode.rpc.cf.params import CHAIN
+from cfnode.rpc.cf.updates import block_update
+from cfnode.rpc.convert import BOOL, account
+from cfnode.rpc.table import Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+ByChain = dict[str, list[Any]]
+
+
+async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> ByChain:
+    """The addresses of the open deposit channels, by chain."""
+    open_channels = await value(node, at_or_best(node, at), "cf_all_open_deposit_channels")
+    found: ByChain = {}
+    for _, _, accounts in open_channels:
+        for address, _ in accounts["chain_accounts"]:
+            found.setdefault(chain_of_address(address), []).append(address_to_text(address))
+    return {name: found[name] for name in found if chain in (None, name)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Vault:
+    """What is told of an address; those that rotate are made from the aggregate key of an epoch."""
+
+    name: str
+    explanation: str
+    rotates: bool = False
+
+
+def _contract(chain: str, coin: str) -> _Vault:
+    explanation = f"The contract that holds {coin} and the tokens on {chain}; it also receives vault swaps."
+    return _Vault(f"{chain.lower()}_vault_contract", explanation)
+
+
+def _solana_tokens(asset: str) -> _Vault:
+    explanation = f"Holds {asset} on Solana; it also receives vault swaps of {asset}."
+    return _Vault(f"solana_{asset.lower()}_vault", explanation)
+
+
+_VAULTS: Final = {
+    "arbitrum": _contract("Arbitrum", "ETH"),
+    "ethereum": _contract("Ethereum", "ETH"),
+    "solana_sol_vault": _Vault("solana_sol_vault", "Holds SOL on Solana.", rotates=True),
+    "solana_usdc_token_vault_ata": _solana_tokens("USDC"),
+    "solana_usdt_token_vault_ata": _solana_tokens("USDT"),
+    "solana_vault_swap_account": _Vault(
+        "solana_sol_vault_swap_account", "Receives vault swaps of SOL until they are fetched into the vault."
+    ),
+    "bitcoin_vault": _Vault("bitcoin_vault", "Holds BTC on Bitcoin.", rotates=True),
+    "tron": _contract("Tron", "TRX"),
+    "bsc": _contract("Bsc", "BNB"),
+}
+"""By member of the runtime's `VaultAddresses`; what is not here (programs, tokens) holds no funds."""
+
+
+def _of_broker(broker: bytes) -> _Vault:
+    explanation = "Receives vault swaps of BTC for one broker until they are fetched into the vault."
+    return _Vault(f"bitcoin_vault_swap_address_for_broker_{account(broker)}", explanation, rotates=True)
+
+
+async def vault_addresses(node: Node, chain: str | None, compact: bool | None, at: bytes | None) -> ByChain:
+    """The addresses that hold funds, by chain, and when those of this epoch's keys are expected to change.
+
+    A compact reply leaves out what explains them.
+    """
+    block = at_or_best(node, at)
+    vaults = await value(node, block, "cf_vault_addresses")
+    header = node.chain.header(block)
+    assert header is not None  # its state has been asked
+    seconds = block_update(header, block)["timestamp"] + vaults["predicted_seconds_until_next_vault_rotation"]
+    change = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    found: ByChain = {}
+    for vault, address in _named(vaults):
+        more = {} if compact else {"explanation": vault.explanation, "rotation_policy": _policy(vault)}
+        found.setdefault(chain_of_address(address), []).append(
+            {
+                "name": vault.name,
+                "address": address_to_text(address),
+                **more,
+                "next_predicted_rotation": change if vault.rotates else None,
+            }
+        )
+    return {name: found[name] for name in found if chain in (None, name)}
+
+
+def _policy(vault: _Vault) -> str:
+    return "Every 3 days" if vault.rotates else "Never"
+
+
+def _named(vaults: dict[str, Any]) -> Iterator[tuple[_Vault, EncodedAddress]]:
+    for member, vault in _VAULTS.items():
+        if vaults.get(member) is not None:
+            yield vault, vaults[member]
+    for broker, address in vaults["bitcoin"]:
+        yield _of_broker(broker), address
+
+
+_SOME_CHAIN: Final = Param("chain", CHAIN.reader, optional=True)
+
+METHODS: Final = (
+    custom("cf_controlled_deposit_addresses", deposit_addresses, _SOME_CHAIN),
+    custom(
+        "cf_controlled_vault_addresses",
+        vault_addresses,
+        _SOME_CHAIN,
+        Param("compact_reply", BOOL, optional=True),
+    ),
+)
