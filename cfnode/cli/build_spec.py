@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told_by_a_runtime
+from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Secret URIs; the first one's account governs too.",
 )
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write to FILE instead of standard output.")  # fmt: skip
+@output_option
 def build_spec(chain: str, dev_authorities: str, output: Path | None) -> None:
     """Copy a chain specification with other authorities, for a chain of your own in its runtime.
 
@@ -46,13 +45,8 @@ def build_spec(chain: str, dev_authorities: str, output: Path | None) -> None:
         if item.removed or item.written:
             click.echo(f"{item.item}: {item.removed} removed, {item.written} written", err=True)
     click.echo(f"genesis 0x{genesis_hash(spec).hex()}", err=True)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        output.write_text(text)
-    except OSError as error:
-        raise Failure(f"cannot write {output}: {error.strerror}") from None
+    with written_to(output) as file:
+        file.write(text)
 
 
 def _rewritten(chain: str, suris: str) -> tuple[ChainSpec, list[Rewritten]]:

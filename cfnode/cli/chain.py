@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.contracts import contract_flags, contracts
-from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
+from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec
@@ -118,8 +118,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contract_options
 @click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
 @click.option("--raw", is_flag=True, help="Accepted; the state is always raw.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write to FILE instead of standard output.")  # fmt: skip
+@output_option
 def export_chain_spec(
     chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,
     dev_authorities: str | None, dev_epoch_blocks: int, dev_state_entries: int, **addresses: Any,
@@ -144,13 +143,8 @@ def export_chain_spec(
     with told():
         spec = load_chain(chosen_chain(chain, dev), development)
         text = to_json(to_light(spec) if light else spec)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        output.write_text(text)
-    except OSError as error:
-        raise Failure(f"cannot write {output}: {error.strerror}") from None
+    with written_to(output) as file:
+        file.write(text)
 
 
 @click.command("purge-chain")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, load_chain
-from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
+from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
     from cfnode.cli.state_source import Block, Source
@@ -28,8 +25,7 @@ EVERY_S = 2.0
 @chain_options
 @base_path_option
 @click.option("--url", metavar="URL", help="Ask a running node over JSON-RPC instead; it is believed.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write to FILE instead of standard output.")  # fmt: skip
+@output_option
 def export_state(
     chain: str | None, dev: bool, base_path: Path | None, url: str | None, output: Path | None
 ) -> None:
@@ -49,7 +45,7 @@ def export_state(
     with told():
         spec = load_chain(chosen_chain(chain, dev))
         source = stored(base_path, spec.id) if url is None else served(url)
-        with source as (block, state), _written_to(output) as file:
+        with source as (block, state), written_to(output) as file:
             _write(spec, block, state, file)
 
 
@@ -83,20 +79,3 @@ class Progress:
     def line(self) -> str:
         """`1200 keys, 3.4 MiB, 2 s`."""
         return f"{self._keys} keys, {self._size / (1 << 20):.1f} MiB, {time.monotonic() - self._began:.0f} s"
-
-
-@contextmanager
-def _written_to(output: Path | None) -> Iterator[TextIO]:
-    """The file; it gets its name when it is whole. Standard output without one."""
-    if output is None:
-        yield sys.stdout
-        return
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        with beside.open("w") as file:
-            yield file
-        beside.replace(output)
-    except OSError as error:
-        raise Failure(f"cannot write {output}: {error.strerror}") from None
-    finally:
-        beside.unlink(missing_ok=True)

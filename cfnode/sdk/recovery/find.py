@@ -102,26 +102,12 @@ def _on_offer(session: Session, chain: str) -> Steps[tuple[tuple[Payload, ...], 
 
     A call without one is being signed, for the first time or, from the list of the last epoch, anew.
     """
-    url = session.rpc_url
+    url, method = session.rpc_url, f"cf_failed_call_{chain.lower()}"
     at = yield from rpc(session, url, "chain_getBlockHash", [])
-    entry, chain_id = yield from rpc_batch(
-        session,
-        url,
-        [
-            ("state_getStorage", [storage_key("Validator", "CurrentEpoch"), at]),
-            ("state_getStorage", [storage_key("Environment", f"{chain}ChainId"), at]),
-        ],
-    )
-    epoch, known_id = hex_number(entry, url), hex_number(chain_id, url, 8) or None
-    questions = [list_question(chain, each, at) for each in (epoch, epoch - 1)]
-    lists = yield from rpc_batch(session, url, questions)
-    failed = {number: first for each in lists for number, first in failed_calls(hex_bytes(each, url))}
-    alive = sorted((number for number, first in failed.items() if first + 1 >= epoch), reverse=True)
-    numbers = alive[:MAX_CALLS]
+    numbers, known_id = yield from _alive(session, chain, at)
     found: list[Payload] = []
     for start in range(0, len(numbers), _AT_ONCE):
         some = numbers[start : start + _AT_ONCE]
-        method = f"cf_failed_call_{chain.lower()}"
         documents = yield from rpc_batch(session, url, [(method, [number, at]) for number in some])
         found += [
             read_payload(chain, number, document, known_id)
@@ -129,6 +115,19 @@ def _on_offer(session: Session, chain: str) -> Steps[tuple[tuple[Payload, ...], 
             if isinstance(document, Mapping)
         ]
     return tuple(found), len(numbers) - len(found)
+
+
+def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], int | None]]:
+    """The failed calls of this epoch and the last one at a block, newest first, and the EVM chain's id."""
+    url = session.rpc_url
+    keys = (storage_key("Validator", "CurrentEpoch"), storage_key("Environment", f"{chain}ChainId"))
+    stored = yield from rpc_batch(session, url, [("state_getStorage", [key, at]) for key in keys])
+    epoch, known_id = hex_number(stored[0], url), hex_number(stored[1], url, 8) or None
+    questions = [list_question(chain, each, at) for each in (epoch, epoch - 1)]
+    lists = yield from rpc_batch(session, url, questions)
+    failed = {number: first for each in lists for number, first in failed_calls(hex_bytes(each, url))}
+    alive = (number for number, first in failed.items() if first + 1 >= epoch)
+    return sorted(alive, reverse=True)[:MAX_CALLS], known_id
 
 
 def _of(found: Iterable[Payload], payees: Collection[bytes], waiting: int, chain: str) -> tuple[Payload, ...]:
