@@ -15,6 +15,8 @@ PAID = "TransactionPayment.TransactionFeePaid"
 REQUESTED = ["Swapping.SwapRequested", "Swapping.SwapScheduled"]
 DONE = "Swapping.SwapRequestCompleted"
 SENT = ["Swapping.SwapEgressScheduled", DONE]
+WITHDRAWN = ["AssetBalances.AccountDebited", *REQUESTED, "Swapping.WithdrawalRequested", PAID]
+"""In USDC, whose fee is swapped into ether."""
 EPOCH = ["Validator.NewEpoch", "Session.NewSession", "Grandpa.NewAuthorities"]
 QUIET: list[str] = []
 

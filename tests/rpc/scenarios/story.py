@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.assets import asset_by_symbol
+from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.core.extrinsic import decode_extrinsic
 from cfnode.core.scale.metadata import Metadata
 from cfnode.rpc.convert import account as account_text
 from tests.rpc.conftest import Served
 from tests.rpc.scenarios.books import (
     LENDER,
+    STUCK,
     USER,
     Outside,
     Sheet,
@@ -160,22 +161,22 @@ class Story:
 
     def paid(self, asset: Any, amount: int) -> None:
         """A user has paid an amount."""
-        self.outside.accounts.add(USER, _name(asset), -amount)
+        self.outside.accounts.add(USER, _name(**asset), -amount)
 
     async def lend(self, asset: Any, amount: int) -> None:
         """Somebody puts an amount up for boosting."""
         await self.call("dev_setBoost", asset, amount)
-        self.outside.accounts.add(LENDER, _name(asset), -amount)
+        self.outside.accounts.add(LENDER, _name(**asset), -amount)
 
     async def fail(self, address: str, asset: Any) -> None:
         """A receiver takes no more of an asset."""
         await self.call("dev_failReceiver", address, asset)
-        self.outside.failing.add((address, _name(asset)))
+        self.outside.failing.add((address, _name(**asset)))
 
     async def fill(self, asset: Any, price: int) -> None:
         """Another price in a pool."""
         await self.call("dev_setPool", asset, price)
-        name = _name(asset)
+        name = _name(**asset)
         self.rules.pools[name] = Rules.of({name: pools_of(self.stored())[name]}).pools[name]
 
     async def seal(self, count: int) -> None:
@@ -223,12 +224,11 @@ class Story:
             ("broker_all_open_deposit_channels",),
             ("cf_scheduled_swaps", BTC, USDC),
             ("cf_scheduled_swaps", ETH, USDC),
-            ("cf_pool_price_v2", ETH, USDC),
             ("cf_boost_pools_depth",),
         ):
             await self.call(str(method), *params)
         for channel in self.channels:
-            await self.get(f"/v2/swaps/{channel}")
+            await self.get(f"/swaps/{channel}")
 
     def name(self, account: bytes, name: str) -> None:
         """What the sheet is to call an account."""
@@ -262,7 +262,34 @@ class Story:
             lines = (f"{path} is {now}, should be {wanted}" for path, wanted, now in found)
             pytest.fail("\n  ".join(["the books are not right:", *lines]), pytrace=False)
         assert self.flip() == tuple(amount - self._burned for amount in self._flip)
+        await self._tell_the_same(sheet)
         self.closed = True
+
+    async def _tell_the_same(self, sheet: Sheet) -> None:
+        """What clients are told of accounts and pools is what is stored."""
+        for account, name in self._names.items():
+            told = await self.call("cf_free_balances", account_text(account))
+            balances = {(chain, symbol): int(n, 16) for chain, of in told.items() for symbol, n in of.items()}
+            known = {_name(chain, symbol): amount for (chain, symbol), amount in balances.items() if amount}
+            assert known == sheet.get(name, {})
+        for name in sorted(set(self.rules.moved) - {"Usdc"}):
+            asset = ASSETS[name]
+            pair = {"chain": asset.chain, "asset": asset.symbol}, USDC
+            told = await self.call("cf_pool_price_v2", *pair)
+            assert int(told["range_order"], 16) == self.rules.pools[name].price
+        for channel in self.channels:
+            self._has_arrived(await self.get(f"/v2/swaps/{channel}"), sheet)
+
+    def _has_arrived(self, status: Any, sheet: Sheet) -> None:
+        """What the swap service says was sent is with the receiver, or never arrived there."""
+        bought, paid = (_name(status[f"{end}Chain"], status[f"{end}Asset"]) for end in ("dest", "src"))
+        refund_address = status["fillOrKillParams"]["refundAddress"]
+        for kind, asset, address in (
+            ("swapEgress", bought, status["destAddress"]),
+            ("refundEgress", paid, refund_address),
+        ):
+            there = sum(sheet.get(party, {}).get(asset, 0) for party in (address, STUCK))
+            assert kind not in status or int(status[kind]["amount"]) == there
 
 
 def signed_call(metadata: Metadata, data: bytes) -> str | None:
@@ -274,5 +301,5 @@ def signed_call(metadata: Metadata, data: bytes) -> str | None:
     return str(call if isinstance(call, str) else call[0])
 
 
-def _name(asset: Any) -> str:
-    return asset_by_symbol(asset["chain"], asset["asset"]).name
+def _name(chain: str, asset: str) -> str:
+    return asset_by_symbol(chain, asset).name

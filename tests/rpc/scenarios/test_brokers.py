@@ -10,6 +10,7 @@ from tests.rpc.scenarios.happenings import (
     QUIET,
     REQUESTED,
     SENT,
+    WITHDRAWN,
     batched,
     deposited,
     landed,
@@ -55,9 +56,8 @@ async def test_an_affiliates_commission(story: Story) -> None:
     assert (int(paid["egress_amount"], 16), int(paid["egress_fee"], 16)) == (earned - fee, fee)
     assert paid["destination_address"].lower() == EVM_ADDRESS
     await story.seal(3)
-    withdrawn = ["AssetBalances.AccountDebited", *REQUESTED, "Swapping.WithdrawalRequested", PAID]
     (await story.said()).tells(
-        together(withdrawn, batched("Ethereum")),
+        together(WITHDRAWN, batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(legs=1, shares=0), DONE),
         QUIET,

@@ -11,6 +11,7 @@ from tests.rpc.scenarios.happenings import (
     QUIET,
     REQUESTED,
     SENT,
+    WITHDRAWN,
     batched,
     deposited,
     landed,
@@ -26,7 +27,9 @@ from tests.rpc.scenarios.rules import (
     ETH_INGRESS,
     NETWORK_MINIMUM,
     NO_FEE,
+    USDC_EGRESS,
     NetworkFee,
+    Swapped,
 )
 from tests.rpc.scenarios.story import BITCOIN, ETHER, IMPOSSIBLE, USDC, Story
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
@@ -54,19 +57,34 @@ async def test_a_regular_swap(story: Story) -> None:
     executed = said.one("SwapExecuted")
     assert (executed["input_amount"], executed["output_amount"]) == (SWAPPING, swap.output)
     assert (executed["network_fee"], executed["broker_fee"]) == (swap.network, *swap.shares)
+    status = await story.get(f"/v2/swaps/{story.channels[0]}")
+    assert status["state"] == "COMPLETED"
+    assert int(status["swapEgress"]["amount"]) == swap.output - BTC_EGRESS
+    arrived, gas = await withdrawn(story, swap.shares[0])
     await story.closes(
         {
             USER: {"Eth": -ETHER},
             BTC_ADDRESS: {"Btc": swap.output - BTC_EGRESS},
-            "broker": {"Usdc": swap.shares[0]},
-            NETWORK: {"Usdc": swap.network},
-            GAS: {"Eth": ETH_INGRESS, "Btc": BTC_EGRESS},
+            EVM_ADDRESS: {"Usdc": arrived},
+            NETWORK: {"Usdc": swap.network + gas.network},
+            GAS: {"Eth": ETH_INGRESS + gas.output, "Btc": BTC_EGRESS},
             POOLS: story.rules.moved,
         }
     )
-    status = await story.get(f"/v2/swaps/{story.channels[0]}")
-    assert status["state"] == "COMPLETED"
-    assert int(status["swapEgress"]["amount"]) == swap.output - BTC_EGRESS
+
+
+async def withdrawn(story: Story, earned: int) -> tuple[int, Swapped]:
+    """The broker takes what it has earned: what arrives, and the swap of the fee into ether."""
+    fee = story.rules.convert("Usdc", "Eth", USDC_EGRESS)
+    paid = await story.call("broker_withdraw_fees", USDC, EVM_ADDRESS)
+    assert (int(paid["egress_amount"], 16), int(paid["egress_fee"], 16)) == (earned - fee, fee)
+    await story.seal(2)
+    (await story.said()).tells(
+        together(WITHDRAWN, batched("Ethereum")),
+        signed("Ethereum"),
+        together(landed("Ethereum"), swapped(legs=1, shares=0), DONE),
+    )
+    return earned - fee, story.rules.swap("Usdc", "Eth", fee, fee=NetworkFee(minimum=0))
 
 
 async def test_a_boosted_bitcoin_swap(story: Story) -> None:
