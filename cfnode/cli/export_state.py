@@ -14,8 +14,9 @@ from cfnode.cli.failures import told
 from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
-    from cfnode.cli.state_source import Block, Source
+    from cfnode.cli.state_source import Source
     from cfnode.core.chainspec import ChainSpec, Pairs
+    from cfnode.core.header import Header
 
 EVERY_S = 2.0
 """Seconds between two lines of progress."""
@@ -24,14 +25,19 @@ EVERY_S = 2.0
 @click.command("export-state")
 @chain_options
 @base_path_option
-@click.option("--url", metavar="URL", help="Ask a running node over JSON-RPC instead; it is believed.")
+@click.option(
+    "--url",
+    metavar="URL",
+    help="Ask a running node over JSON-RPC instead; it is believed only about which block is final.",
+)
 @output_option
 def export_state(
     chain: str | None, dev: bool, base_path: Path | None, url: str | None, output: Path | None
 ) -> None:
     """Write the state of a node's last final block as a raw chain specification.
 
-    The node may be running. How far it is, is told on standard error.
+    The node may be running. What is read has to have the state root of that block. Which block it is, and how
+    far the work is, is told on standard error.
 
     \b
       cfnode export-state --chain berghain -o live.json
@@ -39,24 +45,31 @@ def export_state(
       cfnode run --chain mine.json --dev --dev-authorities //Alice,//Bob
     """
     from cfnode.cli.state_source import served, stored
+    from cfnode.core.chainspec import genesis_hash
 
     if url is not None and base_path is not None:
         raise click.UsageError("--url asks a running node, --base-path reads a database: give one of them")
     with told():
         spec = load_chain(chosen_chain(chain, dev))
-        source = stored(base_path, spec.id) if url is None else served(url)
-        with source as (block, state), written_to(output) as file:
-            _write(spec, block, state, file)
+        source = stored(base_path, spec.id) if url is None else served(url, genesis_hash(spec))
+        with source as (header, state), written_to(output) as file:
+            _write(spec, header, state, file)
+        if url is not None:
+            click.echo(
+                f"That this block is final is the word of {url}: compare its hash elsewhere.", err=True
+            )
 
 
-def _write(spec: ChainSpec, block: Block, state: Source, file: TextIO) -> None:
+def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None:
+    from cfnode.cli.state_source import Checked
     from cfnode.core.chainspec import raw_json
 
-    progress = Progress()
-    children = ((name, progress.counted(state.pairs(name))) for name in state.children())
-    for piece in raw_json(spec, progress.counted(state.pairs(b"")), children):
+    progress, checked = Progress(), Checked(state, header)
+    children = ((name, progress.counted(pairs)) for name, pairs in checked.children())
+    for piece in raw_json(spec, progress.counted(checked.top()), children):
         file.write(piece)
-    click.echo(f"block #{block.number} (0x{block.hash.hex()}): {progress.line()}", err=True)
+    click.echo(f"block #{header.number} (0x{header.hash.hex()}): {progress.line()}", err=True)
+    click.echo(f"The state has this block's state root, 0x{header.state_root.hex()}", err=True)
 
 
 class Progress:

@@ -1,7 +1,8 @@
 """Where does a whole state come from: a database, also that of a running node, or a node's JSON-RPC?
 
-Either way it is walked in the order of its keys and never held at once. A database is read in one snapshot; a
-node is asked for a page of keys at a time, and then for their values.
+Either way it is walked in the order of its keys and never held at once. A database is read in one snapshot;
+a node is asked for a page of keys at a time, and then for their values. `Checked` compares what has gone by
+with the state root of the block, so a node is believed only about which block is the final one.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from typing import Any, Final, Protocol
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.core.header import Header
+from cfnode.core.scale import encode_compact
 from cfnode.core.state import CHILD_STORAGE_PREFIX
+from cfnode.core.trie import RootOfSorted, is_child_root
 from cfnode.store import StateDiscarded, StoreReader
 from cfnode.store.base_path import ChainPaths, default_base_path
 from cfnode.store.residency import give_back
 from cfnode.store.state import StateView
 
-__all__ = ["Block", "Source", "served", "stored"]
+__all__ = ["Checked", "Source", "served", "stored"]
 
 PAGE: Final = 1000
 """Keys of one question."""
@@ -33,29 +37,60 @@ GIVE_BACK_AFTER: Final = 50_000
 """Keys after which pages of the database that count as our memory are given back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The block after which the state stands."""
+STATE_VERSION: Final = 1
+"""Of all runtimes of this chain."""
 
-    number: int
-    hash: bytes
+Pair = tuple[bytes, bytes]
 
 
 class Source(Protocol):
-    """A state. `pairs` of a child trie, or of the top one (no name) without the roots of the others."""
+    """A state."""
 
-    def children(self) -> Iterator[bytes]:
-        """The names of the child tries."""
+    def pairs(self, child: bytes) -> Iterator[Pair]:
+        """Keys and values of a child trie, or of the top one (no name), in the order of the keys."""
 
-    def pairs(self, child: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values, in the order of the keys."""
+
+class Checked:
+    """A source whose pairs are counted into the state root that they have to have."""
+
+    def __init__(self, source: Source, header: Header) -> None:
+        self._source, self._header = source, header
+        self._children: dict[bytes, bytes] = {}
+
+    def top(self) -> Iterator[Pair]:
+        """The pairs of the top trie, but the roots of the others. Raises Failure at the end."""
+        for key, value in self._counted(b"", self._header.state_root):
+            if is_child_root(key, value):
+                self._children[key.removeprefix(CHILD_STORAGE_PREFIX)] = value
+            else:
+                yield key, value
+
+    def children(self) -> Iterator[tuple[bytes, Iterator[Pair]]]:
+        """The names and pairs of the child tries, once the top one has gone by."""
+        for name, root in self._children.items():
+            yield name, self._counted(name, root)
+
+    def _counted(self, child: bytes, root: bytes) -> Iterator[Pair]:
+        whole = RootOfSorted(STATE_VERSION)
+        for key, value in self._source.pairs(child):
+            try:
+                whole.add(key, value)
+            except ValueError as error:
+                raise Failure(f"the state is not in the order of its keys: {error}") from None
+            yield key, value
+        if whole.root() != root:
+            trie = f"child trie 0x{child.hex()}" if child else "state"
+            raise Failure(
+                f"the {trie} that was read has the root 0x{whole.root().hex()}, but block "
+                f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}"
+            )
 
 
 # --- a database
 
 
 @contextmanager
-def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Block, Source]]:
+def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, Source]]:
     """The final state of a chain below a base path. Raises StoreError and Failure."""
     paths = ChainPaths(base_path or default_base_path(), chain_id)
     if not paths.database.exists():
@@ -63,8 +98,10 @@ def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Block, Sourc
     reader = StoreReader.open(paths.database)
     try:
         final = reader.finalized
+        header = reader.header(final.hash)
+        assert header is not None
         with reader.state(final.hash) as view:
-            yield Block(final.number, final.hash), _Stored(view, paths.database / "data.mdb")
+            yield header, _Stored(view, paths.database / "data.mdb")
     except StateDiscarded:
         raise Failure(
             f"the database has no state of its last final block, #{final.number}: the node is still syncing",
@@ -79,20 +116,15 @@ class _Stored:
     view: StateView
     file: Path
 
-    def children(self) -> Iterator[bytes]:
-        for key in self._keys(b"", CHILD_STORAGE_PREFIX):
-            yield key.removeprefix(CHILD_STORAGE_PREFIX)
-
-    def pairs(self, child: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def pairs(self, child: bytes) -> Iterator[Pair]:
         for count, key in enumerate(self._keys(child)):
-            if child or not key.startswith(CHILD_STORAGE_PREFIX):
-                yield key, self.view.get(key, child) or b""
+            yield key, self.view.get(key, child) or b""
             if count % GIVE_BACK_AFTER == GIVE_BACK_AFTER - 1:
                 give_back(self.file)
 
-    def _keys(self, child: bytes, prefix: bytes = b"") -> Iterator[bytes]:
-        key = prefix if self.view.get(prefix, child) is not None else self.view.next_key(prefix, child)
-        while key is not None and key.startswith(prefix):
+    def _keys(self, child: bytes) -> Iterator[bytes]:
+        key = b"" if self.view.get(b"", child) is not None else self.view.next_key(b"", child)
+        while key is not None:
             yield key
             key = self.view.next_key(key, child)
 
@@ -101,11 +133,29 @@ class _Stored:
 
 
 @contextmanager
-def served(url: str) -> Iterator[tuple[Block, Source]]:
-    """The final state of a running node. Raises Failure."""
+def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
+    """The state of the block that a running node of the chain calls final. Raises Failure."""
+    theirs = client.call(url, "chain_getBlockHash", [0])
+    if theirs != _hex(genesis):
+        raise Failure(f"{url} is a node of another chain: its genesis is {theirs}, not {_hex(genesis)}")
     block = client.call(url, "chain_getFinalizedHead", [])
-    number = int(client.call(url, "chain_getHeader", [block])["number"], 16)
-    yield Block(number, bytes.fromhex(block[2:])), _Served(url, block)
+    header = _header(client.call(url, "chain_getHeader", [block]))
+    if _hex(header.hash) != block:
+        raise Failure(f"{url} gives a header with the hash {_hex(header.hash)} for block {block}")
+    yield header, _Served(url, block)
+
+
+def _header(answer: Any) -> Header:
+    """A header as JSON-RPC gives it."""
+    try:
+        parent, state, extrinsics = (
+            bytes.fromhex(answer[name][2:]) for name in ("parentHash", "stateRoot", "extrinsicsRoot")
+        )
+        logs = [bytes.fromhex(log[2:]) for log in answer["digest"]["logs"]]
+        number = encode_compact(int(answer["number"], 16))
+        return Header.decode(b"".join((parent, number, state, extrinsics, encode_compact(len(logs)), *logs)))
+    except (TypeError, KeyError, ValueError) as error:
+        raise Failure(f"what the node gives as a header is none: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +163,19 @@ class _Served:
     url: str
     block: str
 
-    def children(self) -> Iterator[bytes]:
-        for key in self._keys(b"", _hex(CHILD_STORAGE_PREFIX)):
-            yield bytes.fromhex(key[2:]).removeprefix(CHILD_STORAGE_PREFIX)
-
-    def pairs(self, child: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def pairs(self, child: bytes) -> Iterator[Pair]:
         keys = self._keys(child)
         while batch := list(islice(keys, VALUES)):
             for key, value in zip(batch, self._values(child, batch), strict=True):
-                if child or not key.startswith(_hex(CHILD_STORAGE_PREFIX)):
-                    yield bytes.fromhex(key[2:]), bytes.fromhex((value or "0x")[2:])
+                yield bytes.fromhex(key[2:]), bytes.fromhex((value or "0x")[2:])
 
-    def _keys(self, child: bytes, prefix: str = "0x") -> Iterator[str]:
+    def _keys(self, child: bytes) -> Iterator[str]:
         last = None
         while True:
             if child:
-                page = self._ask("childstate_getKeysPaged", _key_of(child), prefix, PAGE, last)
+                page = self._ask("childstate_getKeysPaged", _key_of(child), "0x", PAGE, last)
             else:
-                page = self._ask("state_getKeysPaged", prefix, PAGE, last)
+                page = self._ask("state_getKeysPaged", "0x", PAGE, last)
             yield from page
             if len(page) < PAGE:
                 return

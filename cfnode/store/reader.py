@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfnode.core.header import Header
 from cfnode.store.blocks import BlockRef, Facts
 from cfnode.store.database import Database
 from cfnode.store.errors import StoreError
@@ -62,6 +63,11 @@ class StoreReader:
         if facts is None:
             raise StoreError(f"the database in {self.database.path} holds no chain yet")
         return facts.finalized
+
+    def header(self, block: bytes) -> Header | None:
+        """The header of a block; None where it is not known."""
+        with self.database.read() as txn:
+            return self._tables.blocks.header(txn, block)
 
     @contextmanager
     def state(self, block: bytes) -> Iterator[StateView]:

@@ -10,7 +10,7 @@ from cfnode.core.trie.mend import Found, Hole, Mend
 from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
 from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, read_range, trie_rows
 from cfnode.core.trie.recorder import Recorder, prove_keys
-from cfnode.core.trie.roots import ordered_root, root
+from cfnode.core.trie.roots import RootOfSorted, ordered_root, root
 from cfnode.core.trie.update import NodeReader, TrieUpdate, update
 from cfnode.core.trie.walk import closest_merkle_value
 
@@ -26,6 +26,7 @@ __all__ = [
     "Position",
     "ProofState",
     "Recorder",
+    "RootOfSorted",
     "StateRange",
     "TrieError",
     "TrieUpdate",

@@ -1,19 +1,79 @@
-"""Which root does a whole set of pairs have? For genesis states and for the extrinsics root of a block.
+"""Which root does a whole set of pairs have? For genesis states, whole states that pass by, extrinsics roots.
 
 Polkadot spec, state storage; the extrinsics root is the trie of compact(index) to extrinsic, state version 0.
+In the order of the keys a trie is finished from left to right, so only the nodes on the way to the last key
+are ever held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import encode_compact
-from cfnode.core.trie.update import update
+from cfnode.core.trie.codec import EMPTY_ROOT, Node, encode_node, merkle_entry, stored_value
+from cfnode.core.trie.nibbles import common_prefix, to_nibbles
+
+__all__ = ["RootOfSorted", "ordered_root", "root"]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A node on the way to the last key: `depth` nibbles of that key lead to its end."""
+
+    depth: int
+    node: Node
+
+
+class RootOfSorted:
+    """The root of pairs that come one by one, in the order of their keys. `version`: the state version."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._key: bytes | None = None
+        self._last = b""
+        self._open: list[_Open] = []
+
+    def add(self, key: bytes, value: bytes) -> None:
+        """The next pair; raises ValueError where its key does not follow the one before."""
+        if self._key is not None and key <= self._key:
+            raise ValueError(f"key 0x{key.hex()} does not follow 0x{self._key.hex()}")
+        nibbles = to_nibbles(key)
+        if self._key is not None:
+            self._close(common_prefix(self._last, nibbles))
+        self._key, self._last = key, nibbles
+        self._open.append(_Open(len(nibbles), Node(b"", *stored_value(value, self._version))))
+
+    def root(self) -> bytes:
+        """The root hash; no pair can be added after this."""
+        if not self._open:
+            return EMPTY_ROOT
+        self._close(self._open[0].depth)
+        return blake2_256(self._encoded(self._open[0], 0))
+
+    def _close(self, depth: int) -> None:
+        """Finish the nodes that end beyond `depth` nibbles of the last key; one ends there and stays open."""
+        while self._open[-1].depth > depth:
+            done = self._open.pop()
+            if not self._open or self._open[-1].depth < depth:
+                self._open.append(_Open(depth, Node(b"")))
+            above = self._open[-1]
+            if above.node.children is None:
+                above.node.children = [b""] * 16
+            above.node.children[self._last[above.depth]] = merkle_entry(self._encoded(done, above.depth + 1))
+
+    def _encoded(self, done: _Open, start: int) -> bytes:
+        done.node.partial = self._last[start : done.depth]
+        return encode_node(done.node)
 
 
 def root(pairs: Mapping[bytes, bytes], version: int) -> bytes:
     """The root hash of a trie that holds these pairs, in state version 0 or 1."""
-    return update(lambda _path: None, pairs, version).root
+    whole = RootOfSorted(version)
+    for key in sorted(pairs):
+        whole.add(key, pairs[key])
+    return whole.root()
 
 
 def ordered_root(items: Iterable[bytes], version: int) -> bytes:

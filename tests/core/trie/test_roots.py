@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.core.trie import EMPTY_ROOT, ordered_root, root
+from cfnode.core.trie import EMPTY_ROOT, RootOfSorted, ordered_root, root, update
 from tests.conftest import shared
 from tests.core.trie.naive import naive_root
 from tests.core.trie.strategies import PAIRS, VERSIONS
@@ -49,6 +50,22 @@ def test_a_value_above_32_bytes_is_hashed_in_version_one_only() -> None:
 @given(PAIRS, VERSIONS)
 def test_roots_agree_with_an_independent_trie(pairs: dict[bytes, bytes], version: int) -> None:
     assert root(pairs, version) == naive_root(pairs, version)
+
+
+@settings(max_examples=60)
+@given(PAIRS, VERSIONS)
+def test_a_trie_built_from_left_to_right_is_the_one_that_changes_make(
+    pairs: dict[bytes, bytes], version: int
+) -> None:
+    assert root(pairs, version) == update(lambda _path: None, pairs, version).root
+
+
+def test_pairs_that_are_not_in_order_have_no_root() -> None:
+    whole = RootOfSorted(1)
+    whole.add(b"b", b"1")
+    for key in (b"a", b"b", b""):
+        with pytest.raises(ValueError, match="does not follow 0x62"):
+            whole.add(key, b"2")
 
 
 @settings(max_examples=20)

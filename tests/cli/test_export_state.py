@@ -1,0 +1,121 @@
+"""A state that is exported has the state root of its block, whoever gave it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import client
+from cfnode.cli.export_state import export_state
+from cfnode.core.chainspec import genesis_hash, parse, to_json
+from cfnode.core.header import Header
+from cfnode.core.state import CHILD_STORAGE_PREFIX
+from cfnode.core.trie import root
+from cfnode.rpc.blocks import header_json
+from cfnode.runtime.dev.genesis import dev_chain_spec
+
+CHILD = {b"one": b"1" * 40, b"two": b"2"}
+NAME = CHILD_STORAGE_PREFIX + b"c"
+TOP = {b":code": b"\x00asm" * 9, b":zz": b"after the children", b"a": b"1", b"ab": b"2", b"b" * 40: b"3" * 33}
+Lie = Callable[["Served"], None]
+
+
+class Served:
+    """What a node with a small state answers, unless it lies."""
+
+    def __init__(self) -> None:
+        self.child = dict(CHILD)
+        self.top = {**TOP, NAME: root(CHILD, 1)}
+        self.header = Header(b"\x01" * 32, 77, root(self.top, 1), b"\x02" * 32)
+        self.block = f"0x{self.header.hash.hex()}"
+        self.genesis = f"0x{genesis_hash(dev_chain_spec()).hex()}"
+
+    def call(self, url: str, method: str, params: list[Any], **_: Any) -> Any:
+        match method, params:
+            case "chain_getBlockHash", [0]:
+                return self.genesis
+            case "chain_getFinalizedHead", []:
+                return self.block
+            case "chain_getHeader", [block] if block == self.block:
+                return header_json(self.header)
+            case "state_getKeysPaged", [_, _, None, _]:
+                return [f"0x{key.hex()}" for key in sorted(self.top)]
+            case "childstate_getKeysPaged", [_, _, _, None, _]:
+                return [f"0x{key.hex()}" for key in sorted(self.child)]
+            case "state_queryStorageAt", [keys, block]:
+                values = [(key, f"0x{self.top[bytes.fromhex(key[2:])].hex()}") for key in keys]
+                return [{"block": block, "changes": values}]
+            case "childstate_getStorageEntries", [_, keys, _]:
+                return [f"0x{self.child[bytes.fromhex(key[2:])].hex()}" for key in keys]
+        raise AssertionError(f"{method} {params} was not to be asked")
+
+
+def exported(lie: Lie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    node = Served()
+    lie(node)
+    monkeypatch.setattr(client, "call", node.call)
+    (tmp_path / "spec.json").write_text(to_json(dev_chain_spec()))
+    flags = [f"--chain={tmp_path / 'spec.json'}", "--url=http://node", f"--output={tmp_path / 'out.json'}"]
+    return CliRunner().invoke(export_state, flags)
+
+
+def test_a_true_state_is_written_and_the_block_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = exported(lambda node: None, tmp_path, monkeypatch)
+    assert done.exit_code == 0, done.output
+    header = Served().header
+    assert f"block #77 (0x{header.hash.hex()})" in done.stderr
+    assert f"The state has this block's state root, 0x{header.state_root.hex()}" in done.stderr
+    assert "That this block is final is the word of http://node" in done.stderr
+    spec = parse((tmp_path / "out.json").read_bytes(), "out")
+    assert spec.genesis.top == TOP  # type: ignore[union-attr]
+    assert spec.genesis.children == {b"c": CHILD}  # type: ignore[union-attr]
+
+
+def altered(node: Served) -> None:
+    node.top[b"ab"] = b"not 2"
+
+
+def left_out(node: Served) -> None:
+    del node.top[b"b" * 40]
+
+
+def added(node: Served) -> None:
+    node.top[b"c"] = b"more funds"
+
+
+def altered_child(node: Served) -> None:
+    node.child[b"two"] = b"not 2"
+
+
+def another_chain(node: Served) -> None:
+    node.genesis = "0x" + "11" * 32
+
+
+def another_header(node: Served) -> None:
+    node.header = Header(b"\x01" * 32, 77, bytes(32), b"\x02" * 32)
+
+
+@pytest.mark.parametrize(
+    ("lie", "told"),
+    [
+        (altered, "the state that was read has the root"),
+        (left_out, "the state that was read has the root"),
+        (added, "the state that was read has the root"),
+        (altered_child, "the child trie 0x63 that was read has the root"),
+        (another_chain, "http://node is a node of another chain"),
+        (another_header, "http://node gives a header with the hash"),
+    ],
+)
+def test_a_node_that_lies_about_its_state_is_told_of_and_nothing_is_written(
+    lie: Lie, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = exported(lie, tmp_path, monkeypatch)
+    assert done.exit_code == 1
+    assert told in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spec.json"]
+    assert json.loads((tmp_path / "spec.json").read_text())["id"] == "dev"
