@@ -51,7 +51,7 @@ class Units(click.ParamType[Decimal]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
         """As a Decimal."""
         try:
-            number = Decimal(str(value))
+            number = Decimal(str(value) if str(value).isascii() else "NaN")
         except InvalidOperation:
             number = Decimal("NaN")
         if not number.is_finite() or number < 0:
@@ -102,10 +102,10 @@ class Said:
                 ) from None
             raise
 
-    def block(self, words: str, block: str) -> None:
-        """Tell what was done, and the block in which it was."""
+    def block(self, words: str, block: str, **more: Any) -> None:
+        """Tell what was done, and the block in which it was; `more` is told in JSON alone."""
         number = int(self.call("chain_getHeader", block)["number"], 16)
-        self.tell(f"{words}: block {number} {block}", {"block": block, "number": number})
+        self.tell(f"{words}: block {number} {block}", {"block": block, "number": number, **more})
 
     def tell(self, line: str, record: dict[str, Any]) -> None:
         """One line, or one JSON object."""
@@ -160,7 +160,20 @@ def fund(said: Said, account: str, amount: Decimal) -> None:
 def deposit(said: Said, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Let AMOUNT of ASSET arrive at a deposit ADDRESS."""
     block = said.call("dev_deposit", address, _pair(asset), atoms(amount, asset.decimals), transaction)
-    said.block(f"{amount} {asset.name} have arrived at {address}", block)
+    words, reason = f"{amount} {asset.name} have arrived at {address}", _refusal(said, asset.chain, block)
+    if reason is None:
+        said.block(words, block)
+    else:
+        said.block(f"{words} and are not taken ({reason})", block, failed=reason)
+
+
+def _refusal(said: Said, chain: str, block: str) -> str | None:
+    """Why a deposit on a chain failed in a block: no open channel has its address, or it is too small, …"""
+    for event in said.call("dev_events", block):
+        if (event["pallet"], event["name"]) == (f"{chain}IngressEgress", "DepositFailed"):
+            reason = event["fields"]["reason"]
+            return str(reason if isinstance(reason, str) else reason[0])
+    return None
 
 
 @command("announce")

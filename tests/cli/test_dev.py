@@ -14,18 +14,34 @@ ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
 ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
 
-def played(*arguments: str) -> tuple[list[list[Any]], str]:
-    """The calls that a command makes, and what it prints."""
+def played(*arguments: str, events: Any = ()) -> tuple[list[list[Any]], str]:
+    """The calls that a command makes, bar those by which it looks what came of it, and what it prints."""
     calls: list[list[Any]] = []
+    seen = {"chain_getHeader": {"number": "0x2a"}, "dev_events": list(events)}
 
     def answer(request: dict[str, Any]) -> bytes:
         calls.append([request["method"], *request["params"]])
-        return result({"number": "0x2a"} if request["method"] == "chain_getHeader" else BLOCK)
+        return result(seen.get(request["method"], BLOCK))
 
     with serving(answer) as url:
         code, out, err = run("dev", *arguments, "--url", url)
     assert (code, err) == (0, "")
-    return [call for call in calls if call[0] != "chain_getHeader"], out
+    return [call for call in calls if call[0] not in seen], out
+
+
+def test_a_deposit_that_the_chain_does_not_take_is_told_with_the_reason() -> None:
+    failed = {
+        "pallet": "EthereumIngressEgress",
+        "name": "DepositFailed",
+        "fields": {"reason": ["DepositWitnessRejected", ["Module", {"index": 32, "error": "0x00000000"}]]},
+    }
+    _, line = played("deposit", ADDRESS, "Eth", "1", events=[failed])
+    why = "and are not taken (DepositWitnessRejected)"
+    assert line == f"1 Eth have arrived at {ADDRESS} {why}: block 42 {BLOCK}\n"
+    _, record = played("deposit", ADDRESS, "Eth", "1", "--json", events=[failed])
+    assert json.loads(record) == {"block": BLOCK, "number": 42, "failed": "DepositWitnessRejected"}
+    _, other = played("deposit", ADDRESS, "Arbitrum.ETH", "1", events=[failed])
+    assert other == f"1 ArbEth have arrived at {ADDRESS}: block 42 {BLOCK}\n"
 
 
 @pytest.mark.parametrize(
@@ -122,6 +138,7 @@ def test_json_is_one_object() -> None:
         (("deposit", ADDRESS, "Btc", "0.000000001"), "more than 8 decimals"),
         (("deposit", ADDRESS, "Btc", "one"), "not a number of whole units"),
         (("deposit", ADDRESS, "Btc", "1e40"), "more than the chain can count"),
+        (("deposit", ADDRESS, "Btc", "٣"), "not a number of whole units"),
         (("deposit", ADDRESS, "Btc", "NaN"), "not a number of whole units"),
         (("jump", "soon"), "not a duration"),
     ],
