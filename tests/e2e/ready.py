@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.process import ROOT
 
@@ -45,9 +46,16 @@ def ready_command(folder: Path, *, run: list[str], url: list[str]) -> Iterator[N
 
     `cfnode run` is not split off but started as it is.
     """
-    path = folder / "cfnode.socket"
+    with TemporaryDirectory(prefix="cfnode") as place:  # short: a socket's path has to fit into 100 bytes
+        yield from _ready(folder, Path(place) / "socket", run, url)
+
+
+def _ready(folder: Path, path: Path, run: list[str], url: list[str]) -> Iterator[None]:
     server = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", __name__, str(path)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
     )
     assert server.stdout is not None
     try:
@@ -63,7 +71,7 @@ def ready_command(folder: Path, *, run: list[str], url: list[str]) -> Iterator[N
 
 
 def serve(path: str) -> None:
-    """Answer until the process is killed, or whoever started it is gone."""
+    """Answer until the process is killed."""
     load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to be waited for
     with socket.socket(socket.AF_UNIX) as listener:

@@ -12,9 +12,11 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import randrange
 from typing import Any
 
 import httpx
@@ -47,10 +49,12 @@ class Played:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Of those that no outgoing connection is given."""
+    while True:
+        port = randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @pytest.fixture(scope="module")
