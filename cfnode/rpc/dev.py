@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
-from cfnode.core.jsonrpc import RpcError
+from cfnode.core.jsonrpc import InvalidParams, RpcError
 from cfnode.node.dev import DevControl
 from cfnode.node.outcome import Inclusion, read_events
 from cfnode.rpc.broker_params import ASSET, address_on
@@ -29,6 +29,7 @@ from cfnode.rpc.convert import (
     to_hex,
 )
 from cfnode.rpc.table import Access, Method, Param, Reader
+from cfnode.rpc.typed import read_call
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -61,6 +62,12 @@ def _read_parent(value: Any) -> bytes | dict[str, Any]:
     if unknown := sorted(set(value) - set(_MEMBERS)):
         raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(_MEMBERS)}")
     return read_members(value, _MEMBERS)
+
+
+def _read_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, got {shown(value)}")
+    return value
 
 
 async def new_block(
@@ -180,6 +187,16 @@ def hold_signatures(node: Node, hold: bool | None) -> None:
     _dev(node).hold_signatures(hold is not False)
 
 
+async def govern(node: Node, pallet: str, name: str, arguments: dict[str, Any] | None) -> str:
+    """Do a call that is governance's, its arguments by name as the metadata has them; the block's hash."""
+    metadata = (await node.chain.runtime_at(node.chain.best.hash)).metadata
+    try:
+        call = read_call(metadata, pallet, name, arguments or {})
+    except ValueError as error:
+        raise InvalidParams(str(error)) from None
+    return _block(await _dev(node).as_governance(call))
+
+
 async def next_epoch(node: Node) -> str:
     """Begin the next epoch; the hash of its first block."""
     return to_hex((await _dev(node).next_epoch()).hash)
@@ -215,6 +232,7 @@ def time_travel(node: Node, milliseconds: int) -> int:
 
 
 PLACE: Final = (Param("address", TEXT), Param("asset", ASSET))
+OBJECT: Final = Reader("object", _read_object)
 PARENT: Final = Reader("a hash, or {parent?, transactions?, finalize?}", _read_parent)
 NEW_BLOCK: Final = (
     Param("parent", PARENT, optional=True),
@@ -279,6 +297,11 @@ METHODS: Final = tuple(
         ("dev_holdBroadcasts", hold_broadcasts, (CHAIN, Param("hold", BOOL, optional=True))),
         ("dev_failBroadcast", fail_broadcast, (CHAIN, Param("broadcastId", U32, optional=True))),
         ("dev_holdSignatures", hold_signatures, (Param("hold", BOOL, optional=True),)),
+        (
+            "dev_govern",
+            govern,
+            (Param("pallet", TEXT), Param("call", TEXT), Param("arguments", OBJECT, optional=True)),
+        ),
         ("dev_nextEpoch", next_epoch, ()),
         ("dev_events", events, (Param("at", HASH, optional=True),)),
         ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),

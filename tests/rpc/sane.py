@@ -92,6 +92,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_holdBroadcasts": ["Ethereum", False],
     "dev_holdFinality": [False],
     "dev_holdSignatures": [False],
+    "dev_govern": ["Swapping", "update_pallet_config", {"updates": []}],
     "dev_sendToVault": [VAULT_CALL],
     "dev_setBoost": [BTC, 10],
     "dev_setOracle": ["Btc"],
