@@ -24,6 +24,8 @@ Sheet = dict[str, dict[str, int]]
 """By party and asset, in smallest units; nothing is zero."""
 USER, LENDER, STUCK = "user", "lender", "stuck in the vault"
 GAS, NETWORK, POOLS, SWAPS, OUTBOX = "gas", "network", "pools", "swaps", "outbox"
+GATEWAY = "gateway"
+"""Its contract holds what accounts have as FLIP on the State Chain, or is to be sent it."""
 NATIVE = bytes.fromhex("ee" * 20)
 _SIGNED = "(uint256,uint256,address)"
 _BATCH = [_SIGNED, "(bytes32,address)[]", "(address,address)[]", "(address,address,uint256)[]"]
@@ -97,6 +99,7 @@ def inside(stored: Stored, names: dict[bytes, str]) -> Accounts:
         accounts.add(NETWORK, asset, amount)
     accounts.add(NETWORK, "Usdc", stored.value("Swapping", "CollectedNetworkFee"))
     accounts.add(NETWORK, "Flip", stored.value("Swapping", "FlipToBurn"))
+    accounts.add(GATEWAY, "Flip", stored.value("Swapping", "FlipToBeSentToGateway"))
     _add_swaps(accounts, stored)
     for asset, ranges in pools_of(stored).items():
         for side, name in (("base", asset), ("quote", "Usdc")):

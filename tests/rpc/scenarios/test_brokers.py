@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfnode.core import ss58
-from tests.rpc.scenarios.books import GAS, NETWORK, POOLS, USER
+from tests.rpc.scenarios.books import GAS, GATEWAY, NETWORK, POOLS, USER
 from tests.rpc.scenarios.happenings import (
     DONE,
     PAID,
@@ -23,15 +23,19 @@ from tests.rpc.scenarios.rules import (
     BTC_INGRESS,
     ETH_EGRESS,
     ETH_INGRESS,
+    NO_FEE,
     USDC_EGRESS,
     NetworkFee,
 )
 from tests.rpc.scenarios.story import BITCOIN, ETHER, Story
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+from tests.sdk.anvil import require_eth_account
 
 SWAPPING = ETHER - ETH_INGRESS
 BOND = 100 * 10**18
 ENCODE = "broker_request_swap_parameter_encoding"
+CREATE = "broker_request_account_creation_deposit_address"
+ADVANCE = 10**16
 
 
 async def test_an_affiliates_commission(story: Story) -> None:
@@ -198,5 +202,51 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
             USER: {"Eth": -ETHER},
             EVM_ADDRESS: {"Eth": ETHER - ETH_INGRESS - ETH_EGRESS},
             GAS: {"Eth": ETH_INGRESS + ETH_EGRESS},
+        }
+    )
+
+
+async def test_an_account_for_a_wallet_that_has_none(story: Story) -> None:
+    wallet = require_eth_account().Account.from_key(b"\x01" * 32)
+    remark = "0x00005400" + EVM_ADDRESS.removeprefix("0x")  # System.remark of where a deposit may go back to
+    data, bounds = await story.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "Eip712"})
+    signature = wallet.sign_typed_data(full_message=data["Eip712"]).signature
+    made = {
+        "signature": "0x" + bytes(signature).hex(),
+        "signer": wallet.address.lower(),
+        "sig_type": "Eip712",
+    }
+    channel = await story.call(CREATE, {"Ethereum": made}, bounds, ETH, None, EVM_ADDRESS)
+    story.name(ss58.decode(channel["requested_for"])[1], "newcomer")
+    ready = ["EthereumIngressEgress.ChannelOpeningFeePaid", "Swapping.AccountCreationDepositAddressReady"]
+    (await story.said()).tells([*ready, PAID])
+    await story.deposit(channel["address"], ETH, ETHER)
+    await story.seal(2)
+    fetched, *requested, finalised = deposited("Ethereum")
+    created = ["System.NewAccount", "Funding.Funded", "AccountRoles.AccountRoleRegistered"]
+    said = await story.said()
+    said.tells(
+        together(
+            fetched, created, requested, "AssetBalances.AccountCredited", finalised, batched("Ethereum")
+        ),
+        signed("Ethereum"),
+        together(landed("Ethereum"), swapped(shares=0), "Funding.Funded", DONE),
+    )
+    spent = story.rules.convert("Eth", "Flip", ETHER, rate=0)  # a whole FLIP has as many decimals
+    swap = story.rules.swap("Eth", "Flip", spent, fee=NO_FEE)
+    assert [each["funds_added"] for each in said.of("Funded")] == [ADVANCE, swap.output - ADVANCE]
+    account = await story.call("cf_account_info", channel["requested_for"])
+    assert (account["role"], int(account["flip_balance"], 16)) == ("liquidity_provider", swap.output)
+    assert account["refund_addresses"]["Ethereum"] == EVM_ADDRESS
+    assert await story.call("system_accountNextIndex", channel["requested_for"]) == 1
+    again = await story.error(CREATE, {"Ethereum": made}, bounds, ETH, None, EVM_ADDRESS)
+    assert 'name: "AccountAlreadyExists"' in again["message"]
+    await story.closes(
+        {
+            USER: {"Eth": -ETHER},
+            "newcomer": {"Eth": SWAPPING - spent},
+            GATEWAY: {"Flip": swap.output},
+            GAS: {"Eth": ETH_INGRESS},
+            POOLS: story.rules.moved,
         }
     )
