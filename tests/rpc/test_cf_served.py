@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from cfnode.core import ss58
+from cfnode.core.assets import asset_by_symbol
+from cfnode.core.scale.metadata import decode_metadata
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method
 from tests.rpc.conftest import ALICE, MakeServed, Served
@@ -96,10 +98,31 @@ NOT_MODELLED = {
     "cf_reward_distribution_estimate",
     "cf_generate_gov_key_call_hash",
     "cf_witness_count",
-    "cf_get_trading_strategy_limits",
-    "cf_lending_config",
     "cf_evm_calldata",
 }
+
+
+async def test_the_rules_of_lending_and_strategies_are_those_of_the_main_nets_runtime(
+    served_node: Served, metadata_v15: bytes
+) -> None:
+    theirs = decode_metadata(metadata_v15)
+    rules = theirs.storage("LendingPools", "LendingConfig").decode(None)
+    told = await served_node.call("cf_lending_config")
+    amounts = {name for name in told if name.endswith("_usd")}
+    assert {name: int(told[name], 16) if name in amounts else told[name] for name in told} == {
+        name: rules[name] for name in told
+    }
+    limits = await served_node.call("cf_get_trading_strategy_limits")
+    for member, item in (
+        ("deployment", "DeploymentAmountForStrategy"),
+        ("added_funds", "AddedFundsToStrategy"),
+    ):
+        least = dict(theirs.storage("TradingStrategy", f"Minimum{item}").decode(None))
+        shown = limits[f"minimum_{member}_amount"]
+        assert shown == {
+            chain: {symbol: least.get(asset_by_symbol(chain, symbol).name) for symbol in symbols}
+            for chain, symbols in shown.items()
+        }
 
 
 async def test_what_the_development_chain_does_not_model_is_what_its_guide_lists(

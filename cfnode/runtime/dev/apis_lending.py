@@ -1,6 +1,6 @@
 """What does the node ask about loans and trading strategies? (`CustomRuntimeApi`)
 
-Nobody lends, borrows or runs a strategy on a development chain: there is nothing to list.
+Nobody lends, borrows or runs a strategy on a development chain: there are rules, and nothing to list.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from .frame import RuntimeApi, enum, method, struct
+from .pallets.lending_pools import LendingPools
+from .pallets.trading_strategy import TradingStrategy
+from .types.assets import asset_map
 
 __all__ = ["LendingApi"]
 
@@ -35,19 +38,6 @@ struct("sp_arithmetic::fixed_point::FixedU64", "u64")
 struct("cf_primitives::AssetAndAmount<Amount>", asset="Asset", amount="Amount")
 enum(f"{_LENDING}::LoanType", "User(AccountId32)", "Boost(PrewitnessedDepositId)")
 enum(f"{_LENDING}::LiquidationType", "SoftVoluntary", "Soft", "Hard")
-struct(
-    f"{_LENDING}::config::InterestRateConfiguration",
-    interest_at_zero_utilisation="Permill",
-    junction_utilisation="Permill",
-    interest_at_junction_utilisation="Permill",
-    interest_at_max_utilisation="Permill",
-)
-struct(
-    f"{_LENDING}::config::LendingPoolConfiguration",
-    origination_fee="Permill",
-    liquidation_fee="Permill",
-    interest_rate_curve="InterestRateConfiguration",
-)
 struct(
     f"{_LENDING}::rpc::RpcLendingPool<Amount>",
     asset="Asset",
@@ -88,12 +78,55 @@ struct(
     asset="Asset",
     positions="Vec<LendingSupplyPosition<Amount>>",
 )
+_IN_DOLLARS = (
+    "fee_swap_threshold_usd",
+    "interest_collection_threshold_usd",
+    "soft_liquidation_swap_chunk_size_usd",
+    "hard_liquidation_swap_chunk_size_usd",
+)
+_SLIPPAGES = tuple(
+    f"{each}_max_oracle_slippage" for each in ("soft_liquidation", "hard_liquidation", "fee_swap")
+)
+_LEAST = tuple(f"minimum_{each}_amount_usd" for each in ("loan", "supply", "update_loan", "update_supply"))
+struct(
+    f"{_API}::RpcLendingConfig",
+    ltv_thresholds="LtvThresholds",
+    network_fee_contributions="NetworkFeeContributions",
+    fee_swap_interval_blocks="u32",
+    interest_payment_interval_blocks="u32",
+    **dict.fromkeys(_IN_DOLLARS, "U256"),
+    **dict.fromkeys(_SLIPPAGES, "u16"),
+    **dict.fromkeys(_LEAST, "U256"),
+)
+struct(
+    f"{_API}::TradingStrategyLimits",
+    minimum_deployment_amount="AssetMap<Option<u128>>",
+    minimum_added_funds_amount="AssetMap<Option<u128>>",
+)
 
 
 class LendingApi(RuntimeApi):
-    """Lists without entries."""
+    """The rules, and lists without entries."""
 
     api = "CustomRuntimeApi"
+
+    @method("RpcLendingConfig")
+    def cf_lending_config(self) -> dict[str, Any]:
+        """The rules of lending; those of single pools are told with the pools."""
+        rules = self.other(LendingPools).LendingConfig.get()
+        own = ("default_pool_config", "pool_config_overrides", "liquidation_coverage_factor")
+        return {name: rule for name, rule in rules.items() if name not in own}
+
+    @method("TradingStrategyLimits")
+    def cf_trading_strategy_limits(self) -> dict[str, Any]:
+        """What a strategy must begin with, and what is the least to add; no strategy has other assets."""
+        strategies = self.other(TradingStrategy)
+        first = dict(strategies.MinimumDeploymentAmountForStrategy.get())
+        added = dict(strategies.MinimumAddedFundsToStrategy.get())
+        return {
+            "minimum_deployment_amount": asset_map(first.get),
+            "minimum_added_funds_amount": asset_map(added.get),
+        }
 
     @method("Vec<TradingStrategyInfo<u128>>", lp_id="Option<AccountId32>")
     def cf_get_trading_strategies(self, lp_id: bytes | None) -> list[Any]:

@@ -43,6 +43,7 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.lending_pools import LendingPools
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.session import Session
@@ -51,6 +52,7 @@ from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
 from .pallets.threshold_signer import BitcoinThresholdSigner, EvmThresholdSigner, SolanaThresholdSigner
 from .pallets.timestamp import Timestamp
+from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
@@ -81,6 +83,8 @@ PALLETS: tuple[type[Pallet], ...] = (
     LiquidityProvider,
     *INGRESS_EGRESS.values(),
     LiquidityPools,
+    TradingStrategy,
+    LendingPools,
 )
 APIS: tuple[type[RuntimeApi], ...] = (
     *SUBSTRATE_APIS,

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "334a4d29918aaa11b657bdecce182dd7192e8709e0445aac9c72ea39c731cebb"
+DEV_GENESIS_HASH = "fb6ddb24b65876a3157bae78f9f1af058fb19adb3c3d69d5e3d407403834e97f"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -27,6 +27,12 @@ struct(
 )
 
 
+DOLLAR_TOKENS = (
+    "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
+)  # fmt: skip
+"""The tokens of a dollar, in the order of their discriminants: the first limits of many things."""
+
+
 def known_assets() -> tuple[str, ...]:
     """The names of the release's assets, in the order of an `AssetMap`."""
     return tuple(asset.name for chain in MODULES for asset in assets_of(chain) if asset.since == RELEASE)

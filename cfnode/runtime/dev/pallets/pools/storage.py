@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from cfnode.core.amm import Pool
 from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event
+from cfnode.runtime.dev.types.assets import DOLLAR_TOKENS
 
 from .stored import StoredPool, pair_of
 
@@ -17,9 +18,6 @@ __all__ = ["PoolsStorage"]
 
 _CACHE = "BTreeMap<AccountId32, BTreeMap<u64, Range<i32>>>"
 _THOUSAND_DOLLARS = 10**9
-_DOLLARS = (
-    "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
-)  # fmt: skip
 
 
 class PoolsStorage(Pallet):
@@ -32,7 +30,7 @@ class PoolsStorage(Pallet):
     ScheduledLimitOrderUpdateCount = Map("Identity", "(AccountId32, u32)", "u32")
     MaximumPriceImpact = Map("Twox64Concat", "AssetPair", "u32", optional=True)
     LimitOrderAutoSweepingThresholds = Value(
-        "BoundedBTreeMap<Asset, u128>", default=[(asset, _THOUSAND_DOLLARS) for asset in _DOLLARS]
+        "BoundedBTreeMap<Asset, u128>", default=[(asset, _THOUSAND_DOLLARS) for asset in DOLLAR_TOKENS]
     )
     HistoricalEarnedFees = DoubleMap("Identity", "AccountId32", "Twox64Concat", "Asset", "u128")
 

@@ -1,0 +1,29 @@
+"""With how much must a trading strategy begin?
+
+TradingStrategy (52): orders that the chain keeps for a liquidity provider. Nobody runs one on a development
+chain, so there is only what governance has set, and it is what the main net's runtime begins with.
+"""
+
+from __future__ import annotations
+
+from cfnode.runtime.dev.frame import Pallet, Value
+from cfnode.runtime.dev.types.assets import DOLLAR_TOKENS
+
+__all__ = ["TradingStrategy"]
+
+DOLLAR = 10**6
+
+
+def _of_each(dollars: int) -> list[tuple[str, int]]:
+    return [(asset, dollars * DOLLAR) for asset in DOLLAR_TOKENS]
+
+
+class TradingStrategy(Pallet):
+    """Least amounts by asset; strategies can have no other assets."""
+
+    index = 52
+    crate = "pallet_cf_trading_strategy"
+
+    LimitOrderUpdateThresholds = Value("BTreeMap<Asset, u128>", default=_of_each(1_000))
+    MinimumDeploymentAmountForStrategy = Value("BTreeMap<Asset, u128>", default=_of_each(20_000))
+    MinimumAddedFundsToStrategy = Value("BTreeMap<Asset, u128>", default=_of_each(10))
