@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from cfnode.cli.chain import export_chain_spec
-from cfnode.core.hashing import twox_128
+from cfnode.core import schnorr
+from cfnode.core.addresses import evm
+from cfnode.core.assets import CHAINS
+from cfnode.core.schnorr import Signature
+from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
+from cfnode.runtime.dev.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
+from cfnode.runtime.dev.genesis import dev_chain_spec
+from cfnode.runtime.dev.keys import TOKENS
+from tests.runtime.dev.broker import address_on, request
+from tests.runtime.dev.swapper import BITCOIN, Swapper
 
 VAULT = "0x0b" + "0B" * 19
 
@@ -20,36 +31,88 @@ def spec(*arguments: str) -> dict[str, object]:
     return found
 
 
-def in_state(exported: dict[str, object], item: str) -> str:
-    """A value of the Environment pallet in a raw specification."""
-    key = "0x" + (twox_128(b"Environment") + twox_128(item.encode())).hex()
-    genesis = exported["genesis"]
-    assert isinstance(genesis, dict)
-    value: str = genesis["raw"]["top"][key]
-    return value
+OWN = bytes.fromhex("0b" * 20)
+FAILING = {"Ethereum": "Eth", "Arbitrum": "ArbUsdc", "Tron": "TrxUsdt"}
+"""A transfer that has a fallback when it fails, by chain; on Tron coins have none."""
+ROWS = [
+    (f"--dev-{prefix}-{flag}", chain, field, "31337" if field == "chain_id" else VAULT)
+    for prefix, chain in (("evm", "Ethereum"), ("arb", "Arbitrum"), ("tron", "Tron"))
+    for flag, field in (("vault", "vault"), ("key-manager", "key_manager"), ("chain-id", "chain_id"))
+]
+INIT_CODE_HASH = {
+    "Eth": "e90bf83533981276d50deaebb5f14dd57d3ab72c3a030e66b023bce46f259f4c",
+    "ArbUsdc": "2f30284886514030c4f1ce01820717261baea6b3fddc48be7b0f67bb5a4296cf",
+    "TrxUsdt": "dd94910e53d341aa832a54188ec00b55b04d28a4fc0f613a67a80d43a7793077",
+}
+USUAL = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Tron": TRON}
 
 
-@pytest.mark.parametrize(
-    ("flag", "value", "item", "stored"),
-    [
-        ("--dev-evm-vault", VAULT, "EthereumVaultAddress", "0x" + "0b" * 20),
-        ("--dev-evm-key-manager", "0b" * 20, "EthereumKeyManagerAddress", "0x" + "0b" * 20),
-        ("--dev-evm-chain-id", "31337", "EthereumChainId", "0x697a000000000000"),
-        ("--dev-arb-vault", VAULT, "ArbitrumVaultAddress", "0x" + "0b" * 20),
-        ("--dev-arb-chain-id", "5", "ArbitrumChainId", "0x0500000000000000"),
-        ("--dev-tron-key-manager", VAULT, "TronKeyManagerAddress", "0x" + "0b" * 20),
-    ],
-)
-def test_each_flag_is_in_the_genesis_of_a_chain_of_its_own(
-    flag: str, value: str, item: str, stored: str
+def stated(chain: str, field: str) -> EvmAddresses:
+    """The contracts of a chain, one of them as the flag of `ROWS` states it."""
+    value = 31_337 if field == "chain_id" else OWN
+    return replace(USUAL[chain], **{field: value})
+
+
+def offered_fallback(broker: Swapper, chain: str) -> tuple[Any, Any]:
+    """A transfer fails on a chain: the payload that is offered, and the event that asked for it."""
+    asset = FAILING[chain]
+    assert broker.dev("fail_receiver", address=address_on(chain), asset=asset, fails=True) == "Ok"
+    broker.deposit("Btc", asset, BITCOIN)
+    broker.blocks(4)
+    requested = broker.event("TransferFallbackRequested")
+    broker.blocks(1)
+    function = f"CustomRuntimeApi_cf_failed_call_{chain.lower()}"
+    return broker.world.api(function, requested["broadcast_id"]), requested
+
+
+@pytest.mark.parametrize(("flag", "chain", "field", "value"), ROWS)
+def test_what_a_flag_states_makes_a_genesis_is_told_derived_from_and_signed(
+    flag: str, chain: str, field: str, value: str
 ) -> None:
-    exported = spec(flag, value)
-    assert in_state(exported, item) == stored
-    assert str(exported["id"]).startswith("dev-")
+    contracts = stated(chain, field)
+    config = DevGenesis(**{chain.lower(): contracts})
+    exported = str(spec(flag, value)["id"])
+    assert exported.startswith("dev-")
+    assert exported == dev_chain_spec(config).id
+    broker = Swapper(config=config)
+    told = broker.world.api("CustomRuntimeApi_cf_vault_addresses")
+    assert told[chain.lower()] == (CHAINS[chain].address, contracts.vault)
+    for item, stored in (("KeyManagerAddress", contracts.key_manager), ("ChainId", contracts.chain_id)):
+        assert broker.world.stored("Environment", f"{chain}{item}") == stored
+    if chain == "Ethereum":
+        assert broker.world.api("CustomRuntimeApi_cf_eth_key_manager_address") == contracts.key_manager
+        assert broker.world.api("CustomRuntimeApi_cf_eth_chain_id") == contracts.chain_id
+
+    source = FAILING[chain]
+    said = broker.opened(**request(source, "Btc"))
+    init_code = bytes.fromhex(INIT_CODE_HASH[source])
+    expected = evm.deposit_address(chain, contracts.vault, said["channel_id"], init_code)
+    assert said["deposit_address"][1] == expected
+
+    offered, requested = offered_fallback(broker, chain)
+    assert offered["contract"] == contracts.vault
+    assert offered.get("chain_id", contracts.chain_id) == contracts.chain_id
+    nonce = int.from_bytes(offered["data"][36:68], "big")
+    transfer = Transfer(TOKENS.get(FAILING[chain], NATIVE), address_on(chain)[1], requested["amount"])
+    protection = ReplayProtection(nonce, contracts.chain_id, contracts.key_manager, contracts.vault)
+    signature = Signature(offered["data"][4:36], offered["data"][80:100])
+    public, _ = broker.world.api("CustomRuntimeApi_cf_eth_vault")
+    assert schnorr.verify(public, transfer_fallback(transfer).message_hash(protection), signature)
+    elsewhere = replace(protection, chain_id=protection.chain_id + 1)
+    assert not schnorr.verify(public, transfer_fallback(transfer).message_hash(elsewhere), signature)
 
 
 def test_the_usual_contracts_are_those_of_dev() -> None:
     assert spec("--dev-evm-chain-id", "10997")["id"] == "dev"
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "0x7a69", "mainnet", str(2**64)])
+@pytest.mark.parametrize("prefix", ["evm", "arb", "tron"])
+def test_what_is_no_chain_id_is_refused(prefix: str, wrong: str) -> None:
+    done = CliRunner().invoke(export_chain_spec, ["--dev", f"--dev-{prefix}-chain-id", wrong])
+    assert done.exit_code == 2
+    assert wrong in done.stderr
+    assert f"--dev-{prefix}-chain-id" in done.stderr
 
 
 @pytest.mark.parametrize(
