@@ -25,7 +25,7 @@ from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
 from cfnode.network.buffers import Buffers
 from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "OnSubstream"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -36,6 +36,10 @@ PING_INTERVAL = 20.0
 PING_TIMEOUT = 20.0
 FAREWELL = 1.0
 """Seconds for the last frames of a connection that we close."""
+
+
+OnSubstream = Callable[["Connection", Substream], Awaitable[None]]
+"""What is done with each substream that the peer opens."""
 
 
 class Connection:
@@ -50,7 +54,7 @@ class Connection:
         peer_id: str,
         address: Multiaddr,
         inbound: bool,
-        on_substream: Callable[[Substream], Awaitable[None]],
+        on_substream: OnSubstream,
         buffers: Buffers | None = None,
     ) -> None:
         self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
@@ -139,7 +143,7 @@ class Connection:
     def _shut(self, why: str) -> None:
         self.why = self.why or why
         for substream in self._substreams.values():
-            substream._end(self.why)
+            substream.end(self.why)
         self._room.unpark_all()
 
     # The reader
@@ -173,15 +177,15 @@ class Connection:
         match event:
             case yamux.DataReceived(number, data):
                 if number in self._substreams:
-                    self._substreams[number]._take(data)
+                    self._substreams[number].take(data)
             case yamux.StreamOpened(number):
                 self._accept(number)
             case yamux.StreamEnded(number) if number in self._substreams:
-                self._substreams[number]._finished()
+                self._substreams[number].finished()
             case yamux.StreamReset(number) if number in self._substreams:
-                self._substreams[number]._end("the peer reset the substream")
+                self._substreams[number].end("the peer reset the substream")
             case yamux.WindowGrown(number) if number in self._substreams:
-                self._substreams[number]._writable.unpark_all()
+                self._substreams[number].grown()
             case yamux.Pong():
                 self._pong.set()
             case yamux.GoneAway(code):
@@ -193,7 +197,7 @@ class Connection:
 
     async def _serve(self, substream: Substream) -> None:
         async def serve() -> None:
-            await self._on_substream(substream)
+            await self._on_substream(self, substream)
 
         try:
             await self._fenced(serve, f"substream {substream.number}")
@@ -209,30 +213,37 @@ class Connection:
         except* Exception:
             log.exception("%s of %s failed", about, self.peer_id)
 
-    # The writer
+    # What its substreams send (substream.Carrier)
 
-    @property
-    def _full(self) -> bool:
-        return self._queued >= MAX_QUEUED
+    async def room(self) -> None:
+        """Wait until the socket takes more."""
+        while self._queued >= MAX_QUEUED and not self.why:
+            await self._room.park()
 
-    def _send(self, number: int, data: memoryview) -> int:
+    def send(self, number: int, data: memoryview) -> int:
+        """Send what the peer's window and one frame have room for; how many bytes that was."""
         sent = self._session.send(number, data)
         self._queued += sent
         self._wake.set()
         return sent
 
-    def _consumed(self, number: int, size: int) -> None:
+    def consumed(self, number: int, size: int) -> None:
+        """So much was read: the peer may send as much again."""
         self._session.consumed(number, size)
         self._wake.set()
 
-    def _finish(self, number: int) -> None:
+    def finish(self, number: int) -> None:
+        """We send no more on this stream."""
         self._session.finish(number)
         self._wake.set()
 
-    def _release(self, number: int) -> None:
+    def release(self, number: int) -> None:
+        """Nobody uses the stream any more."""
         self._substreams.pop(number, None)
         self._session.release(number)
         self._wake.set()
+
+    # The writer
 
     async def _write(self) -> None:
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):

@@ -22,11 +22,10 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id, public_of
 from cfnode.network import transport
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection
+from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.dnsaddr import behind
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
-from cfnode.network.substream import Substream
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import upgrade
 
@@ -65,7 +64,7 @@ class Connections:
         reserved: Container[str],
         *,
         on_connected: Callable[[Connection], Awaitable[None]],
-        on_substream: Callable[[Substream], Awaitable[None]],
+        on_substream: OnSubstream,
         on_gone: Callable[[], None],
     ) -> None:
         self.peers: dict[str, Peer] = {}

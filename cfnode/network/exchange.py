@@ -94,29 +94,29 @@ class Served:
         self._handler, self._limits = handler, limits
         self._running: Counter[str] = Counter()
 
-    async def serve(self, substream: Substream, first: bytes) -> None:
+    async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
         """Answer one substream; one too many is refused."""
-        peer, limit = substream.connection.peer_id, self._limits.concurrent
+        peer, limit = connection.peer_id, self._limits.concurrent
         if self._running.total() >= limit or self._running[peer] >= max(1, limit // 2):
             return
         self._running[peer] += 1
         try:
-            await self._serve(peer, substream, first)
+            await self._serve(connection, substream, first)
         finally:
             self._running[peer] -= 1
             self._running += Counter()  # drops the peers that are at zero
 
-    async def _serve(self, peer: str, substream: Substream, first: bytes) -> None:
+    async def _serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
         frames = Frames(self._limits.request)
         frames.feed(first)
         with trio.fail_after(NEGOTIATION):
             request = await substream.receive_frame(frames)
         if request is None:
             raise RemoteError("a request substream without a request")
-        answer = await self._handler(peer, request)
+        answer = await self._handler(connection.peer_id, request)
         if answer is None or len(answer) > self._limits.response:
             return
-        with substream.connection.buffers.answer(len(answer)) as has_room:
+        with connection.buffers.answer(len(answer)) as has_room:
             if has_room:
                 with trio.fail_after(self._limits.timeout):
                     await substream.send_all(framed(answer))

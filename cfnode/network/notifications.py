@@ -149,9 +149,9 @@ class Notifications:
         if peer in self._links:
             self._links[peer].end()
 
-    async def serve(self, substream: Substream, first: bytes) -> None:
+    async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
         """The peer's direction."""
-        frames, connection = Frames(self._limits.handshake), substream.connection
+        frames = Frames(self._limits.handshake)
         frames.feed(first)
         with trio.fail_after(OPENING):
             handshake = await substream.receive_frame(frames)

@@ -231,22 +231,22 @@ class Service:
 
     # Substreams
 
-    async def _on_substream(self, substream: Substream) -> None:
+    async def _on_substream(self, connection: Connection, substream: Substream) -> None:
         links = {added.name: added for added in self._membership.protocols.values()}
-        substream.connection.last_opened = trio.current_time()
+        connection.last_opened = trio.current_time()
         name, first = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
         if name == PING:
             await answer_pings(substream, first)
         elif name == IDENTIFY:
-            await self._tell_about_us(substream)
+            await self._tell_about_us(connection, substream)
         elif name in links:
-            await links[name].serve(substream, first)
+            await links[name].serve(connection, substream, first)
         else:
-            await self._served[name].serve(substream, first)
+            await self._served[name].serve(connection, substream, first)
 
-    async def _tell_about_us(self, substream: Substream) -> None:
+    async def _tell_about_us(self, connection: Connection, substream: Substream) -> None:
         """Our end waits for the peer's: js-libp2p loses an answer that comes together with its end."""
-        await substream.send_all(framed(self._about(substream.connection).encode()))
+        await substream.send_all(framed(self._about(connection).encode()))
         with trio.move_on_after(LINGER):
             await substream.receive()
         substream.finish()

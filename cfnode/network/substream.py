@@ -1,34 +1,53 @@
 """How is one stream of a connection read and written?
 
-What arrives waits here until it is read; what is sent goes out as the peer's window and the socket allow.
-`Connection` (connection.py) makes them, feeds them and ends them.
+What arrives waits here until it is read; what is sent goes out as the peer's window and the socket allow. The
+connection makes substreams, feeds them (`take`, `finished`, `end`) and carries what they send.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import trio
 
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.protobuf import Frames
+from cfnode.network.buffers import Buffers
 
-if TYPE_CHECKING:
-    from cfnode.network.connection import Connection
-
-__all__ = ["Substream", "SubstreamEnded"]
+__all__ = ["Carrier", "Substream", "SubstreamEnded"]
 
 
 class SubstreamEnded(Exception):
     """The peer reset the substream, or the connection under it is gone; the text says which."""
 
 
+class Carrier(Protocol):
+    """What a substream needs of the connection that it is a part of."""
+
+    buffers: Buffers
+
+    async def room(self) -> None:
+        """Wait until the socket takes more."""
+
+    def send(self, number: int, data: memoryview) -> int:
+        """Send what the peer's window and one frame have room for; how many bytes that was."""
+
+    def consumed(self, number: int, size: int) -> None:
+        """So much was read: the peer may send as much again."""
+
+    def finish(self, number: int) -> None:
+        """We send no more on this stream."""
+
+    def release(self, number: int) -> None:
+        """Nobody uses the stream any more."""
+
+
 class Substream:
     """One stream of a connection. Leave it by `close`; `Connection.substream` does so by itself."""
 
-    def __init__(self, connection: Connection, number: int, *, asked: bool) -> None:
-        self.connection = connection
+    def __init__(self, carrier: Carrier, number: int, *, asked: bool) -> None:
+        self._carrier = carrier
         self.number = number
         self._asked = asked  # we opened it: what comes is what we wanted
         self._held = self._in_frames = 0
@@ -47,7 +66,7 @@ class Substream:
             self._check()
             await self._readable.park()
         data, self._received = bytes(self._received), bytearray()
-        self.connection._consumed(self.number, len(data))
+        self._carrier.consumed(self.number, len(data))
         self._hold(0)
         return data
 
@@ -75,34 +94,38 @@ class Substream:
         await trio.lowlevel.checkpoint()
         view = memoryview(data)
         while view:
+            await self._carrier.room()
             self._check()
-            if self.connection._full:
-                await self.connection._room.park()
-            elif (sent := self.connection._send(self.number, view)) == 0:
+            sent = self._carrier.send(self.number, view)
+            view = view[sent:]
+            if not sent:
                 await self._writable.park()
-            else:
-                view = view[sent:]
 
     def finish(self) -> None:
         """We send no more."""
         if self._why is None:
-            self.connection._finish(self.number)
+            self._carrier.finish(self.number)
 
     def close(self) -> None:
         """Done with it; a substream that has not ended both ways is reset."""
         self._received.clear()
         self._hold(0)
-        self._end("closed by us")
-        self.connection._release(self.number)
+        self.end("closed by us")
+        self._carrier.release(self.number)
 
     def _check(self) -> None:
         if self._why is not None:
             raise SubstreamEnded(self._why)
 
-    def _take(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
+        """This has arrived."""
         self._received += data
         self._readable.unpark_all()
         self._hold(self._in_frames)
+
+    def grown(self) -> None:
+        """The peer has room for more."""
+        self._writable.unpark_all()
 
     def _hold(self, in_frames: int) -> None:
         """Account for what we have of the peer's: what nobody has read, and the parts of a message."""
@@ -110,13 +133,15 @@ class Substream:
         held = len(self._received) + in_frames
         if held != self._held:
             change, self._held = held - self._held, held
-            self.connection.buffers.hold(self.connection, change, asked=self._asked)
+            self._carrier.buffers.hold(self._carrier, change, asked=self._asked)
 
-    def _finished(self) -> None:
+    def finished(self) -> None:
+        """The peer sends no more."""
         self._ended = True
         self._readable.unpark_all()
 
-    def _end(self, why: str) -> None:
+    def end(self, why: str) -> None:
+        """It is over, both ways."""
         self._why = self._why or why
         self._readable.unpark_all()
         self._writable.unpark_all()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import trio
 import trio.testing
 
 from cfnode.network.backoff import LASTING, LONGEST_WAIT, MAX_KNOWN, BackOff
-from cfnode.network.connection import Connection
+from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import accept_protocol, propose
 from cfnode.network.model import NotificationLimits
 from cfnode.network.notifications import MOST_SHORT, Notifications
@@ -22,10 +22,10 @@ def protocol(refusal: Callable[[], str | None] = lambda: None) -> Notifications:
     return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, said: refusal())
 
 
-def served(by: Notifications) -> Callable[[Substream], Awaitable[None]]:
-    async def serve(substream: Substream) -> None:
+def served(by: Notifications) -> OnSubstream:
+    async def serve(connection: Connection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {NAME})
-        await by.serve(substream, first)
+        await by.serve(connection, substream, first)
 
     return serve
 
@@ -115,7 +115,7 @@ async def test_a_peer_that_opens_and_resets_without_end_makes_us_open_ours_a_few
     ours = protocol()
     answered = 0
 
-    async def refuse(substream: Substream) -> None:
+    async def refuse(connection: Connection, substream: Substream) -> None:
         nonlocal answered
         answered += 1
 

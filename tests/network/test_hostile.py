@@ -13,8 +13,10 @@ from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.p2p.noise import Channel
-from cfnode.core.p2p.yamux import HEADER as FRAME
-from cfnode.core.p2p.yamux import MAX_INBOUND, SYN, WINDOW, Session
+from cfnode.core.p2p.yamux import Session
+from cfnode.core.p2p.yamux.frames import HEADER as FRAME
+from cfnode.core.p2p.yamux.frames import SYN, WINDOW
+from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network.connections import MAX_PENDING, MAX_PER_ADDRESS
 from cfnode.network.dialing import CALL, MAX_DIALS, UPKEEP

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,11 +11,13 @@ import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.core.p2p.yamux import HEADER, MAX_EMPTY, GoneAway, Session
+from cfnode.core.p2p.yamux import GoneAway, Session
+from cfnode.core.p2p.yamux.frames import ACK, FIN, HEADER, RST, SYN, WINDOW
+from cfnode.core.p2p.yamux.session import MAX_EMPTY, MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection
+from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import Served, accept_protocol, ask, propose
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.substream import Substream
@@ -23,7 +25,6 @@ from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key
 
 ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
-Handler = Callable[[Substream], Awaitable[None]]
 
 
 async def secured_pair() -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
@@ -43,7 +44,7 @@ async def secured_pair() -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.ab
 def connection(
     stream: trio.abc.Stream,
     secured: Secured,
-    on_substream: Handler,
+    on_substream: OnSubstream,
     *,
     inbound: bool,
     sums: Buffers | None = None,
@@ -60,13 +61,13 @@ def connection(
     )
 
 
-async def ignore(substream: Substream) -> None:
+async def ignore(connection: Connection, substream: Substream) -> None:
     await trio.sleep_forever()
 
 
 @asynccontextmanager
 async def ours_and_raw(
-    on_substream: Handler = ignore, sums: Buffers | None = None
+    on_substream: OnSubstream = ignore, sums: Buffers | None = None
 ) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
     """Our end as the one who was called, and a caller that makes its own frames."""
     (stream, raw), (theirs, secured) = await secured_pair()
@@ -80,7 +81,7 @@ async def ours_and_raw(
 
 @asynccontextmanager
 async def both(
-    handler: Handler, sums: Buffers | None = None, caller_does: Handler = ignore
+    handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore
 ) -> AsyncIterator[tuple[Connection, Connection]]:
     """The caller's end and the end of the one who was called, with what they do with substreams."""
     (left, there), (right, here) = await secured_pair()
@@ -132,10 +133,10 @@ async def echo(peer: str, data: bytes) -> bytes | None:
     return data * 1000
 
 
-def serving(served: Served) -> Handler:
-    async def serve(substream: Substream) -> None:
+def serving(served: Served) -> OnSubstream:
+    async def serve(connection: Connection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {"/echo"})
-        await served.serve(substream, first)
+        await served.serve(connection, substream, first)
 
     return serve
 
@@ -164,7 +165,7 @@ async def test_a_message_that_has_begun_has_to_end_and_silence_before_it_may_las
 ) -> None:
     outcomes: list[object] = []
 
-    async def listen(substream: Substream) -> None:
+    async def listen(connection: Connection, substream: Substream) -> None:
         frames = Frames(1000)
         outcomes.append(await substream.receive_frame(frames, 60))
         try:
@@ -186,10 +187,15 @@ async def test_a_message_that_has_begun_has_to_end_and_silence_before_it_may_las
         assert outcomes == [b"hello", pytest.approx(began + 60, abs=2)]
 
 
-async def test_frames_that_carry_nothing_end_the_connection(autojump_clock: trio.testing.MockClock) -> None:
+@pytest.mark.parametrize("flags", [0, ACK, FIN, RST, SYN], ids=["none", "ack", "fin", "reset", "refused"])
+async def test_frames_that_carry_nothing_end_the_connection(
+    flags: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Of streams that are gone or never were, or are one too many."""
     async with ours_and_raw() as (ours, stream, raw):
+        ours._session._inbound = MAX_INBOUND
         for _ in range(MAX_EMPTY // 5000 + 1):
-            await stream.send_all(raw.channel.seal(HEADER.pack(0, 1, 0, 1, 0) * 5000))
+            await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, flags, 1, 0) * 5000))
         await ours.ended.wait()
         assert ours.at_fault
         assert ours.why == f"yamux: {MAX_EMPTY} frames in a row that carry nothing"

@@ -11,19 +11,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.p2p.errors import LocalError, RemoteError
 from cfnode.core.p2p.yamux import (
-    ACK,
-    DATA,
-    EXTRA_WINDOWS,
-    FIN,
-    HEADER,
     INITIAL_WINDOW,
-    MAX_BODY,
-    MAX_INBOUND,
-    MAX_WAITING,
-    PING,
-    RST,
-    SYN,
-    WINDOW,
     DataReceived,
     Event,
     GoneAway,
@@ -34,6 +22,8 @@ from cfnode.core.p2p.yamux import (
     StreamReset,
     WindowGrown,
 )
+from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, MAX_BODY, PING, RST, SYN, WINDOW
+from cfnode.core.p2p.yamux.session import EXTRA_WINDOWS, MAX_INBOUND, MAX_WAITING
 
 
 def frame(kind: int, flags: int, stream: int, value: int, body: bytes = b"") -> bytes:

@@ -1,9 +1,8 @@
 """How do many streams share one connection without harming each other?
 
-Yamux (libp2p specs, "yamux"): frames of a 12-byte header (version, type, flags, stream, length; big-endian)
-and, for data, a body. A stream begins with the flag SYN on its first frame, ends one way with FIN and both
-ways with RST, and a side may send only what the other's receive window allows: 262,144 bytes at first, more
-as the receiver says.
+Yamux (libp2p specs, "yamux"): frames (`frames.py`) of many streams. A stream begins with the flag SYN on its
+first frame, ends one way with FIN and both ways with RST, and a side may send only what the other's receive
+window allows: 262,144 bytes at first, more as the receiver says.
 
 What bounds the memory a peer can take:
 - a window is enforced: a byte too many ends the connection;
@@ -12,31 +11,48 @@ What bounds the memory a peer can take:
   (`MAX_BUFFERED`);
 - frames that a peer makes us send (pongs, resets) and does not read are counted, too;
 - and so are frames that carry nothing.
-
-A body is handed on as it arrives, so a frame never has to be whole in memory.
 """
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 
 from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.yamux.events import (
+    DataReceived,
+    Event,
+    GoneAway,
+    Pong,
+    StreamEnded,
+    StreamOpened,
+    StreamReset,
+    WindowGrown,
+)
+from cfnode.core.p2p.yamux.frames import (
+    ACK,
+    DATA,
+    FIN,
+    GO_AWAY,
+    MAX_BODY,
+    NORMAL,
+    PING,
+    RST,
+    SYN,
+    WINDOW,
+    Frame,
+    FrameReader,
+    Piece,
+    frame,
+)
 
 __all__ = [
+    "EXTRA_WINDOWS",
     "INITIAL_WINDOW",
-    "MAX_BODY",
     "MAX_BUFFERED",
+    "MAX_EMPTY",
     "MAX_INBOUND",
-    "DataReceived",
-    "Event",
-    "GoneAway",
-    "Pong",
+    "MAX_WAITING",
     "Session",
-    "StreamEnded",
-    "StreamOpened",
-    "StreamReset",
-    "WindowGrown",
 ]
 
 INITIAL_WINDOW = 262_144
@@ -53,67 +69,6 @@ MAX_EMPTY = 10_000
 """Frames in a row that carry nothing. Each costs us work and the peer twelve bytes."""
 MAX_SEND_WINDOW = (1 << 32) - 1
 
-HEADER = struct.Struct("!BBHII")
-MAX_BODY = 65_519 - HEADER.size
-"""Bytes of a body we send: header and body make one noise message."""
-
-DATA, WINDOW, PING, GO_AWAY = range(4)
-SYN, ACK, FIN, RST = 1, 2, 4, 8
-NORMAL, PROTOCOL_ERROR, INTERNAL_ERROR = range(3)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOpened:
-    """The peer opened a stream."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class DataReceived:
-    """Bytes of a stream; they count against its window until `consumed`."""
-
-    stream: int
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class StreamEnded:
-    """The peer will send no more on this stream."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class StreamReset:
-    """The peer ended the stream both ways."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class WindowGrown:
-    """There is room to send on this stream."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pong:
-    """The answer to our ping of that value."""
-
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class GoneAway:
-    """The peer closes the connection: 0 in order, 1 for a protocol error, 2 for an internal one."""
-
-    code: int
-
-
-Event = StreamOpened | DataReceived | StreamEnded | StreamReset | WindowGrown | Pong | GoneAway
-
 
 @dataclass(slots=True)
 class _Stream:
@@ -129,15 +84,6 @@ class _Stream:
 
 
 @dataclass(slots=True)
-class _Body:
-    """The body that is arriving; `stream` None: nobody wants it."""
-
-    stream: int | None
-    left: int
-    ends: bool
-
-
-@dataclass(slots=True)
 class Session:
     """One connection's streams. The dialer's streams have odd numbers, the listener's even ones."""
 
@@ -146,8 +92,11 @@ class Session:
     _inbound: int = 0
     _extra: int = EXTRA_WINDOWS
     _next: int = 0
-    _buffer: bytearray = field(default_factory=bytearray)
-    _body: _Body | None = None
+    _reader: FrameReader = field(default_factory=FrameReader)
+    _body_of: int | None = None
+    """The stream whose body is arriving; None: nobody wants it."""
+    _ends: bool = False
+    """Whether that stream ends with the body."""
     _out: list[bytes] = field(default_factory=list)
     _waiting: int = 0
     _empty: int = 0
@@ -163,75 +112,61 @@ class Session:
 
         Raises RemoteError, after which the connection must end.
         """
-        self._buffer += data
         events: list[Event] = []
-        position = 0
-        with memoryview(self._buffer) as view:
-            while (used := self._step(view[position:], events)) > 0:
-                position += used
-        del self._buffer[:position]
+        for part in self._reader.receive_data(data):
+            if isinstance(part, Piece):
+                self._on_piece(part, events)
+            else:
+                self._on_frame(part, events)
         return events
 
-    def _step(self, view: memoryview, events: list[Event]) -> int:
-        """Take one header or a piece of a body; the number of bytes used, 0 where more are needed."""
-        if self._body is not None:
-            return self._take_body(self._body, view, events)
-        if len(view) < HEADER.size:
-            return 0
-        version, kind, flags, number, length = HEADER.unpack_from(view)
-        if version != 0 or kind > GO_AWAY or flags > 0xF:
-            raise RemoteError(f"yamux: no frame has version {version}, type {kind} and flags {flags}")
-        self._count_empty(flags, length)
-        if kind in (PING, GO_AWAY):
-            self._on_session_frame(kind, flags, length, events)
+    def _on_frame(self, came: Frame, events: list[Event]) -> None:
+        self._body_of, self._ends = None, False
+        before = len(events)
+        if came.kind in (PING, GO_AWAY):
+            self._on_session_frame(came, events)
         else:
-            self._on_stream_frame(kind, flags, number, length, events)
-        return HEADER.size
+            self._on_stream_frame(came, events)
+            self._count_empty(came.length or len(events) > before)
 
-    def _count_empty(self, flags: int, length: int) -> None:
-        self._empty = 0 if flags or length else self._empty + 1
+    def _on_piece(self, piece: Piece, events: list[Event]) -> None:
+        if self._body_of is not None:
+            events.append(DataReceived(self._body_of, piece.data))
+            if piece.last and self._ends:
+                self._on_end(self._body_of, events)
+
+    def _count_empty(self, carries: int | bool) -> None:
+        self._empty = 0 if carries else self._empty + 1
         if self._empty > MAX_EMPTY:
             raise RemoteError(f"yamux: {MAX_EMPTY} frames in a row that carry nothing")
 
-    def _take_body(self, body: _Body, view: memoryview, events: list[Event]) -> int:
-        piece = view[: body.left]
-        body.left -= len(piece)
-        if body.stream is not None and piece:
-            events.append(DataReceived(body.stream, bytes(piece)))
-        if body.left == 0:
-            self._body = None
-            if body.ends and body.stream is not None:
-                self._on_end(body.stream, events)
-        return len(piece)
-
-    def _on_session_frame(self, kind: int, flags: int, value: int, events: list[Event]) -> None:
-        if kind == GO_AWAY:
+    def _on_session_frame(self, came: Frame, events: list[Event]) -> None:
+        if came.kind == GO_AWAY:
             self._gone = True
-            events.append(GoneAway(value))
-        elif flags & SYN:
-            self._answer(HEADER.pack(0, PING, ACK, 0, value))
+            events.append(GoneAway(came.length))
+        elif came.flags & SYN:
+            self._answer(frame(PING, ACK, 0, came.length))
         else:
-            events.append(Pong(value))
+            events.append(Pong(came.length))
 
-    def _on_stream_frame(self, kind: int, flags: int, number: int, length: int, events: list[Event]) -> None:
-        if flags & SYN:
+    def _on_stream_frame(self, came: Frame, events: list[Event]) -> None:
+        number = came.stream
+        if came.flags & SYN:
             self._on_open(number, events)
         stream = self._streams.get(number)
         if stream is None and number % 2 == self.dialer and number >= self._next:
             raise RemoteError(f"yamux: a frame for stream {number}, which we never opened")
-        if stream is None or stream.reset:  # what was under way when the stream ended
-            if kind == DATA and length:
-                self._body = _Body(None, length, ends=False)
-        elif flags & RST:
-            self._on_reset(number, stream, events)
-            if kind == DATA and length:
-                self._body = _Body(None, length, ends=False)
-        elif kind == WINDOW:
-            self._on_window(number, stream, length, events)
-            if flags & FIN:
+        if stream is None or stream.reset:
+            return  # what was under way when the stream ended
+        if came.flags & RST:
+            stream.reset = True
+            events.append(StreamReset(number))
+        elif came.kind == WINDOW:
+            self._on_window(number, stream, came.length, events)
+            if came.flags & FIN:
                 self._on_end(number, events)
         else:
-            self._on_data(number, stream, length, bool(flags & FIN), events)
+            self._on_data(stream, came, events)
 
     def _on_open(self, number: int, events: list[Event]) -> None:
         if number == 0 or number % 2 == self.dialer:
@@ -239,16 +174,12 @@ class Session:
         if number in self._streams:
             raise RemoteError(f"yamux: stream {number} is opened twice")
         if self._inbound >= MAX_INBOUND or self._gone:
-            self._answer(HEADER.pack(0, WINDOW, RST, number, 0))
+            self._answer(frame(WINDOW, RST, number, 0))
             return
         self._inbound += 1
         self._streams[number] = _Stream(INITIAL_WINDOW, INITIAL_WINDOW)
-        self._answer(HEADER.pack(0, WINDOW, ACK, number, 0))
+        self._answer(frame(WINDOW, ACK, number, 0))
         events.append(StreamOpened(number))
-
-    def _on_reset(self, number: int, stream: _Stream, events: list[Event]) -> None:
-        stream.reset = True
-        events.append(StreamReset(number))
 
     def _on_window(self, number: int, stream: _Stream, more: int, events: list[Event]) -> None:
         stream.sendable += more
@@ -257,7 +188,8 @@ class Session:
         if more:
             events.append(WindowGrown(number))
 
-    def _on_data(self, number: int, stream: _Stream, length: int, ends: bool, events: list[Event]) -> None:
+    def _on_data(self, stream: _Stream, came: Frame, events: list[Event]) -> None:
+        number, length, ends = came.stream, came.length, bool(came.flags & FIN)
         if stream.theirs_ended and (length or ends):
             raise RemoteError(f"yamux: data on stream {number} after its end")
         if length > stream.receivable:
@@ -266,7 +198,7 @@ class Session:
             )
         stream.receivable -= length
         if length:
-            self._body = _Body(number, length, ends)
+            self._body_of, self._ends = number, ends
         elif ends:
             self._on_end(number, events)
 
@@ -299,7 +231,7 @@ class Session:
         self._extra -= extra
         number, self._next = self._next, self._next + 2
         self._streams[number] = _Stream(INITIAL_WINDOW + extra, INITIAL_WINDOW + extra)
-        self._out.append(HEADER.pack(0, WINDOW, SYN, number, extra))
+        self._out.append(frame(WINDOW, SYN, number, extra))
         return number
 
     def sendable(self, number: int) -> int:
@@ -314,7 +246,7 @@ class Session:
         size = min(len(data), stream.sendable, MAX_BODY)
         if size:
             stream.sendable -= size
-            self._out.append(HEADER.pack(0, DATA, 0, number, size) + bytes(data[:size]))
+            self._out.append(frame(DATA, 0, number, size) + bytes(data[:size]))
         return size
 
     def consumed(self, number: int, size: int) -> None:
@@ -324,7 +256,7 @@ class Session:
             return
         stream.consumed += size
         if stream.consumed >= stream.window // 2:
-            self._out.append(HEADER.pack(0, WINDOW, 0, number, stream.consumed))
+            self._out.append(frame(WINDOW, 0, number, stream.consumed))
             stream.receivable += stream.consumed
             stream.consumed = 0
 
@@ -333,7 +265,7 @@ class Session:
         stream = self._streams.get(number)
         if stream is not None and not stream.ours_ended and not stream.reset:
             stream.ours_ended = True
-            self._out.append(HEADER.pack(0, DATA, FIN, number, 0))
+            self._out.append(frame(DATA, FIN, number, 0))
 
     def release(self, number: int) -> None:
         """Nobody uses the stream any more: its place is free; reset unless it has ended both ways."""
@@ -341,22 +273,22 @@ class Session:
         if stream is None:
             return
         if not stream.reset and not (stream.ours_ended and stream.theirs_ended):
-            self._out.append(HEADER.pack(0, WINDOW, RST, number, 0))
+            self._out.append(frame(WINDOW, RST, number, 0))
         if number % 2 == self.dialer:
             self._extra += stream.window - INITIAL_WINDOW
         else:
             self._inbound -= 1
-        if self._body is not None and self._body.stream == number:
-            self._body.stream = None
+        if self._body_of == number:
+            self._body_of = None
 
     def ping(self, value: int) -> None:
         """Ask for a sign of life; a Pong of the same value (u32) answers."""
-        self._out.append(HEADER.pack(0, PING, SYN, 0, value))
+        self._out.append(frame(PING, SYN, 0, value))
 
     def go_away(self, code: int = NORMAL) -> None:
         """Tell the peer that the connection ends."""
         self._gone = True
-        self._out.append(HEADER.pack(0, GO_AWAY, 0, 0, code))
+        self._out.append(frame(GO_AWAY, 0, 0, code))
 
     def _live(self, number: int) -> _Stream:
         stream = self._streams.get(number)

@@ -1,0 +1,83 @@
+"""What is on the wire? Frames of a header, and behind data a body.
+
+libp2p specs, "yamux": 12 bytes of version, type, flags, stream and length, big-endian; the length is that of
+the body, or a number that the type gives a meaning to. A body is handed on as it arrives, so a frame never
+has to be whole in memory, however long it says to be.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cfnode.core.p2p.errors import RemoteError
+
+__all__ = [
+    "ACK", "DATA", "FIN", "GO_AWAY", "HEADER", "INTERNAL_ERROR", "MAX_BODY", "NORMAL", "PING",
+    "PROTOCOL_ERROR", "RST", "SYN", "WINDOW", "Frame", "FrameReader", "Piece", "frame",
+]  # fmt: skip
+
+HEADER = struct.Struct("!BBHII")
+MAX_BODY = 65_519 - HEADER.size
+"""Bytes of a body we send: header and body make one noise message."""
+
+DATA, WINDOW, PING, GO_AWAY = range(4)
+SYN, ACK, FIN, RST = 1, 2, 4, 8
+NORMAL, PROTOCOL_ERROR, INTERNAL_ERROR = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A header. Where `kind` is DATA and `length` not zero, pieces of that many bytes in all follow."""
+
+    kind: int
+    flags: int
+    stream: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the body of the last frame; `last`: it is whole now."""
+
+    data: bytes
+    last: bool
+
+
+def frame(kind: int, flags: int, stream: int, length: int) -> bytes:
+    """The bytes of a header."""
+    return HEADER.pack(0, kind, flags, stream, length)
+
+
+class FrameReader:
+    """Cuts what arrives."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._left = 0
+
+    def receive_data(self, data: bytes) -> Iterator[Frame | Piece]:
+        """What there is now, to be taken to the end. Raises RemoteError for a header that is none."""
+        self._buffer += data
+        at = 0
+        with memoryview(self._buffer) as view:
+            while at < len(view):
+                if self._left:
+                    piece = bytes(view[at : at + self._left])
+                    at, self._left = at + len(piece), self._left - len(piece)
+                    yield Piece(piece, last=not self._left)
+                elif len(view) - at >= HEADER.size:
+                    header = _header(view, at)
+                    at, self._left = at + HEADER.size, header.length if header.kind == DATA else 0
+                    yield header
+                else:
+                    break
+        del self._buffer[:at]
+
+
+def _header(view: memoryview, at: int) -> Frame:
+    version, kind, flags, stream, length = HEADER.unpack_from(view, at)
+    if version != 0 or kind > GO_AWAY or flags > 0xF:
+        raise RemoteError(f"yamux: no frame has version {version}, type {kind} and flags {flags}")
+    return Frame(kind, flags, stream, length)
