@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 
 import trio
 
@@ -132,7 +131,7 @@ class Chain:
         header = self.header(block_hash)
         return None if header is None else BlockRef(block_hash, header.number)
 
-    def state(self, block_hash: bytes) -> AbstractContextManager[State]:
+    def state(self, block_hash: bytes) -> contextlib.AbstractContextManager[State]:
         """The storage of a block, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
         return self.states.at(block_hash)
 
@@ -191,10 +190,11 @@ class Chain:
         return None if header is None or header.number == 0 else slot_of(header)
 
     def subscribe(
-        self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object
-    ) -> Subscription[ChainEvent]:
-        """Events of these kinds; who lets `capacity` of them wait receives Lagged, and no more."""
-        return self._events.subscribe(capacity, only)
+        self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object,
+        seen: Callable[[ChainEvent], None] | None = None,
+    ) -> Subscription[ChainEvent]:  # fmt: skip
+        """Events of these kinds; who lets `capacity` wait receives Lagged, no more. `seen` hears at once."""
+        return self._events.subscribe(capacity, only, seen)
 
     # Changing
 

@@ -8,7 +8,7 @@ The chain never waits for one: when a queue is full its listener is cut off, and
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, TypeVar
@@ -79,10 +79,17 @@ class Subscription(Generic[T]):
     It never waits for a slow reader: the publisher cuts it off instead.
     """
 
-    def __init__(self, publisher: Publisher[T], capacity: int, only: type | tuple[type, ...]) -> None:
+    def __init__(
+        self,
+        publisher: Publisher[T],
+        capacity: int,
+        only: type | tuple[type, ...],
+        seen: Callable[[T], None] | None,
+    ) -> None:
         self._publisher = publisher
         self._capacity = capacity
         self._only = only
+        self._seen = seen
         self._queue: deque[T] = deque()
         self._arrived = trio.Event()
         self._closed = False
@@ -126,6 +133,8 @@ class Subscription(Generic[T]):
             self._end()
             return
         self._queue.append(item)
+        if self._seen is not None:
+            self._seen(item)
         self._wake()
 
     def finish(self) -> None:
@@ -156,10 +165,16 @@ class Publisher(Generic[T]):
         return len(self._listeners)
 
     def subscribe(
-        self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object
+        self,
+        capacity: int = QUEUE_CAPACITY,
+        only: type | tuple[type, ...] = object,
+        seen: Callable[[T], None] | None = None,
     ) -> Subscription[T]:
-        """A new listener; it receives what is published from now on, and is woken by items of these types."""
-        subscription = Subscription(self, capacity, only)
+        """A new listener; it receives what is published from now on, and is woken by items of these types.
+
+        `seen` is called with each of them when it is put into the queue.
+        """
+        subscription = Subscription(self, capacity, only, seen)
         self._listeners[subscription] = None
         return subscription
 

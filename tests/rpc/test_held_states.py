@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import trio
 
+from cfnode.rpc.v1.follow import Follow
+from cfnode.rpc.v1.operations import Event
 from cfnode.store import finality
 from tests.rpc.conftest import MakeServed, Served
 from tests.rpc.test_chain_head import NUMBER, Head, followed
@@ -145,3 +147,28 @@ async def test_two_who_hold_the_same_block_keep_it_until_the_second_lets_go(serv
         await other.call("chainHead_v1_unfollow", two.identity)
         await served_node.call("dev_newBlock", {"finalize": True})
         assert (await served_node.error("state_getStorage", NUMBER, high))["code"] == 4003
+
+
+async def test_what_a_slow_reader_is_yet_to_be_told_of_is_held_for_him(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, release, tell = served_node.node, trio.Event(), Follow.tell
+
+    async def slow(self: Follow, event: Event) -> None:
+        await tell(self, event)
+        await release.wait()
+
+    monkeypatch.setattr(Follow, "tell", slow)
+    async with served_node.websocket() as ws:
+        head = await followed(ws)
+        await head.event()
+        one = await served_node.call("dev_newBlock", {"finalize": True})
+        low = await served_node.call("dev_newBlock", {"parent": one})
+        await served_node.call("dev_newBlock", {"parent": one, "finalize": True})
+        release.set()
+        while (event := await head.event())["event"] != "finalized" or low not in event["prunedBlockHashes"]:
+            pass
+        assert await number_in(head, low) == (3, 3)
+    with trio.fail_after(20):
+        while node.store._holds.now():
+            await served_node.call("system_health")

@@ -55,6 +55,8 @@ class Follow:
         self._pins = pins
         self._told: dict[bytes, RuntimeVersion | None] = {}
         """The last final block and those above it that the client knows of, with their runtimes."""
+        self._foreseen: set[bytes] = set()
+        """Blocks whose states are held for the client, who is yet to be told of them."""
         self._final = b""
         self._events, self.to_client = trio.open_memory_channel[Event](0)
         self.is_over = False
@@ -108,11 +110,21 @@ class Follow:
     def _end(self) -> None:
         self.is_over = True
         self.operations.stop()
-        self._release(self._pins.release(self))
+        self._release([*self._pins.release(self), *self._foreseen])
+        self._foreseen.clear()
+
+    def _foresee(self, change: ChainEvent) -> None:
+        """The client will be told of a block: hold its state, whatever becomes of it until then."""
+        if isinstance(change, Imported) and not self.is_over:
+            self._node.store.hold(change.block.hash)
+            self._foreseen.add(change.block.hash)
 
     def _pin(self, block: bytes) -> None:
         """Hold a block for the client, and its state."""
-        self._node.store.hold(block)
+        if block in self._foreseen:
+            self._foreseen.remove(block)
+        else:
+            self._node.store.hold(block)
         self._pins.pin(self, block)
 
     def _release(self, blocks: list[bytes]) -> None:
@@ -121,7 +133,7 @@ class Follow:
 
     async def _follow(self) -> None:
         try:
-            with self._node.chain.subscribe(CAPACITY) as changes:
+            with self._node.chain.subscribe(CAPACITY, seen=self._foresee) as changes:
                 await self._tell_present()
                 async for change in changes:
                     await self._tell_change(change)
