@@ -62,11 +62,37 @@ def differences(shown: str, printed: str) -> list[str]:
 
     `…` in a line stands for any text, and alone in a line for any lines.
     """
-    patterns = (
-        r"(?:.*\n)*?" if line.strip() == "…" else ".*?".join(map(re.escape, line.split("…"))) + r"\n"
-        for line in shown.rstrip().splitlines()
-    )
+    lines = shown.rstrip().splitlines()
     said = printed.rstrip() + "\n"
-    if re.fullmatch("".join(patterns), said):
+    if re.fullmatch("".join(r"(?:.*\n)*?" if is_gap(line) else f"{pattern(line)}\n" for line in lines), said):
         return []
-    return list(ndiff(shown.rstrip().splitlines(), said.splitlines()))
+    return list(ndiff(lines, said.splitlines()))
+
+
+def is_gap(line: str) -> bool:
+    """Whether a line stands for any lines."""
+    return line.strip() == "…"
+
+
+def pattern(line: str) -> str:
+    """What a line that is shown stands for."""
+    return ".*?".join(map(re.escape, line.split("…")))
+
+
+def rewrite(page: str, block: Block, printed: str) -> None:
+    """Let a page show what a block has printed; lines that stand for what was printed stay."""
+    assert block.shown is not None
+    path, kept = GUIDE.with_suffix("") / f"{page}.md", block.shown.splitlines()
+    lines = [
+        next((line for line in kept if not is_gap(line) and re.fullmatch(pattern(line), said)), masked(said))
+        for said in printed.rstrip().splitlines()
+    ]
+    old, new = (
+        f"{block.commands}```\n\n```text\n{text}\n```" for text in (block.shown.rstrip(), "\n".join(lines))
+    )
+    path.write_text(path.read_text().replace(old, new, 1))
+
+
+def masked(line: str) -> str:
+    """A line without the hashes that are different each time."""
+    return re.sub(r"0x[0-9a-f]{64}\b", "0x…", line)
