@@ -33,6 +33,8 @@ from .typed_data import Member, Types
 __all__ = ["Rendered", "Renderer"]
 
 EMPTY = "Empty"
+MAX_DEPTH = 56
+"""So much that what is rendered can still be said in SCALE, whose decoders stop at 64."""
 _PRIMITIVES = {"bool": "bool", "str": "string", "char": "string"} | {
     f"{short}{bits}": f"{long}{bits}"
     for short, long in {"u": "uint", "i": "int"}.items()
@@ -56,6 +58,7 @@ class Renderer:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._types: dict[str, tuple[Member, ...]] = {}
+        self._depth = 0
 
     @property
     def types(self) -> Types:
@@ -64,6 +67,15 @@ class Renderer:
 
     def render(self, type_id: int, value: Any) -> Rendered:
         """A value of a type, in the form in which the type's codec decodes it."""
+        if self._depth >= MAX_DEPTH:
+            raise ScaleError(f"nested too deeply to be shown: at most {MAX_DEPTH} levels")
+        self._depth += 1
+        try:
+            return self._rendered(type_id, value)
+        finally:
+            self._depth -= 1
+
+    def _rendered(self, type_id: int, value: Any) -> Rendered:
         row = self._registry.type(type_id)
         match row.definition:
             case Composite(fields):

@@ -9,7 +9,7 @@ import pytest
 from cfnode.core.amm import price_of, sqrt_price_at
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.config import FLIP
-from tests.runtime.dev.broker import request
+from tests.runtime.dev.broker import refund, request
 from tests.runtime.dev.swapper import ETHER, USDC, Swapper
 from tests.runtime.dev.world import bare_extrinsic
 
@@ -197,6 +197,18 @@ def test_a_deposit_waits_as_long_as_governance_wants(chain: Governed) -> None:
     assert {phase for phase, _, name, _ in chain.world.events() if name == "DepositFinalised"} == {
         "Initialization"
     }
+
+
+def test_no_setting_stops_the_chain(chain: Governed) -> None:
+    most = 2**32 - 1
+    chain.update("Swapping", ("SwapRetryDelay", {"delay": most}))
+    chain.update("BitcoinIngressEgress", ("SetIngressDelayBitcoin", {"delay_blocks": most}))
+    said = chain.opened(**request("Btc", "Eth"))
+    assert chain.pay(said["deposit_address"], "Btc", 10**8) == []
+    impossible = refund("Ethereum", min_price=2**255)
+    chain.deposit("Eth", "Btc", ETHER, refund_parameters=impossible)
+    chain.blocks(4)
+    assert chain.all_of("DepositFinalised") == []
 
 
 def test_transfers_are_held_back_and_let_go(chain: Governed) -> None:

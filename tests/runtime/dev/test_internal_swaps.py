@@ -97,11 +97,30 @@ def test_pieces_are_bought_one_after_the_other(market: Market) -> None:
     assert market.owned("Usdc") == before + sum(outputs)
 
 
-def test_the_longest_time_of_all_is_no_overflow(market: Market) -> None:
+def test_the_longest_times_of_all_stop_no_block(market: Market) -> None:
     given = asked(retry_duration=2**32 - 1, price_limits=NEVER_MET)
     assert market.provide("schedule_swap", **given) == "Ok"
-    market.blocks(3)
+    for interval in (0, 2**32 - 1):
+        pieces = {"number_of_chunks": 2**32 - 1, "chunk_interval": interval}
+        assert market.provide("schedule_swap", **asked(dca_params=pieces)) == "Ok"
+    market.blocks(4)
     assert market.all_of("RefundedOnChain") == []
+    waiting = market.world.stored("Swapping", "ScheduledSwaps")
+    assert max(swap["execute_at"] for _, swap in waiting) == 2**32 - 1
+
+
+@pytest.mark.parametrize(
+    ("asset", "gives"), [("Eth", ETHER), ("Usdc", 10**9 - 500_000)], ids=["ether", "dollars"]
+)
+def test_an_asset_is_swapped_for_itself_and_pays_for_it(market: Market, asset: str, gives: int) -> None:
+    amount, before = {"Eth": ETHER, "Usdc": 10**9}[asset], market.owned(asset)
+    given = asked(input_asset=asset, output_asset=asset, amount=amount)
+    assert market.provide("schedule_swap", **given) == "Ok"
+    market.blocks(2)
+    back = market.event("CreditedOnChain")["amount"]
+    assert market.owned(asset) == before - amount + back
+    assert back == pytest.approx(gives, rel=0.001)
+    assert back < amount
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,24 @@ def test_what_is_no_call_is_not_shown() -> None:
         assert World().api("CustomRuntimeApi_cf_encode_non_native_call", nonsense, *asked) == refused
 
 
+def test_what_is_nested_too_deeply_is_not_shown_and_not_signed() -> None:
+    wallet = EthereumWallet()
+    world = funded(wallet.account)
+    shown = []
+    for depth in (8, 9, 15):
+        call: Any = ("System", ("remark", {"remark": b"x"}))
+        for _ in range(depth):
+            call = ("Environment", ("batch", {"calls": [call]}))
+        asked = (world.metadata.call_codec.encode(call), 100, ("Nonce", 0), ("Eth", "Eip712"))
+        shown.append(world.api("CustomRuntimeApi_cf_encode_non_native_call", *asked)[0])
+    assert shown == ["Ok", "Ok", "Err"]
+    deep = to_be_signed(world, call)
+    by_text = wallet.sign(deep, "PersonalSign")
+    assert world.validate(submitted(world, deep, by_text))[0] == "Ok"
+    claimed = ("Ethereum", by_text[1] | {"sig_type": "Eip712"})
+    assert world.validate(submitted(world, deep, claimed)) == ("Err", ("Invalid", ("Custom", 0)))
+
+
 def test_only_what_was_signed_is_done() -> None:
     wallet, stranger = EthereumWallet(), EthereumWallet(b"\x03" * 32)
     world = funded(wallet.account)

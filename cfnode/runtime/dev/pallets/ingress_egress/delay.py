@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cfnode.runtime.dev.pallets.swapping.requests import LAST_BLOCK
 from cfnode.runtime.dev.pallets.system import System
 
 from .deposits import process_deposit
@@ -22,9 +23,8 @@ __all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
 def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
     """A `DepositWitness` has reached the chain's safety margin at `height`."""
     if delay := pallet.IngressDelayBlocks.get():
-        due = pallet.other(System).Number.get() + delay
         waiting = pallet.PendingDepositChannelDeposits
-        waiting.mutate(due, lambda before: [*before, (witness, height)])
+        waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
     else:
         process_deposit(pallet, witness, height)
 
@@ -32,8 +32,8 @@ def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -
 def admit_vault_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
     """A `VaultDepositWitness` is final."""
     if delay := pallet.IngressDelayBlocks.get():
-        due = pallet.other(System).Number.get() + delay
-        pallet.PendingVaultDeposits.mutate(due, lambda before: [*before, (witness, height)])
+        waiting = pallet.PendingVaultDeposits
+        waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
     else:
         process_vault_deposit(pallet, witness, height)
 
@@ -44,3 +44,8 @@ def process_delayed(pallet: IngressEgress, number: int) -> None:
         process_deposit(pallet, witness, height)
     for witness, height in pallet.PendingVaultDeposits.take(number):
         process_vault_deposit(pallet, witness, height)
+
+
+def _due(pallet: IngressEgress, delay: int) -> int:
+    """The block in which what comes now counts."""
+    return min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .destinations import give_back, pass_on
-from .requests import schedule_chunk
+from .requests import LAST_BLOCK, schedule_chunk
 from .storage import SwappingStorage
 
 __all__ = ["complete", "fail", "reschedule"]
@@ -53,7 +53,7 @@ def reschedule(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
 
 
 def _postpone(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
-    later = swap | {"execute_at": swap["execute_at"] + _delay(swapping)}
+    later = swap | {"execute_at": min(swap["execute_at"] + _delay(swapping), LAST_BLOCK)}
     entry = (swap["swap_id"], later)
     swapping.ScheduledSwaps.mutate(lambda swaps: sorted([*swaps, entry], key=lambda each: each[0]))
     swapping.deposit(

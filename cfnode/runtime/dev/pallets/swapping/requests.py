@@ -18,6 +18,7 @@ from .fees import network_fee, tracker_of
 from .storage import SwappingStorage
 
 __all__ = [
+    "LAST_BLOCK",
     "SWAP_DELAY",
     "UserSwap",
     "ccm_deposit",
@@ -30,7 +31,8 @@ __all__ = [
 
 SWAP_DELAY = 2
 """Blocks from the request to the first swap."""
-_U32_MAX = 2**32 - 1
+LAST_BLOCK = 2**32 - 1
+"""What is put off further than that is put off until then, which never comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def schedule_chunk(swapping: SwappingStorage, request: dict[str, Any], delay: in
     dca, amount = state["dca_state"], next_chunk(request)
     dca["remaining_input_amount"] -= amount
     dca["remaining_chunks"] -= 1
-    execute_at = swapping.other(System).Number.get() + delay
+    execute_at = min(swapping.other(System).Number.get() + delay, LAST_BLOCK)
     refund = _refund_of(state["price_limits_and_expiry"], execute_at)
     swap_id = _schedule(swapping, request, "Swap", amount, refund, execute_at)
     dca["scheduled_chunks"] = [*dca["scheduled_chunks"], swap_id]
@@ -119,7 +121,7 @@ def _refund_of(limits: Any, execute_at: int) -> dict[str, Any] | None:
         return None
     _, expiry = limits["expiry_behaviour"]
     prices = {name: limits[name] for name in ("min_price", "max_oracle_price_slippage")}
-    last = min(execute_at + expiry["retry_duration"], _U32_MAX)
+    last = min(execute_at + expiry["retry_duration"], LAST_BLOCK)
     return {"refund_block": last, "price_limits": prices}
 
 
