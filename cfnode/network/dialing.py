@@ -76,17 +76,23 @@ class Dialing:
             if found:
                 self.now()
 
+    def knows_more(self) -> bool:
+        """Is there a node that could be called now?"""
+        return not self._settings.reserved_only and any(map(self._may_call, self._discovery.candidates()))
+
     def _wanted(self, free_slots: int) -> list[str]:
-        now = trio.current_time()
         free, most = free_slots - len(self._under_way), MAX_DIALS - len(self._under_way)
         wanted: list[str] = []
         for identity in self._discovery.candidates():
             reserved = identity in self._reserved
             allowed = reserved or (len(wanted) < free and not self._settings.reserved_only)
-            known = identity in self._connected or identity in self._under_way
-            if allowed and not known and len(wanted) < most and self._standing.may_dial(identity, now):
+            if allowed and len(wanted) < most and self._may_call(identity):
                 wanted.append(identity)
         return wanted
+
+    def _may_call(self, identity: str) -> bool:
+        known = identity in self._connected or identity in self._under_way
+        return not known and self._standing.may_dial(identity, trio.current_time())
 
     async def _call(self, identity: str, dial: Dial) -> None:
         reasons: list[str] = []

@@ -164,5 +164,8 @@ class Network(Protocol):
     def report(self, peer_id: str, change: int, reason: str) -> None:
         """Add to a peer's reputation. Below the banning threshold it is disconnected and not called again."""
 
+    def make_way(self, peer_id: str, reason: str) -> None:
+        """A peer is of no use: if all places are taken and somebody else is known, it gives up its place."""
+
     def disconnect(self, peer_id: str, reason: str) -> None:
         """End the connection with a peer, without a grudge."""

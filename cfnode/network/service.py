@@ -194,6 +194,13 @@ class Service:
             log.info("Banned %s: %s", peer_id, reason)
             self.disconnect(peer_id, f"banned: {reason}")
 
+    def make_way(self, peer_id: str, reason: str) -> None:
+        peer = self._connections.peers.get(peer_id)
+        ours = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
+        if ours and self._membership.free <= 0 and self._dialing.knows_more():
+            log.debug("%s makes way for somebody else: %s", peer_id, reason)
+            self.disconnect(peer_id, reason)
+
     def disconnect(self, peer_id: str, reason: str) -> None:
         if peer_id in self._connections.peers:
             self._connections.peers[peer_id].connection.close(reason)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.wire.announces import Handshake, Roles
@@ -172,6 +173,24 @@ async def test_who_takes_part_and_hangs_up_at_once_is_called_ever_more_seldom(
                 await until(lambda: boot.announces.peers and node.announces.peers)
                 boot.service.disconnect(node.id, "that is all")
                 await until(lambda calls=calls: node.service._standing.dials.failures(boot.id) == calls)
+
+
+async def test_a_peer_of_no_use_makes_way_where_somebody_else_is_known() -> None:
+    useless, other = Node(1), Node(2)
+    async with running(useless.service, other.service):
+        node = Node(3, out_peers=1, boot_nodes=[address_of(useless.service)])
+        async with running(node.service):
+            await until(lambda: node.announces.peers == {useless.id})
+            node.service.make_way(useless.id, "it refuses")
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            assert node.announces.peers == {useless.id}, "nobody else is known"
+            node.service._discovery.learn(other.id, other.service.listening, met=False)
+            node.service.make_way(useless.id, "it refuses")
+            await until(lambda: node.announces.peers == {other.id})
+            useless.service.make_way(node.id, "it asks for too much")
+            other.service.make_way(node.id, "it asks for too much")
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            assert other.announces.peers == {node.id}, "who called us takes no place that others could have"
 
 
 async def test_a_banned_peer_is_dropped_and_not_let_in_again() -> None:

@@ -170,6 +170,7 @@ class Follower:
             return found
         except RequestFailed as error:
             self._unhelpful[peer] = str(error)
+            repute.refused(self._network, self._book, peer, error)
         except WireError as error:
             self._drop(peer, str(error))
         return []

@@ -17,6 +17,7 @@ __all__ = [
     "REPEATED",
     "SILENT",
     "drop",
+    "refused",
     "replace",
     "replace_slow",
 ]
@@ -37,6 +38,13 @@ SILENT = REPEATED = -(1 << 10)
 
 BAD_GOSSIP = -5_000
 """A commit that proves nothing."""
+
+
+def refused(network: Network, book: PeerBook, peer: str, error: RequestFailed) -> None:
+    """A peer did not help: it is parted with if it was silent, else it makes way if others are known."""
+    replace_slow(network, book, peer, error)
+    book.lapse(peer)
+    network.make_way(peer, str(error))
 
 
 def replace_slow(network: Network, book: PeerBook, peer: str, error: RequestFailed) -> None:

@@ -28,7 +28,6 @@ from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress, alone, told
-from cfnode.node.sync.repute import replace_slow
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
 
@@ -150,7 +149,7 @@ class WarpSync:
                 answer = await self._network.request(peer, SUFFIX, trust.header.hash)
         except RequestFailed as error:
             self._leave(peer, str(error))
-            replace_slow(self._network, self._book, peer, error)
+            repute.refused(self._network, self._book, peer, error)
             log.debug("%s gave no warp proof from #%d: %s", peer, trust.number, error)
             return None
         self._useless.pop(peer, None)

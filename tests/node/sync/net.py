@@ -72,6 +72,8 @@ class MemoryNetwork:
     unreachable: dict[str, str] = field(default_factory=dict)
     stalled: set[str] = field(default_factory=set)
     """Those who take a request and never answer."""
+    unwanted: list[str] = field(default_factory=list)
+    """Those who should make way for others."""
     delay: float = 0
     """Seconds that this node takes for an answer."""
 
@@ -121,6 +123,9 @@ class MemoryNetwork:
         self.reports.append((peer_id, change, reason))
         if sum(change for peer, change, _ in self.reports if peer == peer_id) < -1_500_000_000:
             self.disconnect(peer_id, reason)
+
+    def make_way(self, peer_id: str, reason: str) -> None:
+        self.unwanted.append(peer_id)
 
     def disconnect(self, peer_id: str, reason: str) -> None:
         part(self, peer_id)

@@ -57,6 +57,12 @@ async def test_a_refused_proof_is_given_as_the_reason(
     )
 
 
+async def test_who_refuses_should_make_way_for_others(make_rig: MakeRig, patient_clock: MockClock) -> None:
+    client = Client(await grown(make_rig), useless=lambda *_: None, honest=None)
+    await client.sync.run()
+    assert client.network.unwanted == ["useless"]
+
+
 async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, patient_clock: MockClock) -> None:
     rig = await grown(make_rig)
     client = Client(rig, slow=None, honest=None)
