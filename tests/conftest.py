@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
     run = base if worker_id == "master" else base.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFNODE_CACHE", str(run / "cache"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def metadata_is_decoded_once() -> Iterator[None]:
+    """The nodes of a test process have a few runtimes between them, which each would compile for itself."""
+    from cfnode.node import runtime_info
+
+    with pytest.MonkeyPatch.context() as patch:
+        once = lru_cache(maxsize=runtime_info.MAX_RUNTIMES)(runtime_info._decode_and_compile)
+        patch.setattr(runtime_info, "_decode_and_compile", once)
         yield
 
 
