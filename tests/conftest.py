@@ -64,13 +64,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
 
 
 @pytest.fixture(scope="session", autouse=True)
-def metadata_is_decoded_once() -> Iterator[None]:
-    """The nodes of a test process have a few runtimes between them, which each would compile for itself."""
-    from cfnode.node import runtime_info
+def made_once() -> Iterator[None]:
+    """What the nodes of a test process have in common: a few geneses, and the metadata of a few runtimes."""
+    from cfnode.node import genesis, runtime_info
 
     with pytest.MonkeyPatch.context() as patch:
-        once = lru_cache(maxsize=runtime_info.MAX_RUNTIMES)(runtime_info._decode_and_compile)
-        patch.setattr(runtime_info, "_decode_and_compile", once)
+        for module, name in ((genesis, "dev_chain_spec"), (runtime_info, "_decode_and_compile")):
+            patch.setattr(module, name, lru_cache(maxsize=4)(getattr(module, name)))
         yield
 
 
