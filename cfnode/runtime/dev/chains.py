@@ -153,6 +153,7 @@ class ChainInstance:
             "CrossChainMessage": f"CrossChainMessage{self.name}<{self.name}>",
             "DepositDetails": self.family.deposit_details,
             "DepositWitness": f"DepositWitness{self.name}",
+            "PendingPrewitnessedDepositEntry": f"PendingPrewitnessedDepositEntry{self.name}",
             "VaultDepositWitness": f"VaultDepositWitness{self.name}",
             "DepositAction": f"DepositAction{self.name}",
             "DepositFailedDetails": f"DepositFailedDetails{self.name}",

@@ -146,6 +146,85 @@ def test_a_fee_below_the_tier_is_not_enough(broker: Swapper) -> None:
     assert broker.announce(address, "Btc", BITCOIN) == ["BitcoinIngressEgress.InsufficientBoostLiquidity"]
 
 
+# Boosting later
+
+
+def delayed(broker: Swapper, blocks: int = 3) -> tuple[str, bytes]:
+    """A boosted channel of a chain that waits so many blocks before it boosts."""
+    update = ("SetBoostDelayBitcoin", {"delay_blocks": blocks})
+    governed = ("BitcoinIngressEgress", ("update_pallet_config", {"updates": [update]}))
+    assert broker.dev("as_governance", call=governed) == "Ok"
+    return boosted_channel(broker)
+
+
+def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapper) -> None:
+    address = delayed(broker)
+    assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == []
+    due = broker.world.header.number + 3
+    assert status(broker) == ("BoostPending", {"amount": BITCOIN, "process_at_block": due})
+    ((place, waiting),) = [
+        (each["boost_status_lookup"], each["deposit"])
+        for each in broker.world.stored("BitcoinIngressEgress", "PendingPrewitnessedDeposits", due)
+    ]
+    assert place[0] == "Channel"
+    assert place[1] == {"deposit_address": waiting["deposit_address"]}
+    assert (waiting["amount"], waiting["boost_fee"], waiting["origin"][0]) == (BITCOIN, 10, "DepositChannel")
+    broker.announce(address, "Btc", 2 * BITCOIN)  # one waits already
+    broker.blocks(2)
+    boosted = broker.event("DepositBoosted")
+    assert broker.world.header.number == due
+    assert (boosted["amounts"], boosted["prewitnessed_deposit_id"]) == ([("BoostPool", BITCOIN)], 1)
+    assert broker.event("SwapScheduled")["input_amount"] == BITCOIN - FEE - BTC_INGRESS
+    assert broker.event("SwapRequested")["origin"][1]["deposit_address"] == address
+    assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(address, "Btc", BITCOIN, TRANSACTION)
+    assert broker.event("DepositFinalised")["action"][0] == "BoostersCredited"
+
+
+def test_what_is_final_before_its_boost_is_not_boosted_any_more(broker: Swapper) -> None:
+    address = delayed(broker)
+    broker.announce(address, "Btc", BITCOIN, TRANSACTION)
+    broker.pay(address, "Btc", BITCOIN, TRANSACTION)
+    assert broker.event("DepositFinalised")["action"][0] == "Swap"
+    assert status(broker) == "NotBoosted"
+    for _ in range(3):
+        broker.blocks(1)
+        assert broker.all_of("DepositBoosted") == []
+    assert broker.balance(BOOSTER, "Btc") == 10 * BITCOIN
+
+
+def test_another_deposit_that_is_final_leaves_the_boost_that_waits(broker: Swapper) -> None:
+    address = delayed(broker)
+    broker.announce(address, "Btc", BITCOIN)
+    broker.pay(address, "Btc", 2 * BITCOIN)
+    assert broker.event("DepositFinalised")["action"][0] == "Swap"
+    assert status(broker)[0] == "BoostPending"  # type: ignore[index]
+    broker.blocks(2)
+    assert broker.event("DepositBoosted")["amounts"] == [("BoostPool", BITCOIN)]
+
+
+def test_a_mark_is_in_time_as_long_as_the_boost_waits(broker: Swapper) -> None:
+    address = delayed(broker)
+    broker.announce(address, "Btc", BITCOIN, TRANSACTION)
+    mark = "mark_transaction_for_rejection"
+    assert broker.submit("BitcoinIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
+    broker.blocks(2)
+    assert broker.all_of("DepositBoosted") == []
+    assert status(broker) == "NotBoosted"
+    assert broker.pay(address, "Btc", BITCOIN, TRANSACTION)[0] == "BitcoinIngressEgress.DepositFailed"
+
+
+def test_a_channel_that_is_gone_is_not_boosted(broker: Swapper) -> None:
+    address = delayed(broker)
+    broker.announce(address, "Btc", BITCOIN)
+    with broker.arranging() as runtime:
+        lookup = runtime.pallet(INGRESS_EGRESS["Bitcoin"]).DepositChannelLookup
+        ((script, _),) = lookup.items()
+        lookup.remove(script)
+    for _ in range(3):
+        broker.blocks(1)
+        assert broker.all_of("DepositBoosted") == []
+
+
 # Rejection
 
 

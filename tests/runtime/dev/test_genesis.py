@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "fb6ddb24b65876a3157bae78f9f1af058fb19adb3c3d69d5e3d407403834e97f"
+DEV_GENESIS_HASH = "1603a329a37c182fcf6a734d64253d0136394445bcffc851a48a10cce2748805"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

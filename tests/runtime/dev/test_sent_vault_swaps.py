@@ -258,6 +258,25 @@ def test_a_vault_swap_is_boosted(broker: Swapper) -> None:
     assert after == "NotBoosted"
 
 
+def test_a_vault_swap_waits_for_its_boost(broker: Swapper) -> None:
+    update = ("SetBoostDelayBitcoin", {"delay_blocks": 2})
+    governed = ("BitcoinIngressEgress", ("update_pallet_config", {"updates": [update]}))
+    assert broker.dev("as_governance", call=governed) == "Ok"
+    broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
+    details, sent = opened(broker, boost_fee=10), {"amount": BITCOIN, "sender": address_on("Bitcoin")}
+    assert send(broker, details, **sent, final=False) == "Ok"
+    assert broker.happened() == []
+    waits = {"amount": BITCOIN, "process_at_block": broker.world.header.number + 2}
+    stored = broker.world.stored("BitcoinIngressEgress", "BoostedVaultTransactions", TRANSACTION)
+    assert stored == ("BoostPending", waits)
+    broker.blocks(2)
+    boosted, requested = broker.event("DepositBoosted"), broker.event("SwapRequested")
+    assert (boosted["origin_type"], boosted["amounts"]) == ("Vault", [("BoostPool", BITCOIN)])
+    assert requested["origin"][1]["tx_id"] == ("Bitcoin", TRANSACTION)
+    assert send(broker, details, **sent) == "Ok"
+    assert broker.event("DepositFinalised")["action"][0] == "BoostersCredited"
+
+
 # What cannot be swapped
 
 

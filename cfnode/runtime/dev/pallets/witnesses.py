@@ -18,7 +18,7 @@ from cfnode.runtime.dev.frame import Map, Value, enum, struct
 from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
-from .ingress_egress.boost import prewitness
+from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
 from .ingress_egress.deposits import deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
@@ -157,7 +157,7 @@ class Sightings(OracleFeed):
         if sighting["final"]:
             admit_deposit(pallet, witness, height)
         elif channel is not None:
-            prewitness(pallet, deposit_on(pallet, channel, witness, height))
+            admit_prewitnessed(pallet, deposit_on(pallet, channel, witness, height))
 
     def _deliver_vault_swap(self, chain: str, encoded: bytes, final: bool) -> None:
         pallet = self.other(INGRESS_EGRESS[chain])

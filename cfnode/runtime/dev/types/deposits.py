@@ -113,7 +113,47 @@ def _declare_messages(chain: ChainInstance) -> None:
     )
 
 
+def _declare_waiting(chain: ChainInstance) -> None:
+    """What has been seen and waits to be boosted."""
+    name, names = chain.name, chain.names
+    account, transaction = names["Account"], names["TransactionInId"]
+    enum(
+        f"{_INGRESS_EGRESS}::BoostStatusLookup",
+        f"Vault{{tx_id: {transaction}}}",
+        f"Channel{{deposit_address: {account}}}",
+        name=f"BoostStatusLookup{name}",
+    )
+    enum(
+        f"{_INGRESS_EGRESS}::deposit_origin::DepositOrigin",
+        f"DepositChannel{{deposit_address: {account}, channel_id: u64, deposit_block_height: u64,"
+        " broker_id: AccountId32}",
+        f"Vault{{tx_id: {transaction}, broker_id: Option<AccountId32>}}",
+        name=f"DepositOrigin{name}",
+    )
+    message = "CcmDepositMetadata<ForeignChainAddress, DecodedCcmAdditionalData>"
+    struct(
+        f"{_INGRESS_EGRESS}::PendingPrewitnessedDeposit",
+        name=f"PendingPrewitnessedDeposit{name}",
+        block_height=names["Height"],
+        amount=names["Amount"],
+        asset=names["ChainAsset"],
+        deposit_details=names["DepositDetails"],
+        deposit_address=f"Option<{account}>",
+        action=f"ChannelAction<AccountId32, {account}, {message}>",
+        boost_fee="u16",
+        channel_id="Option<u64>",
+        origin=f"DepositOrigin{name}",
+    )
+    struct(
+        f"{_INGRESS_EGRESS}::PendingPrewitnessedDepositEntry",
+        name=f"PendingPrewitnessedDepositEntry{name}",
+        boost_status_lookup=f"BoostStatusLookup{name}",
+        deposit=f"PendingPrewitnessedDeposit{name}",
+    )
+
+
 for _instance in CHAIN_INSTANCES.values():
     _declare_witnesses(_instance)
     _declare_outcomes(_instance)
     _declare_messages(_instance)
+    _declare_waiting(_instance)

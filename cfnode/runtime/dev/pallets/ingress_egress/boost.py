@@ -16,7 +16,7 @@ from cfnode.runtime.dev.pallets.swapping.fees import share
 from cfnode.runtime.dev.pallets.swapping.requests import request_network_fee_swap
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
-from .deposits import Deposit, act, finalised, withhold_ingress_fee
+from .deposits import Deposit, act, finalised, is_boosted, withhold_ingress_fee
 from .rejection import is_marked, note_prewitnessed
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "boost_fees",
     "finalise_boosted",
     "prewitness",
+    "remember_boost",
     "set_boost_depth",
 ]
 
@@ -88,11 +89,11 @@ def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
 def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
     """Give a deposit that was boosted to those who paid for it; False if it was not boosted."""
     status, asset = deposit.boost_status, deposit.asset
-    if status == "NotBoosted" or status[1]["amount"] != deposit.amount:
+    if not is_boosted(status) or status[1]["amount"] != deposit.amount:
         return False
     _, for_network = boost_fees(deposit.amount)
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) + deposit.amount - for_network)
-    _remember(pallet, deposit, "NotBoosted")
+    remember_boost(pallet, deposit, "NotBoosted")
     request_id = None
     if for_network:
         request_id = request_network_fee_swap(pallet.other(SwappingStorage), asset, for_network)
@@ -115,7 +116,7 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, fee: int) -
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - (amount - fee))
     available, ingress_fee = withhold_ingress_fee(pallet, deposit, amount - fee)
     action = act(pallet, deposit, available)
-    _remember(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
+    remember_boost(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
     pallet.deposit(
         pallet.Event.DepositBoosted,
         deposit_address=deposit.address,
@@ -133,7 +134,7 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, fee: int) -
     )
 
 
-def _remember(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
+def remember_boost(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
     """Write down how far a deposit is: with its channel, or by the vault's name for it."""
     if deposit.channel is not None:
         channel = pallet.DepositChannelLookup.get(deposit.address)

@@ -36,12 +36,14 @@ __all__ = [
     "Deposit",
     "act",
     "channel_address",
+    "channel_origin",
     "deposit_on",
     "finalised",
     "is_boosted",
     "process",
     "process_deposit",
     "take_in",
+    "vault_origin",
     "withhold_ingress_fee",
 ]
 
@@ -94,19 +96,13 @@ def deposit_on(
 ) -> Deposit:
     """A `DepositWitness` with what its channel was opened for."""
     deposited, chain = channel["deposit_channel"], pallet.chain.name
-    origin = {
-        "deposit_address": channel_address(pallet, deposited["address"]),
-        "channel_id": deposited["channel_id"],
-        "deposit_block_height": height,
-        "broker_id": channel["owner"],
-    }
     return Deposit(
         witness["asset"],
         witness["amount"],
         witness["deposit_details"],
         height,
         _with_deposit(channel["action"], chain),
-        (CHANNEL, origin),
+        channel_origin(pallet, channel, height),
         channel["owner"],
         channel["boost_fee"],
         channel["boost_status"],
@@ -116,6 +112,23 @@ def deposit_on(
         deposited["channel_id"],
         is_marked=channel["is_marked_for_rejection"],
     )
+
+
+def channel_origin(pallet: IngressEgress, channel: Mapping[str, Any], height: int) -> Any:
+    """The `SwapOrigin` of a deposit on a channel, seen at a height of its chain."""
+    deposited = channel["deposit_channel"]
+    return CHANNEL, {
+        "deposit_address": channel_address(pallet, deposited["address"]),
+        "channel_id": deposited["channel_id"],
+        "deposit_block_height": height,
+        "broker_id": channel["owner"],
+    }
+
+
+def vault_origin(pallet: IngressEgress, transaction: Any, broker: bytes | None) -> Any:
+    """The `SwapOrigin` of a deposit by way of the vault."""
+    kind = "Evm" if pallet.chain.is_evm else pallet.chain.name
+    return VAULT, {"tx_id": (kind, transaction), "broker_id": broker}
 
 
 def _with_deposit(action: Any, chain: str) -> Any:
@@ -142,6 +155,7 @@ def process(pallet: IngressEgress, deposit: Deposit) -> None:
     available, fee = withhold_ingress_fee(pallet, deposit, deposit.amount)
     if not available:
         return _failed(pallet, deposit.failed, deposit.height, "NotEnoughToPayFees")
+    pallet.cancel_boost(deposit)
     return finalised(pallet, deposit, fee, act(pallet, deposit, available))
 
 

@@ -23,6 +23,7 @@ from cfnode.runtime.dev.pallets.flip import Flip
 
 from .batching import send_batches, send_messages, with_message
 from .boost import finalise_boosted
+from .boost_delay import cancel_boost, process_prewitnessed
 from .delay import process_delayed
 from .deposits import Deposit, is_boosted
 from .derivation import derive
@@ -82,6 +83,7 @@ class IngressEgress(IngressEgressGovernance):
 
     def on_initialize(self, number: int) -> None:
         """Take the deposits that have waited for this block."""
+        process_prewitnessed(self, number)
         process_delayed(self, number)
 
     # Rejecting
@@ -103,6 +105,10 @@ class IngressEgress(IngressEgressGovernance):
     def finalise_if_boosted(self, deposit: Deposit) -> bool:
         """Whether the swap of a deposit has begun already: those who paid for it get it."""
         return finalise_boosted(self, deposit)
+
+    def cancel_boost(self, deposit: Deposit) -> None:
+        """A deposit that is final is not to be boosted any more."""
+        cancel_boost(self, deposit)
 
     # Opening
 

@@ -33,6 +33,7 @@ class IngressEgressStorage(ChainPallet):
     ChannelOpeningFee = Value("u128")
     BoostDelayBlocks = Value("u32")
     IngressDelayBlocks = Value("u32")
+    PendingPrewitnessedDeposits = Map("Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>")
     PendingDepositChannelDeposits = Map("Twox64Concat", "u32", "Vec<(DepositWitness, Height)>")
     PendingVaultDeposits = Map("Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>")
     PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")

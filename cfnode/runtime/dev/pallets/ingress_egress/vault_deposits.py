@@ -24,8 +24,8 @@ from cfnode.runtime.dev.pallets.swapping.parameters import (
 from cfnode.runtime.dev.pallets.swapping.requests import ccm_deposit
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
-from .boost import prewitness
-from .deposits import VAULT, Deposit, process
+from .boost_delay import admit_prewitnessed
+from .deposits import Deposit, process, vault_origin
 
 if TYPE_CHECKING:
     from .pallet import IngressEgress
@@ -48,7 +48,7 @@ def announce_vault_deposit(pallet: IngressEgress, witness: Witness, height: int)
     """A vault swap has been seen that is not yet final: it may be boosted, but is not refunded yet."""
     deposit = _deposit(pallet, witness, height)
     if deposit.action[0] == "Swap":
-        prewitness(pallet, deposit)
+        admit_prewitnessed(pallet, deposit)
 
 
 def burn_address(pallet: IngressEgress) -> Any:
@@ -61,7 +61,6 @@ def burn_address(pallet: IngressEgress) -> Any:
 def _deposit(pallet: IngressEgress, witness: Witness, height: int) -> Deposit:
     fee, transaction = witness["broker_fee"], witness["tx_id"]
     broker = None if fee is None else fee["account"]
-    kind = "Evm" if pallet.chain.is_evm else pallet.chain.name
     failed = f"DepositFailedVaultVariant{pallet.chain.name}", {"vault_witness": witness}
     return Deposit(
         witness["input_asset"],
@@ -69,7 +68,7 @@ def _deposit(pallet: IngressEgress, witness: Witness, height: int) -> Deposit:
         witness["deposit_details"],
         height,
         _action(pallet, witness),
-        (VAULT, {"tx_id": (kind, transaction), "broker_id": broker}),
+        vault_origin(pallet, transaction, broker),
         broker,
         witness["boost_fee"],
         pallet.BoostedVaultTransactions.get(transaction),
