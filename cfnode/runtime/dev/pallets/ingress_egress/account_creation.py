@@ -20,14 +20,17 @@ from cfnode.runtime.dev.pallets.system import System
 
 if TYPE_CHECKING:
     from .deposits import Deposit
-    from .pallet import IngressEgress
+
+from .storage import IngressEgressStorage
 
 __all__ = ["create_account"]
 
 ADVANCE = FLIP // 100
 
 
-def create_account(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> int:
+def create_account(
+    pallet: IngressEgressStorage, deposit: Deposit, terms: Mapping[str, Any], amount: int
+) -> int:
     """Create the account of a `LiquidityProvision` if that is asked for: what is spent on it."""
     who, wanted = terms["lp_account"], terms["additional_action"]
     if wanted is None or pallet.other(System).exists(who):
@@ -45,12 +48,12 @@ def create_account(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, 
     )
 
 
-def _price(pallet: IngressEgress, deposit: Deposit, flip: int) -> int:
+def _price(pallet: IngressEgressStorage, deposit: Deposit, flip: int) -> int:
     """How much of the deposit's asset buys so much FLIP."""
     return input_for_output(pallet.other(SwappingStorage), deposit.asset, "Flip", flip, with_fee=False)
 
 
-def _buy_flip(pallet: IngressEgress, deposit: Deposit, who: bytes, amount: int) -> int:
+def _buy_flip(pallet: IngressEgressStorage, deposit: Deposit, who: bytes, amount: int) -> int:
     terms = {"account_id": who, "flip_to_subtract_from_swap_output": ADVANCE}
     swap = UserSwap(
         input_asset=deposit.asset,

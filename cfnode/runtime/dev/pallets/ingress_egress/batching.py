@@ -8,14 +8,13 @@ from it wait until that has happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from cfnode.runtime.dev.pallets.environment import Environment
 
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = [
     "evm_broadcaster",
@@ -35,7 +34,7 @@ MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50}
 """In a block. Others have no limit, but Solana, by the accounts that count its transactions."""
 
 
-def send_batches(pallet: IngressEgress) -> None:
+def send_batches(pallet: IngressEgressStorage) -> None:
     """Send what has been queued, as far as it can be sent now."""
     queue = pallet.ScheduledEgressFetchOrTransfer.get()
     if not queue:
@@ -45,7 +44,7 @@ def send_batches(pallet: IngressEgress) -> None:
     _SEND[pallet.chain.name](pallet, fetches, transfers)
 
 
-def send_messages(pallet: IngressEgress) -> None:
+def send_messages(pallet: IngressEgressStorage) -> None:
     """Send each transfer that carries a message as a transaction of its own."""
     messages = pallet.ScheduledEgressCcm.get()
     waiting = [each for each in messages if pallet.DisabledEgressAssets.contains(each["asset"])]
@@ -59,20 +58,20 @@ def send_messages(pallet: IngressEgress) -> None:
         )
 
 
-def evm_broadcaster(pallet: IngressEgress) -> EvmBroadcaster:
+def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
     """The broadcaster of the pallet's EVM chain."""
     found = pallet.other(BROADCASTERS[pallet.chain.name])
     assert isinstance(found, EvmBroadcaster)
     return found
 
 
-def transfer_params(pallet: IngressEgress, asset: str, to: bytes, amount: int) -> dict[str, Any]:
+def transfer_params(pallet: IngressEgressStorage, asset: str, to: bytes, amount: int) -> dict[str, Any]:
     """`EncodableTransferAssetParams` of a transfer on an EVM chain."""
     token = pallet.other(Environment).token_address(pallet.chain.name, asset)
     return {"asset": token, "to": to, "amount": amount}
 
 
-def _taken(pallet: IngressEgress, queue: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _taken(pallet: IngressEgressStorage, queue: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """Fetches and transfers to be sent now, and what waits."""
     fetches, transfers, waiting = list[Any](), list[Any](), list[Any]()
     for entry in queue:
@@ -87,12 +86,12 @@ def _taken(pallet: IngressEgress, queue: list[Any]) -> tuple[list[Any], list[Any
     return fetches, transfers, waiting
 
 
-def _fetchable(pallet: IngressEgress, fetch: dict[str, Any]) -> bool:
+def _fetchable(pallet: IngressEgressStorage, fetch: dict[str, Any]) -> bool:
     fetch["deposit_fetch_id"] = schedule_fetch(pallet, fetch["deposit_address"])
     return fetch["deposit_fetch_id"] is not None
 
 
-def schedule_fetch(pallet: IngressEgress, address: Any) -> Any:
+def schedule_fetch(pallet: IngressEgressStorage, address: Any) -> Any:
     """How a channel's deposit is fetched now: a fetch id of the chain; None if it cannot be.
 
     There is no such channel then, or its contract is being deployed: that of an EVM chain is from now on.
@@ -114,7 +113,7 @@ def schedule_fetch(pallet: IngressEgress, address: Any) -> Any:
     return "Fetch", found["address"]
 
 
-def fetch_params(pallet: IngressEgress, fetches: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+def fetch_params(pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
     """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
     deploys, calls = list[Any](), list[Any]()
     for asset, how in fetches:
@@ -126,24 +125,24 @@ def fetch_params(pallet: IngressEgress, fetches: Iterable[tuple[str, Any]]) -> d
     return {"fetch_deploy_params": deploys, "fetch_params": calls}
 
 
-def finalise_fetches(pallet: IngressEgress, broadcast_id: int, addresses: Iterable[Any]) -> None:
+def finalise_fetches(pallet: IngressEgressStorage, broadcast_id: int, addresses: Iterable[Any]) -> None:
     """Have the contracts that a broadcast deploys noted, once it has succeeded."""
     deployed = [address for address in addresses if _is_on_its_way(pallet, address)]
     if deployed:
         pallet.BroadcastActions.put(broadcast_id, ("FinaliseFetch", deployed))
 
 
-def _is_on_its_way(pallet: IngressEgress, address: Any) -> bool:
+def _is_on_its_way(pallet: IngressEgressStorage, address: Any) -> bool:
     channel = None if address is None else pallet.DepositChannelLookup.get(address)
     return channel is not None and channel["deposit_channel"]["state"] in ("Undeployed", "Pending")
 
 
-def _announce(pallet: IngressEgress, broadcast_id: int, transfers: list[Any]) -> None:
+def _announce(pallet: IngressEgressStorage, broadcast_id: int, transfers: list[Any]) -> None:
     ids = [each["egress_id"] for each in transfers]
     pallet.deposit(pallet.Event.BatchBroadcastRequested, broadcast_id=broadcast_id, egress_ids=ids)
 
 
-def _send_evm(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_evm(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
     arguments = _batch(pallet, [(each["asset"], each["deposit_fetch_id"]) for each in fetches], transfers)
     if not any(arguments.values()):
         return
@@ -154,7 +153,7 @@ def _send_evm(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -
 
 
 def _batch(
-    pallet: IngressEgress, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
 ) -> dict[str, Any]:
     pay = [
         transfer_params(pallet, each["asset"], each["destination_address"], each["amount"])
@@ -164,7 +163,7 @@ def _batch(
 
 
 def reject_call(
-    pallet: IngressEgress, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
 ) -> Any:
     """On EVM chains: fetch a deposit and send it back, in one call."""
     if not pallet.chain.is_evm:
@@ -172,25 +171,25 @@ def reject_call(
     return evm_broadcaster(pallet).bound_call("RejectCall", _batch(pallet, fetches, transfers))
 
 
-def _send_together(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_together(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
     if fetches or transfers:
         _announce(pallet, _start(pallet), transfers)
 
 
-def _send_bitcoin(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_bitcoin(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
     """Deposits are spent from where they lie: without a transfer there is no transaction."""
     if transfers:
         _announce(pallet, _start(pallet), transfers)
 
 
-def _send_solana(pallet: IngressEgress, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_solana(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
     if fetches:  # there are no more of them than one transaction holds
         _announce(pallet, _start(pallet), [])
     for transfer in transfers:
         _announce(pallet, _start(pallet), [transfer])
 
 
-def _start(pallet: IngressEgress) -> int:
+def _start(pallet: IngressEgressStorage) -> int:
     return pallet.other(BROADCASTERS[pallet.chain.name]).start(None)
 
 
@@ -201,7 +200,7 @@ def with_message(transfer: dict[str, Any], ccm: Any) -> dict[str, Any]:
     return message
 
 
-def message_call(pallet: IngressEgress, message: dict[str, Any]) -> Any:
+def message_call(pallet: IngressEgressStorage, message: dict[str, Any]) -> Any:
     """On EVM chains: pay a receiver and call it with a message."""
     if not pallet.chain.is_evm:
         return None
@@ -218,7 +217,7 @@ def message_call(pallet: IngressEgress, message: dict[str, Any]) -> Any:
     return evm_broadcaster(pallet).bound_call("ExecutexSwapAndCall", arguments)
 
 
-_SEND: dict[str, Callable[[IngressEgress, list[Any], list[Any]], None]] = {
+_SEND: dict[str, Callable[[IngressEgressStorage, list[Any], list[Any]], None]] = {
     "Ethereum": _send_evm,
     "Arbitrum": _send_evm,
     "Tron": _send_evm,

@@ -6,24 +6,23 @@ The formulas are `core.addresses`; here they get the vault's key, contract, prog
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.core.addresses import AddressError, assethub, evm, solana, taproot
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.threshold_signer import BitcoinThresholdSigner
 
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = ["bitcoin_channel", "bitcoin_state", "derive"]
 
 
-def derive(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
+def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
     """The address of a new channel, as the chain's account type, and the state to remember with it."""
     return _DERIVATIONS[pallet.chain.name](pallet, channel_id, asset)
 
 
-def bitcoin_channel(pallet: IngressEgress, channel_id: int) -> taproot.TaprootDeposit:
+def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.TaprootDeposit:
     """The Bitcoin output of a channel id under the current vault key."""
     key = pallet.other(BitcoinThresholdSigner).active_key()
     pallet.ensure(key is not None, pallet.Error.MissingBitcoinVault)
@@ -42,18 +41,18 @@ def bitcoin_state(output: taproot.TaprootDeposit) -> dict[str, Any]:
     return {"pubkey_x": output.public_key_x, "script_path": path}
 
 
-def _evm(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
+def _evm(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
     chain = pallet.chain.name
     vault = pallet.other(Environment).vault_address(chain)
     return evm.deposit_address(chain, vault, channel_id, evm.INIT_CODE_HASHES[asset]), "Undeployed"
 
 
-def _bitcoin(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
+def _bitcoin(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
     output = bitcoin_channel(pallet, channel_id)
     return output.script, bitcoin_state(output)
 
 
-def _solana(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
+def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
     program = pallet.other(Environment).SolanaApiEnvironment.get()["vault_program"]
     try:
         return solana.deposit_address(program, channel_id)
@@ -61,13 +60,13 @@ def _solana(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, An
         pallet.fail(pallet.Error.SolanaAddressDerivationError)
 
 
-def _assethub(pallet: IngressEgress, channel_id: int, asset: str) -> tuple[Any, Any]:
+def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
     vault = pallet.other(Environment).AssethubVaultAccountId.get()
     pallet.ensure(vault is not None, pallet.Error.MissingAssethubVault)
     return assethub.deposit_account(vault, channel_id), ()
 
 
-_DERIVATIONS: dict[str, Callable[[IngressEgress, int, str], tuple[Any, Any]]] = {
+_DERIVATIONS: dict[str, Callable[[IngressEgressStorage, int, str], tuple[Any, Any]]] = {
     "Ethereum": _evm,
     "Arbitrum": _evm,
     "Tron": _evm,

@@ -8,16 +8,14 @@ message whose transaction nobody could send is offered in the same way.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.runtime.dev.pallets.validator import Validator
 
 from .batching import evm_broadcaster, transfer_params
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = [
     "broadcast_aborted",
@@ -28,7 +26,7 @@ __all__ = [
 ]
 
 
-def transfer_failed(pallet: IngressEgress, asset: str, amount: int, destination: bytes) -> None:
+def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, destination: bytes) -> None:
     """A transfer out of an EVM vault has failed: have its fallback signed."""
     broadcaster = evm_broadcaster(pallet)
     arguments = {"transfer_param": transfer_params(pallet, asset, destination, amount)}
@@ -44,7 +42,7 @@ def transfer_failed(pallet: IngressEgress, asset: str, amount: int, destination:
     )
 
 
-def broadcast_succeeded(pallet: IngressEgress, broadcast_id: int) -> None:
+def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     """A transaction is on its chain: the deposit contracts that it deployed are there."""
     action = pallet.BroadcastActions.take(broadcast_id)
     if action is not None and action[0] == "FinaliseFetch":
@@ -57,14 +55,14 @@ def broadcast_succeeded(pallet: IngressEgress, broadcast_id: int) -> None:
     pallet.other(BROADCASTERS[pallet.chain.name]).succeed(broadcast_id)
 
 
-def broadcast_aborted(pallet: IngressEgress, broadcast_id: int) -> None:
+def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     """Nobody could send a transaction; one with a message can be sent by its user."""
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)
 
 
-def review_failed_calls(pallet: IngressEgress) -> None:
+def review_failed_calls(pallet: IngressEgressStorage) -> None:
     """Look at one of the last epoch's failed calls: sign it anew, or give it up."""
     epoch = pallet.other(Validator).CurrentEpoch.get()
     calls = pallet.FailedForeignChainCalls.get(epoch - 1)
@@ -93,7 +91,7 @@ def review_failed_calls(pallet: IngressEgress) -> None:
     )
 
 
-def failed_call(pallet: IngressEgress, broadcast_id: int) -> dict[str, Any] | None:
+def failed_call(pallet: IngressEgressStorage, broadcast_id: int) -> dict[str, Any] | None:
     """The transaction that pays what failed, if it is offered in this epoch and has been signed."""
     offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
@@ -103,7 +101,7 @@ def failed_call(pallet: IngressEgress, broadcast_id: int) -> dict[str, Any] | No
     return broadcaster.transaction(api_call)
 
 
-def _remember(pallet: IngressEgress, broadcast_id: int) -> None:
+def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     epoch = pallet.other(Validator).CurrentEpoch.get()
     failed = {"broadcast_id": broadcast_id, "original_epoch": epoch}
     pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])

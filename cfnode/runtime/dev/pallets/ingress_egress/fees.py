@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.chains import LEFT
@@ -18,8 +18,7 @@ from cfnode.runtime.dev.pallets.swapping.conversion import input_for_output
 from cfnode.runtime.dev.pallets.swapping.requests import request_fee_swap
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = ["Withheld", "ccm_gas_limit", "egress_estimate", "fee_of", "ingress_estimate", "withhold"]
 
@@ -35,7 +34,7 @@ class Withheld:
     fee: int
 
 
-def withhold(pallet: IngressEgress, asset: str, available: int, estimate: int) -> Withheld:
+def withhold(pallet: IngressEgressStorage, asset: str, available: int, estimate: int) -> Withheld:
     """Take a fee, estimated in the chain's coin, from `available`; it may leave nothing."""
     withheld = fee_of(pallet, asset, available, estimate)
     if asset == pallet.gas_asset:
@@ -45,7 +44,7 @@ def withhold(pallet: IngressEgress, asset: str, available: int, estimate: int) -
     return withheld
 
 
-def fee_of(pallet: IngressEgress, asset: str, available: int, estimate: int) -> Withheld:
+def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: int) -> Withheld:
     """What `withhold` would take and leave."""
     if asset == pallet.gas_asset:
         # The whole estimate is reported, even where the amount does not cover it.
@@ -55,7 +54,7 @@ def fee_of(pallet: IngressEgress, asset: str, available: int, estimate: int) -> 
     return Withheld(available - fee, fee)
 
 
-def ingress_estimate(pallet: IngressEgress, asset: str, origin: str = "DepositChannel") -> int:
+def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "DepositChannel") -> int:
     """What bringing a deposit of `asset` into the vault costs, in the chain's own coin.
 
     `origin` is a value of `DepositOriginType`: on most chains what is sent to the vault is there already.
@@ -65,7 +64,7 @@ def ingress_estimate(pallet: IngressEgress, asset: str, origin: str = "DepositCh
     return _scaled(pallet, estimates[pallet.chain.name](tracked, native))
 
 
-def egress_estimate(pallet: IngressEgress, asset: str, ccm: Any = None) -> int:
+def egress_estimate(pallet: IngressEgressStorage, asset: str, ccm: Any = None) -> int:
     """What a transfer of `asset` costs, in the chain's own coin; with its message if `ccm` is one."""
     native, tracked = ASSETS[asset].chain_index == 0, pallet.tracking.tracked_data()
     if ccm is None:
@@ -86,7 +85,7 @@ def ccm_gas_limit(chain: str, tracked: Any, native: bool, budget: int, length: i
     return min(10**9, energy * 100 + (668 + length) * 1_000)
 
 
-def _scaled(pallet: IngressEgress, estimate: int) -> int:
+def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
     return estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE
 
 

@@ -12,12 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import gas_asset
 from cfnode.runtime.dev.chains import LEFT
-from cfnode.runtime.dev.frame import ConstantSet, Cost, Origin, call, constant
+from cfnode.runtime.dev.frame import Cost, Origin, call, constant
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.chain_pallet import per_chain
-from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 
@@ -63,9 +61,6 @@ class ScheduledEgress:
 class IngressEgress(IngressEgressGovernance):
     """Deposit channels and scheduled transfers of one chain."""
 
-    class Constant(ConstantSet):
-        AllowTransactionReports = constant("bool", True)
-
     def genesis(self, config: Any) -> None:
         self.DepositChannelLifetime.put(self.chain.lifetime)
         self.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
@@ -75,11 +70,6 @@ class IngressEgress(IngressEgressGovernance):
             self.MinimumDeposit.put(asset, amount)
         for asset, amount in DUST_LIMITS.get(self.chain.name, {}).items():
             self.EgressDustLimit.put(asset, amount)
-
-    @property
-    def tracking(self) -> ChainTracking:
-        """The tracking pallet of the same chain."""
-        return self.other(CHAIN_TRACKING[self.chain.name])
 
     def on_initialize(self, number: int) -> None:
         """Take the deposits that have waited for this block."""
@@ -259,11 +249,6 @@ class IngressEgress(IngressEgressGovernance):
         else:
             self.ScheduledEgressCcm.mutate(lambda queue: [*queue, with_message(transfer, ccm)])
         return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)
-
-    @property
-    def gas_asset(self) -> str:
-        """The asset in which the chain takes its transaction fees."""
-        return gas_asset(self.chain.name).name
 
 
 INGRESS_EGRESS = per_chain(IngressEgress, lambda chain: chain.ingress_egress_index)

@@ -7,7 +7,7 @@ if it has been noticed before that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.core.assets import CHAINS
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS
@@ -23,9 +23,7 @@ from .batching import (
 )
 from .deposits import Deposit, is_boosted
 from .fees import egress_estimate, ingress_estimate, withhold
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = [
     "expire_marks",
@@ -40,7 +38,7 @@ __all__ = [
 MARK_BLOCKS = 600
 
 
-def mark_transaction(pallet: IngressEgress, broker: bytes, transaction: Any) -> None:
+def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: Any) -> None:
     """Refuse a transaction's deposits. TransactionAlreadyPrewitnessed if a mark has been noticed already."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     known = pallet.TransactionsMarkedForRejection.get(broker, transaction)
@@ -59,7 +57,7 @@ def mark_transaction(pallet: IngressEgress, broker: bytes, transaction: Any) -> 
     )
 
 
-def mark_channel(pallet: IngressEgress, broker: bytes, address: Any) -> None:
+def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Any) -> None:
     """Refuse all further deposits of a channel. CannotMarkChannel if it is another's."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     channel = pallet.DepositChannelLookup.get(address)
@@ -71,7 +69,7 @@ def mark_channel(pallet: IngressEgress, broker: bytes, address: Any) -> None:
     pallet.deposit(pallet.Event.ChannelRejectionRequestReceived, account_id=broker, deposit_address=address)
 
 
-def expire_marks(pallet: IngressEgress, number: int) -> None:
+def expire_marks(pallet: IngressEgressStorage, number: int) -> None:
     """Marks whose deposit has not come in time are gone; those that have been noticed wait for it."""
     for broker, transaction in pallet.ReportExpiresAt.take(number):
         mark = pallet.TransactionsMarkedForRejection.get(broker, transaction)
@@ -84,14 +82,14 @@ def expire_marks(pallet: IngressEgress, number: int) -> None:
         pallet.deposit(pallet.Event.TransactionRejectionRequestExpired, account_id=broker, tx_id=transaction)
 
 
-def is_marked(pallet: IngressEgress, deposit: Deposit) -> bool:
+def is_marked(pallet: IngressEgressStorage, deposit: Deposit) -> bool:
     """Whether somebody wants a deposit sent back, by its transaction or by its channel."""
     if not pallet.Constant.AllowTransactionReports:
         return False
     return deposit.is_marked or bool(_marked_transactions(pallet, deposit))
 
 
-def note_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
+def note_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """The marks of these transactions have been noticed: they do not expire any more."""
     for transaction in _marked_transactions(pallet, deposit):
         pallet.TransactionsMarkedForRejection.mutate(
@@ -99,7 +97,7 @@ def note_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
         )
 
 
-def reject_if_marked(pallet: IngressEgress, deposit: Deposit) -> str | None:
+def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | None:
     """Have a marked deposit sent back at the end of the block: the reason why it leads to nothing."""
     if not is_marked(pallet, deposit):
         return None
@@ -120,7 +118,7 @@ def reject_if_marked(pallet: IngressEgress, deposit: Deposit) -> str | None:
     return "TransactionRejectedByBroker"
 
 
-def _refund_to(pallet: IngressEgress, deposit: Deposit) -> tuple[Any, Any]:
+def _refund_to(pallet: IngressEgressStorage, deposit: Deposit) -> tuple[Any, Any]:
     """Where a deposit is sent back to, and the message that goes with it."""
     kind, terms = deposit.action
     if kind == "Swap":
@@ -130,7 +128,7 @@ def _refund_to(pallet: IngressEgress, deposit: Deposit) -> tuple[Any, Any]:
     return terms["refund_address"], terms.get("refund_ccm_metadata")
 
 
-def send_rejected(pallet: IngressEgress) -> None:
+def send_rejected(pallet: IngressEgressStorage) -> None:
     """Send the deposits back that were rejected; one that cannot be fetched yet has to wait."""
     waiting = []
     for details in pallet.ScheduledTransactionsForRejection.take():
@@ -153,7 +151,7 @@ class _CannotBeFetched(Exception):
     """A deposit lies in a contract that is being deployed."""
 
 
-def _send_back(pallet: IngressEgress, details: dict[str, Any]) -> int | None:
+def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int | None:
     """Fetch a deposit and pay what both ways cost less; None if that is too little to be sent.
 
     The fees of a deposit that is too small to be sent back are taken all the same.
@@ -179,22 +177,22 @@ def _send_back(pallet: IngressEgress, details: dict[str, Any]) -> int | None:
     return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
 
 
-def _broadcast(pallet: IngressEgress, details: dict[str, Any], call: Any) -> int:
+def _broadcast(pallet: IngressEgressStorage, details: dict[str, Any], call: Any) -> int:
     broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
     finalise_fetches(pallet, broadcast_id, [details["deposit_address"]])
     return broadcast_id
 
 
-def _expire_at(pallet: IngressEgress, number: int, broker: bytes, transaction: Any) -> None:
+def _expire_at(pallet: IngressEgressStorage, number: int, broker: bytes, transaction: Any) -> None:
     pallet.ReportExpiresAt.mutate(number, lambda marks: [*marks, (broker, transaction)])
 
 
-def _marked_transactions(pallet: IngressEgress, deposit: Deposit) -> list[bytes]:
+def _marked_transactions(pallet: IngressEgressStorage, deposit: Deposit) -> list[bytes]:
     marks = pallet.TransactionsMarkedForRejection
     return [each for each in _transactions(pallet, deposit) if marks.contains(deposit.broker, each)]
 
 
-def _transactions(pallet: IngressEgress, deposit: Deposit) -> list[bytes]:
+def _transactions(pallet: IngressEgressStorage, deposit: Deposit) -> list[bytes]:
     """By what a broker names the transactions of a deposit; none where it cannot."""
     if deposit.broker is None:
         return []

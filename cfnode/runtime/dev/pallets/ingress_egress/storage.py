@@ -1,13 +1,24 @@
 """What does an ingress-egress pallet keep, and what does it say?
 
-‹Chain›IngressEgress (pallet_cf_ingress_egress): storage, events and errors. The calls and hooks are in
-`ingress_egress.pallet`.
+‹Chain›IngressEgress (pallet_cf_ingress_egress): storage, events, errors and constants. The calls and hooks
+are in `ingress_egress.pallet`; what is done with all this needs no more than this class.
 """
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Value, event
+from cfnode.core.assets import gas_asset
+from cfnode.runtime.dev.frame import (
+    ConstantSet,
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    Value,
+    constant,
+    event,
+)
 from cfnode.runtime.dev.pallets.chain_pallet import ChainPallet
+from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 
 __all__ = ["IngressEgressStorage"]
 
@@ -55,6 +66,9 @@ class IngressEgressStorage(ChainPallet):
     BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
     MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
     PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
+
+    class Constant(ConstantSet):
+        AllowTransactionReports = constant("bool", True)
 
     class Event(EventSet):
         DepositFinalised = event(
@@ -147,3 +161,13 @@ class IngressEgressStorage(ChainPallet):
         MissingAssethubVault = "Assethub's Vault Account does not exist in storage."
         ChainDeprecated = "The Chain is deprecated, support is being phased out."
         CannotMarkChannel = "A channel is marked by an invalid account (not owner and not whitelisted)"
+
+    @property
+    def tracking(self) -> ChainTracking:
+        """The tracking pallet of the same chain."""
+        return self.other(CHAIN_TRACKING[self.chain.name])
+
+    @property
+    def gas_asset(self) -> str:
+        """The asset in which the chain takes its transaction fees."""
+        return gas_asset(self.chain.name).name

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.core.amm import LimitOrder, OrderRefused, RangeChange, burned, minted, other
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 
+from .storage import PoolsStorage
 from .stored import SIDES, STABLE, StoredPool
-
-if TYPE_CHECKING:
-    from .storage import PoolsStorage
 
 __all__ = [
     "add_limit_order",

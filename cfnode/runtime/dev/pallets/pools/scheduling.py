@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.runtime.dev.frame import DispatchError
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.system import System
 
 from . import orders
+from .storage import PoolsStorage
 from .stored import STABLE
-
-if TYPE_CHECKING:
-    from .storage import PoolsStorage
 
 __all__ = ["ScheduledUpdate", "dispatch_due", "set_or_schedule", "update_or_schedule"]
 
