@@ -63,7 +63,7 @@ class ChainApi(RuntimeApi):
             "min_funding": self.other(Funding).MinimumFunding.get(),
             "min_bid": validator.MinimumAuctionBid.get(),
             "auction_size_range": (sizes["min_size"], sizes["max_size"]),
-            "min_active_bid": None,
+            "min_active_bid": validator.next_auction()["bond"],
         }
 
     @method("H160")

@@ -14,9 +14,9 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
+from .pallets.system import System
 from .pallets.threshold_signer import SolanaThresholdSigner
 from .pallets.validator import Validator
-from .version import SPEC_NAME, SPEC_VERSION
 
 __all__ = ["MonitoringApi"]
 
@@ -127,7 +127,7 @@ class MonitoringApi(RuntimeApi):
             "epoch_duration": validator.EpochDuration.get(),
             "current_epoch_started_at": validator.CurrentEpochStartedAt.get(),
             "current_epoch_index": validator.CurrentEpoch.get(),
-            "min_active_bid": None,
+            "min_active_bid": validator.next_auction()["bond"],
             "rotation_phase": phase if isinstance(phase, str) else phase[0],
         }
 
@@ -172,8 +172,9 @@ class MonitoringApi(RuntimeApi):
 
     @method("monitoring::LastRuntimeUpgradeInfo")
     def cf_build_version(self) -> dict[str, Any]:
-        """The runtime's name and version."""
-        return {"spec_version": SPEC_VERSION, "spec_name": SPEC_NAME}
+        """The name and version of the runtime that made the block."""
+        made_by: dict[str, Any] = self.other(System).LastRuntimeUpgrade.get()
+        return made_by
 
     @method("ActivateKeysBroadcastIds")
     def cf_rotation_broadcast_ids(self) -> dict[str, Any]:
@@ -240,8 +241,6 @@ class MonitoringApi(RuntimeApi):
         " DispatchErrorWithMessage>"
     )
     def cf_simulate_auction(self) -> Any:
-        """How an auction would end now: the authorities stay."""
+        """How an auction would end now; nobody delegates, and nobody is new."""
         validator = self.other(Validator)
-        bond = validator.Bond.get()
-        outcome = {"winners": validator.CurrentAuthorities.get(), "bond": bond}
-        return "Ok", (outcome, [], [], bond)
+        return "Ok", (validator.next_auction(), [], [], validator.Bond.get())

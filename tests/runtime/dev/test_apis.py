@@ -235,6 +235,8 @@ def test_the_monitoring_data_is_what_its_parts_say(broker: Broker) -> None:
 def test_an_auction_now_would_change_nothing() -> None:
     world = World()
     kind, (outcome, operators, new, bond) = watch(world, "cf_simulate_auction")
+    asked = ask(world, "cf_auction_state")["min_active_bid"], watch(world, "cf_epoch_state")["min_active_bid"]
+    assert asked == (outcome["bond"], outcome["bond"])
     authorities = world.stored("Validator", "CurrentAuthorities")
     assert (kind, outcome["winners"], operators, new) == ("Ok", authorities, [], [])
     assert outcome["bond"] == bond

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "1603a329a37c182fcf6a734d64253d0136394445bcffc851a48a10cce2748805"
+DEV_GENESIS_HASH = "74d7e2f30f8fa57b707b7552f29b7babb145d3250e160cfda540b4ce154382a4"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -7,6 +7,8 @@ governance forces it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cfnode.runtime.dev.config import FLIP, DevGenesis
 from cfnode.runtime.dev.frame import (
     Cost,
@@ -176,6 +178,10 @@ class Validator(Pallet):
         """Whether the next epoch begins in block `number`."""
         duration: int = self.EpochDuration.get()
         return self._is_forced() or number - int(self.CurrentEpochStartedAt.get()) >= duration
+
+    def next_auction(self) -> dict[str, Any]:
+        """How an auction would end now (an `AuctionOutcome`): authorities and bond stay."""
+        return {"winners": self.CurrentAuthorities.get(), "bond": self.Bond.get()}
 
     def start_epoch(self, number: int) -> None:
         """Begin the next epoch, with the same authorities."""
