@@ -2,10 +2,8 @@
 
 A block is added only when its parent is known, its slot is later than the parent's and not in the future,
 its seal is by the author whose slot it is (Aura), and executing it on the parent's state gives its state root
-(Polkadot spec, "Block execution").
-The longest chain is the best.
-A GRANDPA justification by the present authorities makes a block and all before it final, but never in one
-step past a block that changes the authorities.
+(Polkadot spec, "Block execution"). The longest chain is the best. A GRANDPA justification by the present
+authorities makes a block and all before it final, but never in one step past a block that changes them.
 
 One lock orders all changes; reading needs none.
 """

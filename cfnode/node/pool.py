@@ -1,10 +1,9 @@
 """Which transactions wait for a block, and what is told to those who sent them?
 
 Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then
-takes its place in the graph (`graph.py`).
-With each new best block the pool forgets what the block included, takes back what retracted blocks held, and
-validates the rest again.
-What was found invalid, dropped or included is refused for half an hour.
+takes its place in the graph (`graph.py`). With each new best block the pool forgets what the block included,
+takes back what retracted blocks held, and validates the rest again. What was found invalid, dropped or
+included is refused for a while (`bans.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import trio
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
+from cfnode.node.bans import Bans
 from cfnode.node.chain import Chain
 from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported, Publisher, Subscription
 from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
@@ -33,8 +33,6 @@ from cfnode.node.watchers import Watch, Watchers
 
 log = logging.getLogger("cfnode.txpool")
 
-BAN_SECONDS = 30 * 60
-MAX_BANS = 16_384
 REVALIDATION_BATCH = 64
 """How many transactions are validated again for one block, however soon the next one comes."""
 MIB = 1024 * 1024
@@ -66,7 +64,7 @@ class TransactionPool:
         self._graph = TransactionGraph()
         self._watchers = Watchers()
         self._arrivals: Publisher[bytes] = Publisher(None)
-        self._banned: dict[bytes, float] = {}
+        self._bans = Bans()
         self._validated_at: dict[bytes, BlockRef] = {}
         self._processed = chain.best
         self._moved = trio.Event()
@@ -141,7 +139,7 @@ class TransactionPool:
         """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
         removed = [gone.hash for gone in self._graph.remove(list(hashes))]
         for tx_hash in removed:
-            self._ban(tx_hash)
+            self._bans.add(tx_hash)
             self._watchers.invalid(tx_hash)
         return removed
 
@@ -171,7 +169,7 @@ class TransactionPool:
             for block in event.blocks:
                 self._watchers.finalized(block.hash)
         elif isinstance(event, Imported):
-            self._forget_old_bans()
+            self._bans.forget_old()
 
     async def _catch_up(self) -> None:
         """Events were lost because we were too slow: see what has become of the chain since."""
@@ -217,11 +215,11 @@ class TransactionPool:
         outcome = self._graph.prune([tag for transaction in known for tag in transaction.provides])
         self._graph.remove(places)
         for tx_hash, index in places.items():
-            self._ban(tx_hash)
+            self._bans.add(tx_hash)
             self._watchers.in_block(tx_hash, block, index)
         for rival in outcome.pruned:
             if rival.hash not in places:  # another transaction with its tags was included
-                self._ban(rival.hash)
+                self._bans.add(rival.hash)
                 self._watchers.invalid(rival.hash)
         self._announce(outcome.promoted)
         for tx_hash in outcome.failed:
@@ -234,7 +232,7 @@ class TransactionPool:
             tx_hash = blake2_256(extrinsic)
             if tx_hash in included or not (is_signed(extrinsic) or tx_hash in self._watchers):
                 continue
-            self._banned.pop(tx_hash, None)
+            self._bans.lift(tx_hash)
             source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
             try:
                 self._insert(await self._validated(tx_hash, extrinsic, source, best))
@@ -296,7 +294,7 @@ class TransactionPool:
         check_format(extrinsic)
         tx_hash = blake2_256(extrinsic)
         is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
-        if not is_own and self._banned.get(tx_hash, 0.0) > trio.current_time():
+        if not is_own and tx_hash in self._bans:
             raise TemporarilyBanned
         if tx_hash in self._graph:
             raise AlreadyImported(tx_hash)
@@ -308,7 +306,7 @@ class TransactionPool:
         try:
             transaction = await self._validator.validate(extrinsic, source, at)
         except InvalidTransaction:
-            self._ban(tx_hash)
+            self._bans.add(tx_hash)
             raise
         self._validated_at.pop(tx_hash, None)
         self._validated_at[tx_hash] = at
@@ -319,7 +317,7 @@ class TransactionPool:
         self._tell(outcome)
         dropped = self._graph.enforce_limits(self._ready_limit, self._future_limit)
         for tx_hash in dropped:
-            self._ban(tx_hash)
+            self._bans.add(tx_hash)
             self._watchers.dropped(tx_hash)
         if transaction.hash in dropped:
             raise ImmediatelyDropped
@@ -339,14 +337,3 @@ class TransactionPool:
         for tx_hash in hashes:
             self._watchers.ready(tx_hash)
             self._arrivals.publish(tx_hash)
-
-    def _ban(self, tx_hash: bytes) -> None:
-        self._banned.pop(tx_hash, None)
-        self._banned[tx_hash] = trio.current_time() + BAN_SECONDS
-        while len(self._banned) > MAX_BANS:
-            del self._banned[next(iter(self._banned))]
-
-    def _forget_old_bans(self) -> None:
-        now = trio.current_time()
-        while self._banned and self._banned[oldest := next(iter(self._banned))] <= now:
-            del self._banned[oldest]

@@ -8,8 +8,9 @@ import trio.testing
 
 from cfnode.core.scale import encode_compact
 from cfnode.core.validity import Validity
+from cfnode.node.bans import BAN_SECONDS
 from cfnode.node.graph import Limit
-from cfnode.node.pool import BAN_SECONDS, TransactionPool
+from cfnode.node.pool import TransactionPool
 from cfnode.node.pool_errors import (
     AlreadyImported,
     BadFormat,
