@@ -58,25 +58,16 @@ def script(page: str, port: int) -> str:
 
 
 def differences(shown: str, printed: str) -> list[str]:
-    """Where the page and the shell differ, nothing if nowhere.
-
-    `…` in a line stands for any text, and alone in a line for any lines.
-    """
-    lines = shown.rstrip().splitlines()
-    said = printed.rstrip() + "\n"
-    if re.fullmatch("".join(r"(?:.*\n)*?" if is_gap(line) else f"{pattern(line)}\n" for line in lines), said):
+    """Where the page and the shell differ, nothing if nowhere; `…` stands for any text in a line."""
+    lines, said = shown.rstrip().splitlines(), printed.rstrip().splitlines()
+    if len(lines) == len(said) and all(map(stands_for, lines, said)):
         return []
-    return list(ndiff(lines, said.splitlines()))
+    return list(ndiff(lines, said))
 
 
-def is_gap(line: str) -> bool:
-    """Whether a line stands for any lines."""
-    return line.strip() == "…"
-
-
-def pattern(line: str) -> str:
-    """What a line that is shown stands for."""
-    return ".*?".join(map(re.escape, line.split("…")))
+def stands_for(line: str, said: str) -> bool:
+    """Whether a line that is shown is the one that was printed."""
+    return re.fullmatch(".*?".join(map(re.escape, line.split("…"))), said) is not None
 
 
 def rewrite(page: str, block: Block, printed: str) -> None:
@@ -84,7 +75,7 @@ def rewrite(page: str, block: Block, printed: str) -> None:
     assert block.shown is not None
     path, kept = GUIDE.with_suffix("") / f"{page}.md", block.shown.splitlines()
     lines = [
-        next((line for line in kept if not is_gap(line) and re.fullmatch(pattern(line), said)), masked(said))
+        next((line for line in kept if stands_for(line, said)), masked(said))
         for said in printed.rstrip().splitlines()
     ]
     old, new = (

@@ -1,7 +1,8 @@
 """What has become of the money that a swap sends?
 
-An egress goes into a broadcast, which succeeds or is aborted; a transfer inside a broadcast that succeeded
-may still have failed at its receiver, and then there is a call that anybody may send.
+An egress goes into a broadcast, which succeeds or is aborted; one that was aborted may still succeed later. A
+transfer inside a broadcast that succeeded may have failed at its receiver, and then there is a call that
+anybody may send.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from cfnode.node.swap_index import Entry, SwapIndex
 
 __all__ = ["egress", "failure", "ignored", "is_sent", "transaction_reference"]
 
-_ENDS: Final = ("BroadcastSuccess", "BroadcastAborted")
+_SUCCESS: Final = ("BroadcastSuccess",)
+_ENDS: Final = (*_SUCCESS, "BroadcastAborted")
 _PAYLOADS: Final = ("TransactionBroadcastRequest", "CallResigned")
 _REQUESTED: Final = ("BatchBroadcastRequested", "CcmBroadcastRequested")
 ABORTED: Final = ("BroadcastAborted", "The swap broadcast was aborted")
@@ -31,7 +33,7 @@ def egress(index: SwapIndex, scheduled: Entry, receiver: Any) -> dict[str, Any]:
     if requested is None:
         return shown
     about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
-    end = _first(about, _ENDS)
+    end = _first(about, _SUCCESS) or _first(about, _ENDS)
     if end is None:
         return shown
     if end.name == "BroadcastAborted":

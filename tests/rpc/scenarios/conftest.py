@@ -9,7 +9,6 @@ import trio
 
 from tests.interop.polkadot import Reader, leaves
 from tests.rpc.conftest import MakeServed, first_block
-from tests.rpc.scenarios.books import sums
 from tests.rpc.scenarios.story import Story
 from tests.rpc.scenarios.transcript import Transcript
 
@@ -30,7 +29,7 @@ async def story(
     await told.look()
     if not told.closed:
         pytest.fail("the scenario did not come to its end, where it says whose the money is", pytrace=False)
-    assert sums(await told.sheet()) == {}
+    assert await told.balances()
     if polkadot is not None:
         await agree(polkadot, told)
     told.transcript.compare()

@@ -261,9 +261,13 @@ class Story:
         if found:
             lines = (f"{path} is {now}, should be {wanted}" for path, wanted, now in found)
             pytest.fail("\n  ".join(["the books are not right:", *lines]), pytrace=False)
-        assert self.flip() == tuple(amount - self._burned for amount in self._flip)
         await self._tell_the_same(sheet)
         self.closed = True
+
+    async def balances(self) -> bool:
+        """Whether all parties together have what they had, and the broker has paid its transactions."""
+        left = tuple(amount - self._burned for amount in self._flip)
+        return sums(await self.sheet()) == {} and self.flip() == left
 
     async def _tell_the_same(self, sheet: Sheet) -> None:
         """What clients are told of accounts and pools is what is stored."""

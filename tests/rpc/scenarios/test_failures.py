@@ -114,6 +114,37 @@ def paid_by(story: Story, chain: str, call: Any) -> tuple[str, str, int]:
 # Transfers
 
 
+async def test_a_transaction_that_is_late(story: Story) -> None:
+    await story.call("dev_holdBroadcasts", "Ethereum")
+    address = await story.open(BTC, ETH)
+    await story.deposit(address, BTC, BITCOIN)
+    await story.seal(4)
+    (await story.said()).tells(
+        deposited("Bitcoin"),
+        QUIET,
+        together(swapped(), SENT, batched("Ethereum")),
+        signed("Ethereum"),
+        QUIET,
+    )
+    swap = story.rules.swap("Btc", "Eth", SWAPPING, 10)
+    sent, shares = swap.output - ETH_EGRESS, divided(story, swap, {"Eth": ETH_EGRESS})
+    await story.closes(shares | {STUCK: {"Eth": sent}})
+    await story.call("dev_timeTravel", 20 * 14_000)  # twenty blocks of Ethereum
+    await story.seal(2)
+    assert (await story.get(f"/v2/swaps/{story.channels[0]}"))["state"] == "FAILED"
+    await story.call("dev_holdBroadcasts", "Ethereum", False)
+    await story.seal(1)
+    broadcaster = "EthereumBroadcaster"
+    (await story.said()).tells(
+        QUIET,
+        [f"{broadcaster}.BroadcastTimeout", f"{broadcaster}.BroadcastAborted"],
+        landed("Ethereum"),
+        QUIET,
+    )
+    assert (await story.get(f"/v2/swaps/{story.channels[0]}"))["state"] == "COMPLETED"
+    await story.closes(shares | {EVM_ADDRESS: {"Eth": sent}})
+
+
 async def failed_transfer(story: Story, chain: str, symbol: str, receiver: str = EVM_ADDRESS) -> Said:
     """A swap whose receiver fails: what was said up to the fallback."""
     asset = {"chain": chain, "asset": symbol}
