@@ -15,6 +15,7 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.keys import Keypair
 from cfnode.runtime.dev.config import FLIP, DevGenesis
 from cfnode.runtime.dev.genesis import dev_authorities
+from cfnode.runtime.dev.pallets.funding import Funding
 from cfnode.runtime.dev.runtime import DevRuntime
 from cfnode.runtime.door import RuntimeTrap, UnknownFunction
 from tests.runtime.dev.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsic, body_of
@@ -343,3 +344,20 @@ def test_a_batch_costs_what_its_calls_cost(world: World) -> None:
     remark = ("System", ("remark", {"remark": b""}))
     empty, full = (("Environment", ("batch", {"calls": calls})) for calls in ([], [remark, remark]))
     assert weight(full) == weight(empty) + 2 * weight(remark)
+
+
+def test_what_is_not_there_is_taken_away_without_a_write(world: World) -> None:
+    """Hooks of every block take what waits for it, mostly nothing: that must not touch the trie."""
+    journal, runtime = world.journal, world.runtime.composition
+    with runtime.on(journal):
+        funding = runtime.pallet(Funding)
+        funding.RedemptionTax.kill()
+        for _ in range(2):
+            assert funding.PendingRedemptions.take(b"\x01" * 32) is None
+            funding.PendingRedemptions.remove(b"\x01" * 32)
+            funding.RedemptionTax.kill()
+        written = journal.changes().storage[b""]
+        assert list(written.values()) == [None]
+        funding.RedemptionTax.put(1)
+        funding.RedemptionTax.kill()
+        assert funding.RedemptionTax.get() == 0

@@ -153,8 +153,13 @@ class Stored:
 
     def _take(self, key: bytes) -> Any:
         value = self._get(key)
-        self._runtime.host.delete(key)
+        self._delete(key)
         return value
+
+    def _delete(self, key: bytes) -> None:
+        """Store nothing under `key`. Where there is nothing, that is no write and costs the trie nothing."""
+        if self._runtime.host.get(key) is not None:
+            self._runtime.host.delete(key)
 
     def _put(self, key: bytes, value: Any) -> None:
         self._runtime.host.set(key, self.codec.encode(value))
@@ -214,7 +219,7 @@ class StoredValue(Stored):
 
     def kill(self) -> None:
         """Store nothing any more."""
-        self._runtime.host.delete(self.prefix)
+        self._delete(self.prefix)
 
     def take(self) -> Any:
         """The value as `get` gives it; afterwards it is gone."""
@@ -242,7 +247,7 @@ class StoredMap(Stored):
 
     def remove(self, key: Any) -> None:
         """Store nothing under `key` any more."""
-        self._runtime.host.delete(self._key(key))
+        self._delete(self._key(key))
 
     def take(self, key: Any) -> Any:
         """The value as `get` gives it; afterwards it is gone."""
@@ -287,7 +292,7 @@ class StoredDoubleMap(Stored):
 
     def remove(self, key1: Any, key2: Any) -> None:
         """Store nothing under both keys any more."""
-        self._runtime.host.delete(self._key(key1, key2))
+        self._delete(self._key(key1, key2))
 
     def take(self, key1: Any, key2: Any) -> Any:
         """The value as `get` gives it; afterwards it is gone."""

@@ -69,7 +69,8 @@ class Sightings(OracleFeed):
             for chain, kind in BROADCASTERS.items()
             for broadcast_id in self.other(kind).on_their_way()
         ]
-        self.InFlight.put([*held, *(each for each in sent if each not in held)])
+        if held or sent:
+            self.InFlight.put([*held, *(each for each in sent if each not in held)])
 
     def is_held(self, chain: str) -> bool:
         """Whether nobody sees any transaction on a chain: it takes none, or the authorities do not look."""
