@@ -387,6 +387,23 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
     known = {each["asset"] for each in older.json()["assets"]}
     assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt"}
+    assert "Dot" not in names  # nothing can be swapped for it
+
+
+async def test_an_sdk_of_1_9_is_told_the_same_by_what_can_be_done(instant: Served) -> None:
+    path = "/trpc/networkStatus"
+    await instant.call("dev_setBoost", BTC, BITCOIN)
+    answer = await instant.http.request("GET", path, x_chainflip_sdk_version="1.9.5")
+    status = answer.json()["result"]["data"]["json"]
+    assert {"Btc", "Eth", "Usdc", "HubDot"} < set(status["assets"]["all"])
+    assert "Trx" not in status["assets"]["all"]
+    assert status["assets"]["deposit"] == status["assets"]["destination"] == status["assets"]["all"]
+    assert (status["boostDepositsEnabled"], status["cfBrokerCommissionBps"]) == (True, 0)
+    assert instant.node.dev is not None
+    await instant.node.dev.as_governance(("Environment", ("update_safe_mode", {"update": "CodeRed"})))
+    closed = (await get(instant, path))[1]["result"]["data"]["json"]
+    assert closed["assets"]["deposit"] == closed["assets"]["destination"] == []
+    assert closed["boostDepositsEnabled"] is False
 
 
 async def test_it_says_that_it_is_there(instant: Served) -> None:

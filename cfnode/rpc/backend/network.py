@@ -12,7 +12,7 @@ from cfnode.rpc.cf.method import value
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["network_info"]
+__all__ = ["network_info", "network_status"]
 
 _KNOWN_SINCE: Final = {
     (2, 1): ("Wbtc", "ArbUsdt", "SolUsdt"),
@@ -24,22 +24,37 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})\.")
 
 
 async def network_info(node: Node, sdk_version: str) -> dict[str, Any]:
-    """The assets of the runtime, by variant name, as far as the SDK that asks knows them.
+    """The assets that are in a pool, by variant name, as far as the SDK that asks knows them.
 
     What is switched on is what the chain's safe mode says, and boost where something has been put up.
     """
     block = node.chain.best.hash
     boosted = await _boosted(node, block)
-    names = await value(node, block, "cf_supported_assets")
+    pools = await value(node, block, "cf_pools")
+    swapped = {asset for pair in pools for asset in pair.values()} - _unknown_to(sdk_version)
     switches = await value(node, block, "cf_safe_mode_statuses")
-    unknown = _unknown_to(sdk_version)
     return {
-        "assets": [
-            _asset(name, switches, name in boosted)
-            for name in names
-            if name in ASSETS and name not in unknown
-        ],
+        "assets": [_asset(name, switches, name in boosted) for name in ASSETS if name in swapped],
         "cfBrokerCommissionBps": 0,
+    }
+
+
+async def network_status(node: Node, sdk_version: str) -> dict[str, Any]:
+    """The same as SDKs of 1.9 ask for it: the names by what can be done with them."""
+    info = await network_info(node, sdk_version)
+    assets = info["assets"]
+
+    def named(switch: str) -> list[str]:
+        return [each["asset"] for each in assets if each[switch]]
+
+    return {
+        "assets": {
+            "all": [each["asset"] for each in assets],
+            "deposit": named("depositChannelDepositsEnabled"),
+            "destination": named("egressEnabled"),
+        },
+        "boostDepositsEnabled": bool(named("boostDepositsEnabled")),
+        "cfBrokerCommissionBps": info["cfBrokerCommissionBps"],
     }
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | GET /v2/quote, GET /quote | quotes: all, or the one without chunks |
 | GET /v2/swaps/‹id›, GET /swaps/‹id› | the status of a swap, in either form |
-| GET /api/networkInfo | what can be swapped |
+| GET /api/networkInfo, GET /trpc/networkStatus | what can be swapped |
 | POST /api/openSwapDepositChannel | a deposit channel; 201 |
 | POST /api/encodeVaultSwapData | what to send to the vault, instead of paying into a channel |
 | POST /api/encodeCfParameters | the terms of such a swap alone |
@@ -31,7 +31,7 @@ from cfnode.rpc.backend.channels import DefaultBroker
 from cfnode.rpc.backend.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.rpc.backend.fields import Refusal
 from cfnode.rpc.backend.flat_status import flat_status
-from cfnode.rpc.backend.network import network_info
+from cfnode.rpc.backend.network import network_info, network_status
 from cfnode.rpc.backend.quotes import quote, quotes
 from cfnode.rpc.backend.statuses import status
 from cfnode.rpc.backend.vault_swaps import encode_terms, encode_vault_swap
@@ -47,7 +47,7 @@ MAX_QUERY_FIELDS: Final = 32
 MAX_BODY: Final = 128 * 1024
 """Bytes of a request for a channel: a message of 15,000 bytes is 30,000 digits."""
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
-_GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/healthcheck"})
+_GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/trpc/networkStatus", "/healthcheck"})
 _API, _OLDER = "/api", "/trpc"
 
 Make = Callable[[Mapping[str, Any]], Awaitable[Any]]
@@ -101,6 +101,8 @@ class Backend:
             return _json(200, await self._status(path))
         if path == "/api/networkInfo":
             return _json(200, await network_info(self._node, sdk_version))
+        if path == "/trpc/networkStatus":
+            return _json(200, wrapped(await network_status(self._node, sdk_version), is_batch=False))
         if path == "/healthcheck":
             return Answer(200, b"OK", is_text=True)
         return await self._post(path, query, _read_object(body))
