@@ -1,9 +1,9 @@
-"""What does a call of Chainflip's vault contract look like, and what of it is signed?
+"""What does a call of Chainflip's contracts look like, and what of it is signed?
 
 Each function takes `SigData(sig, nonce, kTimesGAddress)` first; whoever sends the call, only the signature
 counts. Signed is a hash of the other arguments, bound to a nonce, a vault, a chain and a key manager. The
 encoding is Solidity's (contract ABI specification, "Formal specification of the encoding").
-(chainflip-eth-contracts: contracts/Vault.sol, contracts/KeyManager.sol.)
+(chainflip-eth-contracts: contracts/Vault.sol, contracts/KeyManager.sol, contracts/StateChainGateway.sol.)
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
     "call_data",
     "decode_call",
     "execute_x_swap_and_call",
+    "register_redemption",
     "selector",
     "transfer_fallback",
 ]
@@ -132,6 +133,20 @@ def execute_x_swap_and_call(
     return VaultCall(
         f"executexSwapAndCall{arguments}",
         [transfer.words, _word(source_chain), _bytes(source_address), _bytes(message)],
+    )
+
+
+def register_redemption(
+    account: bytes, amount: int, address: bytes, expiry: int, executor: bytes | None
+) -> VaultCall:
+    """Let the gateway pay FLIP of an account (32 bytes) out to an address, before a time (Unix seconds).
+
+    Anyone may have it paid out, or only the executor.
+    """
+    words = (account, amount, address, expiry, executor or bytes(_ADDRESS))
+    return VaultCall(
+        "registerRedemption((uint256,uint256,address),bytes32,uint256,address,uint48,address)",
+        [_word(each) for each in words],
     )
 
 

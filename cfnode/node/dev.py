@@ -94,6 +94,10 @@ class DevControl:
                 await self._author.new_block()
             return await submission.in_block()
 
+    async def settle_redemption(self, account: bytes, expired: bool = False) -> Inclusion:
+        """The FLIP that an account redeems has been paid out, or its time is over."""
+        return await self.apply("settle_redemption", account_id=account, expired=expired)
+
     async def as_governance(self, call: Any) -> Inclusion:
         """Dispatch a runtime call (a value of the SCALE codec) as governance would."""
         return await self.apply("as_governance", call=call)

@@ -187,6 +187,11 @@ def hold_signatures(node: Node, hold: bool | None) -> None:
     _dev(node).hold_signatures(hold is not False)
 
 
+async def settle_redemption(node: Node, account: bytes, expired: bool | None) -> str:
+    """Let FLIP that an account redeems have been paid out, or its time be over; the block's hash."""
+    return _block(await _dev(node).settle_redemption(account, bool(expired)))
+
+
 async def govern(node: Node, pallet: str, name: str, arguments: dict[str, Any] | None) -> str:
     """Do a call that is governance's, its arguments by name as the metadata has them; the block's hash."""
     metadata = (await node.chain.runtime_at(node.chain.best.hash)).metadata
@@ -297,6 +302,11 @@ METHODS: Final = tuple(
         ("dev_holdBroadcasts", hold_broadcasts, (CHAIN, Param("hold", BOOL, optional=True))),
         ("dev_failBroadcast", fail_broadcast, (CHAIN, Param("broadcastId", U32, optional=True))),
         ("dev_holdSignatures", hold_signatures, (Param("hold", BOOL, optional=True),)),
+        (
+            "dev_settleRedemption",
+            settle_redemption,
+            (Param("account", ACCOUNT), Param("expired", BOOL, optional=True)),
+        ),
         (
             "dev_govern",
             govern,

@@ -97,6 +97,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_setBoost": [BTC, 10],
     "dev_setOracle": ["Btc"],
     "dev_setPool": [ETH],
+    "dev_settleRedemption": [samples.ACCOUNT],
     "dev_silence": [[]],
     "dev_timeTravel": [0],
     "grandpa_proveFinality": [0],
@@ -140,6 +141,7 @@ REFUSED: Final[dict[str, int]] = {
     "cf_request_swap_parameter_encoding": -32021,
     "dev_failBroadcast": -32024,
     "dev_sendToVault": -32024,
+    "dev_settleRedemption": -32024,
     "grandpa_roundState": 1,
     "transaction_v1_stop": -32602,
 }

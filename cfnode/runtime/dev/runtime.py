@@ -40,12 +40,12 @@ from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.lending_pools import LendingPools
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
+from .pallets.redeeming import Redeeming
 from .pallets.session import Session
 from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
@@ -63,7 +63,7 @@ PALLETS: tuple[type[Pallet], ...] = (
     Timestamp,
     Environment,
     Flip,
-    Funding,
+    Redeeming,
     SubAccounts,
     TransactionPayment,
     Validator,

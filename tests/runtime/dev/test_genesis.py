@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "74d7e2f30f8fa57b707b7552f29b7babb145d3250e160cfda540b4ce154382a4"
+DEV_GENESIS_HASH = "3e2d30f75fd9d36d4f3240dbc9edd20e308d0be4aac922e371fb452be70e7283"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

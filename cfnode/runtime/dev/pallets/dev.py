@@ -24,6 +24,7 @@ from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.pallet import INGRESS_EGRESS
 from .oracle import FEEDS
 from .pools.pallet import LiquidityPools
+from .redeeming import Redeeming
 from .system import System
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
 from .witnesses import Sightings
@@ -212,6 +213,13 @@ class Dev(Sightings):
         self.ensure(who is not None, self.Error.NobodyAsked)
         assert chosen is not None and who is not None
         broadcaster.fail_attempt(chosen, who)
+
+    @call(14, Cost(), account_id="AccountId32", expired="bool")
+    def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
+        """The FLIP that an account redeems has been paid out on Ethereum, or its time is over."""
+        origin.ensure_none()
+        funding, tx_hash = self.other(Redeeming), self.made_up_transaction()
+        (funding.expired if expired else funding.redeemed)(account_id, tx_hash)
 
     def _account_on(self, chain: str, address: EncodedAddress) -> Any:
         account = self.account_at(address, gas_asset(chain).name)

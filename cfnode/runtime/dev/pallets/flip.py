@@ -149,6 +149,32 @@ class Flip(Pallet):
         self._add(source, -amount)
         self._add(target, amount)
 
+    # Leaving
+
+    def set_aside(self, who: bytes, amount: int) -> None:
+        """Take FLIP that is on its way out from a balance. InsufficientLiquidity."""
+        self.ensure(amount <= self.liquid(who), self.Error.InsufficientLiquidity)
+        self._add(who, -amount)
+        self.PendingRedemptionsReserve.put(who, amount)
+
+    def pay_out(self, who: bytes) -> int:
+        """What was set aside has left: how much."""
+        amount = self._taken(who)
+        self.OffchainFunds.mutate(lambda outside: outside + amount)
+        return amount
+
+    def put_back(self, who: bytes) -> int:
+        """What was set aside has not left: how much."""
+        amount = self._taken(who)
+        self._add(who, amount)
+        return amount
+
+    def _taken(self, who: bytes) -> int:
+        amount: int | None = self.PendingRedemptionsReserve.take(who)
+        if amount is None:
+            self.fail(self.Error.NoPendingRedemptionForThisID)
+        return amount
+
     def on_killed_account(self, who: bytes) -> None:
         dust = self.balance(who)
         self.Account.remove(who)

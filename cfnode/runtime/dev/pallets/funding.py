@@ -187,7 +187,9 @@ class Funding(Pallet):
         ):
             self.ensure(bound.get(who) == bound.get(recipient_account_id), violated)
         moved = planned(self, who, amount, redemption_address)
-        self._release(moved, recipient_account_id)
+        self.release(moved)
+        if moved.restricted and moved.address is not None:
+            self.restrict(recipient_account_id, moved.amount, moved.address)
         self.other(Flip).transfer(who, recipient_account_id, moved.amount)
         self.deposit(
             self.Event.Rebalance,
@@ -195,7 +197,7 @@ class Funding(Pallet):
             recipient_account_id=recipient_account_id,
             amount=moved.amount,
         )
-        self._reap_if_empty(who)
+        self.reap_if_empty(who)
 
     def spawn_sub_account(self, parent: bytes, index: int, amount: int) -> bytes:
         """Create an account that belongs to `parent`, with FLIP of its; returns it."""
@@ -211,8 +213,8 @@ class Funding(Pallet):
         self.rebalance(Origin.signed(parent), who, None, ("Exact", amount))
         return who
 
-    def _release(self, moved: Redemption, target: bytes) -> None:
-        """Move the restriction with FLIP that goes from one account to another."""
+    def release(self, moved: Redemption) -> None:
+        """Free FLIP that leaves of its restriction. RestrictedBalanceBelowMinimumFunding."""
         restricted = dict(self.RestrictedBalances.get(moved.who))
         if moved.address is None or moved.address not in restricted:
             return
@@ -222,9 +224,9 @@ class Funding(Pallet):
         restricted[moved.address] = left
         kept = sorted((address, amount) for address, amount in restricted.items() if amount)
         self.RestrictedBalances.put(moved.who, kept)
-        self._restrict(target, moved.amount, moved.address)
 
-    def _reap_if_empty(self, who: bytes) -> None:
+    def reap_if_empty(self, who: bytes) -> None:
+        """End an account that has nothing left."""
         if self.other(Flip).balance(who):
             return
         parent = self.ParentAccount.get(who)
@@ -252,9 +254,10 @@ class Funding(Pallet):
 
     def _note_restriction(self, who: bytes, amount: int, funder: bytes) -> None:
         if self.RestrictedAddresses.contains(funder):
-            self._restrict(who, amount, funder)
+            self.restrict(who, amount, funder)
 
-    def _restrict(self, who: bytes, amount: int, address: bytes) -> None:
+    def restrict(self, who: bytes, amount: int, address: bytes) -> None:
+        """Let FLIP of an account go nowhere but to an address."""
         restricted = dict(self.RestrictedBalances.get(who))
         restricted[address] = restricted.get(address, 0) + amount
         self.RestrictedBalances.put(who, sorted(restricted.items()))

@@ -25,12 +25,16 @@ MAX = "Max"
 
 @dataclass(frozen=True, slots=True)
 class Redemption:
-    """FLIP that may leave an account: amount, fee, and the restricted address (20 bytes) that it is for."""
+    """FLIP that may leave an account: amount, fee, and the restricted address (20 bytes) that it is for.
+
+    So much of the debit as is `restricted` came from that address.
+    """
 
     who: bytes
     amount: int
     fee: int
     address: bytes | None
+    restricted: int
 
     @property
     def debit(self) -> int:
@@ -53,26 +57,24 @@ def planned(
     """
     flip, restricted = funding.other(Flip), dict(funding.RestrictedBalances.get(who))
     balance, bond = flip.balance(who), flip.bond(who)
-    kept = _kept(restricted, balance, wanted, address, fee)
+    goes = _restricted(restricted, wanted, address, fee)
+    kept = max(0, min(sum(restricted.values()), balance) - goes)
     liquid = max(0, balance - max(bond, kept))
     if isinstance(wanted, str):
         fee = 0 if liquid == balance else fee
-        made = Redemption(who, max(0, liquid - fee), min(fee, liquid), address)
+        made = Redemption(who, max(0, liquid - fee), min(fee, liquid), address, goes)
     else:
-        made = Redemption(who, wanted[1], fee, address)
+        made = Redemption(who, wanted[1], fee, address, goes)
     _check(funding, made, balance - made.debit, bond, kept)
     if leaves and made.debit == balance:
         _ensure_may_go(funding, who)
     return made
 
 
-def _kept(restricted: dict[bytes, int], balance: int, wanted: Any, address: bytes | None, fee: int) -> int:
-    """What is restricted and stays; never more than there is."""
-    total = sum(restricted.values())
-    goes = restricted.get(address, 0) if address is not None else 0
-    if not isinstance(wanted, str):
-        goes = min(wanted[1] + fee, goes)
-    return max(0, min(total, balance) - goes)
+def _restricted(restricted: dict[bytes, int], wanted: Any, address: bytes | None, fee: int) -> int:
+    """How much of what leaves is restricted to the address."""
+    there = restricted.get(address, 0) if address is not None else 0
+    return there if isinstance(wanted, str) else min(wanted[1] + fee, there)
 
 
 def _check(funding: Funding, made: Redemption, left: int, bond: int, kept: int) -> None:

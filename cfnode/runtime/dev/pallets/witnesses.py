@@ -199,7 +199,8 @@ def _failing_transfers(
         if asset.since == "2.2"
     }
     found = []
-    for each in call["transfer_params"] if "transfer_params" in call else [call["transfer_param"]]:
+    alone = [call["transfer_param"]] if "transfer_param" in call else []
+    for each in call.get("transfer_params", alone):  # a redemption has none
         asset = assets[each["asset"]]
         if sightings.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
             found.append((asset, each["amount"], each["to"]))

@@ -137,13 +137,15 @@ class EvmBroadcaster(Broadcaster):
             stored.remove(broadcast_id)
 
     def bound_call(self, kind: str, arguments: Any) -> Any:
-        """An unsigned `‹Chain›Api` call of the vault, with the next nonce."""
+        """An unsigned `‹Chain›Api` call of the vault, or of the gateway, with the next nonce."""
         environment, chain = self.other(Environment), self.chain.name
+        gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
+        contract = gateway if kind == "RegisterRedemption" else environment.vault_address(chain)
         protection = {
             "nonce": environment.next_signature_nonce(chain),
             "chain_id": environment.chain_id(chain),
             "key_manager_address": environment.key_manager(chain),
-            "contract_address": environment.vault_address(chain),
+            "contract_address": contract,
         }
         builder = {"signer_and_sig_data": None, "replay_protection": protection, "call": arguments}
         return kind, builder

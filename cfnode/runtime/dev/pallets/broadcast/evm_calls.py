@@ -15,6 +15,7 @@ from cfnode.core.vault_calls import (
     VaultCall,
     all_batch,
     execute_x_swap_and_call,
+    register_redemption,
     transfer_fallback,
 )
 
@@ -31,6 +32,8 @@ def contract_call(api_call: Any) -> VaultCall:
             [(each["contract_address"], each["asset"]) for each in arguments["fetch_params"]],
             [_transfer(each) for each in arguments["transfer_params"]],
         )
+    if kind == "RegisterRedemption":
+        return _redemption(arguments)
     transfer = _transfer(arguments["transfer_param"])
     if kind == "TransferFallback":
         return transfer_fallback(transfer)
@@ -69,6 +72,17 @@ def calldata(api_call: Any) -> bytes:
     """The transaction's data of a signed call."""
     nonce = api_call[1]["replay_protection"]["nonce"]
     return contract_call(api_call).data(nonce, signature_of(api_call))
+
+
+def _redemption(arguments: Any) -> VaultCall:
+    executor = arguments["executor"]
+    return register_redemption(
+        arguments["node_id"],
+        arguments["amount"],
+        arguments["address"],
+        arguments["expiry"],
+        None if executor == "AnyAddress" else executor[1],
+    )
 
 
 def _transfer(value: Any) -> Transfer:
