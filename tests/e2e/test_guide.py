@@ -29,6 +29,7 @@ from tests.e2e.ready import ready_command
 from tests.interop.polkadot import Reader, leaves
 from tests.process import environment
 from tests.rpc.scenarios.catalogue import scenarios
+from tests.test_links import anchor_of
 
 OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruning=archive"]
 EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
@@ -155,8 +156,7 @@ def test_the_index_leads_to_each_section() -> None:
     text = GUIDE.read_text()
     for page in PAGES:
         for block in blocks_of(GUIDE.with_suffix("") / f"{page}.md"):
-            anchor = re.sub(r"[^\w -]", "", block.section.lower()).replace(" ", "-")
-            assert f"(scenarios/{page}.md#{anchor})" in text
+            assert f"(scenarios/{page}.md#{anchor_of(block.section)})" in text
 
 
 def test_a_fallback_is_offered_twice_with_another_signature(follow: Callable[[str], Played]) -> None:
