@@ -243,6 +243,26 @@ def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> No
     assert broker.happened() == []
 
 
+def test_what_comes_while_nobody_looks_is_seen_later(broker: Swapper) -> None:
+    ours, other = (broker.opened(**request(each, "Usdc"))["deposit_address"] for each in ("Eth", "Btc"))
+    watch(broker, "ingress_egress_ethereum", on=False)
+    assert broker.pay(ours, "Eth", ETHER) == []
+    assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(other, "Btc", BITCOIN)
+    watch(broker, "ingress_egress_ethereum", on=True)
+    broker.blocks(1)
+    assert broker.event("DepositFinalised")["amount"] == ETHER
+    assert broker.world.stored("Dev", "Seen") == []
+
+
+def watch(broker: Swapper, member: str, on: bool) -> None:
+    """Let the authorities look for deposits on a chain, or not."""
+    with broker.arranging() as runtime:
+        environment: Any = runtime.by_name["Environment"]
+        modes = environment.RuntimeSafeMode.get()
+        modes[member]["deposit_channel_witnessing_enabled"] = on
+        environment.RuntimeSafeMode.put(modes)
+
+
 @pytest.mark.parametrize(
     ("asset", "amount", "fee"),
     [

@@ -8,12 +8,14 @@ holds the chain's transactions back or wants one to fail.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address, foreign_address
 from cfnode.core.assets import ASSETS, CHAINS, assets_of
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.frame import Map, Value, enum, struct
+from cfnode.runtime.dev.frame.storage import StoredValue
 
 from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
@@ -60,10 +62,10 @@ class Sightings(OracleFeed):
                 held.append((chain, broadcast_id))
             else:
                 self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
-        for sighting in self.Seen.take():
+        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each["asset"]].chain):
             self._deliver(sighting)
-        for chain, witness, final in self.VaultSwapsSeen.take():
-            self._deliver_vault_swap(chain, witness, final)
+        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: str(each[0])):
+            self._deliver_vault_swap(*seen)
         sent = [
             (chain, broadcast_id)
             for chain, kind in BROADCASTERS.items()
@@ -71,6 +73,18 @@ class Sightings(OracleFeed):
         ]
         if held or sent:
             self.InFlight.put([*held, *(each for each in sent if each not in held)])
+
+    def _due(self, queue: StoredValue, kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
+        """What a queue has of chains on which the authorities look for it; the rest waits."""
+        seen, environment = queue.take(), self.other(Environment)
+        due, waiting = list[Any](), list[Any]()
+        for each in seen:
+            member = f"ingress_egress_{chain_of(each).lower()}"
+            looking = environment.safe_mode(member, f"{kind}_witnessing_enabled")
+            (due if looking else waiting).append(each)
+        if waiting:
+            queue.put(waiting)
+        return due
 
     def is_held(self, chain: str) -> bool:
         """Whether nobody sees any transaction on a chain: it takes none, or the authorities do not look."""
