@@ -13,6 +13,7 @@ from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.extrinsic import bare_extrinsic
+from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.node.author import Author, NewBlock
 from cfnode.node.chain import Chain
@@ -24,6 +25,10 @@ from cfnode.node.submission import Call, Submission
 
 PALLET = "Dev"
 MAX_ANNOUNCED = 1_000
+
+
+class NotPlayed(Exception):
+    """The development runtime has no such chain, asset or amount; the text says what it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +89,14 @@ class DevControl:
     async def apply(self, name: str, **fields: Any) -> Inclusion:
         """Apply a call of the development pallet; returns when it is in a block of the best chain.
 
-        On a chain that makes blocks only when asked, this makes one. Raises PoolError or SubmissionError.
+        On a chain that makes blocks only when asked, this makes one. Raises PoolError, SubmissionError, or
+        NotPlayed if the runtime has no such chain, asset or amount.
         """
         metadata = (await self._chain.runtime_at(self._chain.best.hash)).metadata
-        call = metadata.call_codec.encode(Call(PALLET, name, fields).value)
+        try:
+            call = metadata.call_codec.encode(Call(PALLET, name, fields).value)
+        except ScaleError as error:
+            raise NotPlayed(f"the development chain does not play this: {error}") from None
         watch = await self._pool.submit_and_watch(bare_extrinsic(call), SOURCE_LOCAL)
         with Submission(self._chain, watch) as submission:
             if self._author.seal == "manual":

@@ -18,6 +18,7 @@ from cfnode.node import pool_errors as pool
 from cfnode.node.author import AuthorError
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.clock import ClockError
+from cfnode.node.dev import NotPlayed
 from cfnode.node.outcome import EventError, SubmissionError
 from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
 from cfnode.node.submission import NotReady, TooManyCalls
@@ -179,6 +180,6 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (ApiNothing, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
-    ((AuthorError, ClockError, ImportRefused, FinalityRefused), _said(ErrorCode.CALL_FAILED)),
+    ((AuthorError, ClockError, ImportRefused, FinalityRefused, NotPlayed), _said(ErrorCode.CALL_FAILED)),
     (StoreError, _store),
 )

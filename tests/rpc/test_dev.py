@@ -174,6 +174,22 @@ async def test_a_transaction_is_held_back_until_its_time_is_over(instant: Served
     assert "BroadcastSuccess" in await broadcaster_says(instant, block)
 
 
+async def test_what_the_chain_does_not_have_is_no_fault_of_the_nodes(instant: Served) -> None:
+    bnb = {"chain": "Bsc", "asset": "BNB"}
+    for method, *params in (
+        ("dev_abortBroadcast", "Bsc"),
+        ("dev_holdBroadcasts", "Bsc"),
+        ("dev_failBroadcast", "Bsc"),
+        ("dev_setPool", bnb, 1),
+        ("dev_setBoost", bnb, 1),
+        ("dev_deposit", EVM_ADDRESS, bnb, 1),
+        ("dev_failReceiver", EVM_ADDRESS, bnb),
+    ):
+        error = await instant.error(method, *params)
+        assert error["code"] == -32000, (method, error)
+        assert error["message"].startswith("the development chain does not play this: ")
+
+
 async def test_an_authority_that_was_asked_fails(instant: Served) -> None:
     await instant.call("dev_holdBroadcasts", "Ethereum")
     await instant.call("dev_deposit", await open_channel(instant), ETH, ETHER)
