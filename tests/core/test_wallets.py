@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nacl.signing import SigningKey
 
 from cfnode.core.ethereum_key import EthereumKey
@@ -17,6 +19,7 @@ from cfnode.core.scale import (
     Registry,
     ScaleError,
     Sequence,
+    Tuple,
     Variant,
     Variants,
 )
@@ -179,3 +182,59 @@ def test_an_empty_part_is_the_word_empty() -> None:
 def test_a_type_without_a_name_cannot_be_shown() -> None:
     with pytest.raises(ScaleError, match="has no name"):
         Renderer(registry(((), Primitive("u8")), ((), Composite((Field("a", 0),))))).render(1, {"a": 1})
+
+
+# Every kind of type, each in terms of those before it.
+KINDS = registry(
+    ((), Primitive("u8")),
+    ((), Primitive("i128")),
+    ((), Primitive("bool")),
+    ((), Primitive("str")),
+    ((), Sequence(0)),
+    (("primitive_types", "H160"), Composite((Field(None, 4),))),
+    (("primitive_types", "U256"), Composite((Field(None, 0),))),
+    (
+        ("app", "Either"),
+        Variants((Variant("No", (), 0), Variant("Yes", (Field("why", 3), Field("n", 1)), 1))),
+    ),
+    (("Option",), Variants((Variant("None", (), 0), Variant("Some", (Field(None, 7),), 1)))),
+    ((), Tuple((0, 8, 2))),
+    ((), Sequence(9)),
+    ((), Sequence(7)),
+    (("app", "Pair"), Composite((Field(None, 5), Field(None, 6)))),
+    (
+        ("app", "All"),
+        Composite(
+            tuple(
+                Field(name, kind)
+                for name, kind in {"a": 4, "b": 10, "c": 11, "d": 12, "e": 1, "f": 3, "g": 8}.items()
+            )
+        ),
+    ),
+)
+TEXT = st.text(max_size=8)
+SIGNED = st.integers(-(2**127), 2**127 - 1)
+EITHER = st.just("No") | st.fixed_dictionaries({"why": TEXT, "n": SIGNED}).map(lambda each: ("Yes", each))
+VALUES = st.fixed_dictionaries(
+    {
+        "a": st.binary(max_size=8),
+        "b": st.lists(st.tuples(st.integers(0, 255), st.none() | EITHER, st.booleans()), max_size=3),
+        "c": st.lists(EITHER, max_size=3),
+        "d": st.tuples(st.binary(min_size=20, max_size=20), st.integers(0, HIGHEST)),
+        "e": SIGNED,
+        "f": TEXT,
+        "g": st.none() | EITHER,
+    }
+)
+
+
+@settings(max_examples=60)
+@given(VALUES)
+def test_whatever_is_rendered_has_the_hash_that_others_give_it(value: dict[str, Any]) -> None:
+    require_eth_account()
+    encode = pytest.importorskip("eth_account.messages").encode_typed_data
+    renderer = Renderer(KINDS)
+    shown = renderer.render(13, value)
+    data = TypedData("Chainflip-Mainnet", "1", renderer.types, shown.type, shown.value)
+    theirs = encode(full_message=in_json(data))
+    assert data.payload() == b"\x19" + theirs.version + theirs.header + theirs.body
