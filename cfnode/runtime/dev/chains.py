@@ -177,9 +177,14 @@ class ChainInstance:
         """The witness period that a height lies in, named by its first block."""
         return height - height % self.witness_period
 
+    @property
+    def last_height(self) -> int:
+        """The highest block that its number type can count."""
+        return (1 << int(self.family.height.removeprefix("u"))) - 1
+
     def after_period(self, height: int) -> int:
-        """The first block of the witness period after the one that `height` lies in."""
-        return self.period_start(height) + self.witness_period
+        """The first block of the witness period after the one that `height` lies in; or the last of all."""
+        return min(self.period_start(height) + self.witness_period, self.last_height)
 
 
 _SUBSTRATE_FEES = {

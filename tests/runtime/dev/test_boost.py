@@ -180,6 +180,14 @@ def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapp
     assert broker.event("DepositFinalised")["action"][0] == "BoostersCredited"
 
 
+def test_a_boost_that_waits_for_ever_stops_no_block(broker: Swapper) -> None:
+    address = delayed(broker, 2**32 - 1)
+    broker.announce(address, "Btc", BITCOIN, TRANSACTION)
+    assert status(broker) == ("BoostPending", {"amount": BITCOIN, "process_at_block": 2**32 - 1})
+    assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(address, "Btc", BITCOIN, TRANSACTION)
+    assert status(broker) == "NotBoosted"
+
+
 def test_what_is_final_before_its_boost_is_not_boosted_any_more(broker: Swapper) -> None:
     address = delayed(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)

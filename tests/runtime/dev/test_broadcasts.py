@@ -174,6 +174,16 @@ def test_a_message_that_is_given_up_is_offered_and_no_more_once_it_has_arrived(b
     assert broker.world.api(API + "failed_call_ethereum", number) is None
 
 
+@pytest.mark.parametrize(("asset", "chain"), [("Eth", "Ethereum"), ("HubDot", "Assethub")])
+def test_a_time_for_ever_is_one(broker: Swapper, asset: str, chain: str) -> None:
+    governed(broker, "update_pallet_config", chain, update=("BroadcastTimeout", {"blocks": 2**32 - 1}))
+    hold(broker, chain=chain)
+    broker.deposit("Btc", asset, BITCOIN)
+    broker.blocks(5)
+    ((expiry, _, _),) = broker.world.stored(f"{chain}Broadcaster", "Timeouts")
+    assert expiry >= 2**32 - 1
+
+
 # Signatures
 
 

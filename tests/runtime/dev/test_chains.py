@@ -40,6 +40,12 @@ def test_after_a_period_comes_the_next_one_even_from_its_first_block() -> None:
     assert [arbitrum.after_period(height) for height in (0, 23, 24, 25)] == [24, 24, 48, 48]
 
 
+def test_a_time_that_is_too_long_ends_with_the_last_block_that_can_be_counted() -> None:
+    hub, bitcoin = CHAIN_INSTANCES["Assethub"], CHAIN_INSTANCES["Bitcoin"]
+    assert hub.after_period(2**33) == hub.last_height == 2**32 - 1
+    assert bitcoin.after_period(2**64) == bitcoin.last_height == 2**64 - 1
+
+
 def test_the_evm_key_is_one_that_the_key_manager_contract_accepts() -> None:
     public = PrivateKey(evm_secret()).public_key.format()
     assert int.from_bytes(public[1:], "big") <= HALF_ORDER

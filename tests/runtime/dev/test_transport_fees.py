@@ -83,6 +83,20 @@ def test_a_multiplier_scales_what_a_way_costs_but_no_message_on_tron(
         pallet.tracking.FeeMultiplier.put(FIXED_ONE)
 
 
+@pytest.mark.parametrize(("chain", "bits"), [("Bitcoin", 64), ("Solana", 64), ("Ethereum", 128)])
+def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
+    swapper = Swapper()
+    with swapper.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS[chain])
+        pallet.tracking.FeeMultiplier.put(2**128 - 1)
+        if chain == "Ethereum":
+            state = pallet.tracking.CurrentChainState.get()
+            state["tracked_data"] = {"base_fee": 2**127, "priority_fee": 0}
+            pallet.tracking.CurrentChainState.put(state)
+        for estimate in (ingress_estimate, egress_estimate):
+            assert estimate(pallet, GAS_ASSETS[chain]) == 2**bits - 1
+
+
 @pytest.mark.parametrize(
     ("chain", "budget", "limit"),
     [

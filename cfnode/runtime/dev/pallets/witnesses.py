@@ -72,7 +72,7 @@ class Sightings(OracleFeed):
             for broadcast_id in self.other(kind).on_their_way()
         ]
         if held or sent:
-            self.InFlight.put([*held, *(each for each in sent if each not in held)])
+            self.InFlight.put(list(dict.fromkeys([*held, *sent])))
 
     def _due(self, queue: StoredValue, kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
         """What a queue has of chains on which the authorities look for it; the rest waits."""

@@ -124,7 +124,7 @@ class Broadcaster(ChainPallet):
         nominee = self._drawn(broadcast_id, failed)
         if nominee is None:
             return self._retry_in(broadcast_id, delay_without_nominee(self.chain, len(failed)))
-        expiry = self.tracking.height() + self.BroadcastTimeout.get()
+        expiry = min(self.tracking.height() + self.BroadcastTimeout.get(), self.chain.last_height)
         self.Timeouts.mutate(lambda waiting: [*waiting, (expiry, broadcast_id, nominee)])
         return self.ask(broadcast_id, nominee)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cfnode.runtime.dev.pallets.swapping.requests import LAST_BLOCK
 from cfnode.runtime.dev.pallets.system import System
 
 from .boost import prewitness, remember_boost
@@ -30,7 +31,7 @@ def admit_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
         return prewitness(pallet, deposit)
     if deposit.boost_status != NOT_BOOSTED:
         return None
-    due = pallet.other(System).Number.get() + delay
+    due = min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)
     entry = {"boost_status_lookup": _place(deposit), "deposit": _waiting(deposit)}
     pallet.PendingPrewitnessedDeposits.mutate(due, lambda before: [*before, entry])
     waits = {"amount": deposit.amount, "process_at_block": due}

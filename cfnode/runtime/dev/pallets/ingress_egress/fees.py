@@ -86,7 +86,8 @@ def ccm_gas_limit(chain: str, tracked: Any, native: bool, budget: int, length: i
 
 
 def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
-    return estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE
+    most = (1 << int(pallet.chain.family.amount.removeprefix("u"))) - 1
+    return min(estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE, most)
 
 
 def _gas_price(tracked: Any) -> int:
