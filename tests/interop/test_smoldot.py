@@ -35,8 +35,12 @@ ALICE = Keypair.from_suri("//Alice")
 ADDRESS = encode(ALICE.public)
 ACCOUNT = f"0x{ALICE.public.hex()}"
 LISTENING = re.compile(r"Listening for peers at (\S+)")
-FEW = 45
-"""Final blocks from which on smoldot asks for a warp proof: it fetches 32 headers one by one."""
+ENOUGH = 80
+"""Final blocks from which on smoldot goes by the warp proof alone. Up to 32 it fetches one by one.
+
+It asks for the last 64 meanwhile: if they reach back to genesis, it meets a justification of the second set
+before it has heard of that set, and has nothing to do with us for 40 s.
+"""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def authority(berghain_spec: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         voters = [(Keypair.from_suri(name, "ed25519").public, 1) for name in ("//Bob", "//Alice")]
         soon = int(node.call("chain_getHeader")["number"], 16) + 5
         node.call("author_submitExtrinsic", made.signed(change_of_voters(metadata, soon, voters)))
-        while made.final < FEW:  # at once; later ones come at a pace that a slow machine can follow
+        while made.final < ENOUGH:  # at once; later ones come at a pace that a slow machine can follow
             node.call("dev_newBlock")
         yield made
 

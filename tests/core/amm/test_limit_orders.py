@@ -63,6 +63,19 @@ def test_two_orders_at_a_price_sell_by_their_size() -> None:
     assert filled.pool.total_swap_outputs["base"] == filled.output
 
 
+@pytest.mark.parametrize(("side", "sold", "better"), [("base", "quote", -100), ("quote", "base", 100)])
+def test_the_better_of_two_prices_is_taken_first(side: str, sold: str, better: int) -> None:
+    _, pool = EMPTY.minted(side, A, 0, 1_000_000)
+    _, pool = pool.minted(side, B, better, 1_000_000)
+    assert pool.best(sold) == sqrt_price_at(better)
+    filled = pool.swap(sold, 1_000, None, 0)
+    dearer, cheaper = filled.pool.order(side, A, 0), filled.pool.order(side, B, better)
+    assert dearer is not None
+    assert cheaper is not None
+    assert (dearer.amount, cheaper.collected.sold) == (1_000_000, filled.output)
+    assert filled.pool.swap(sold, 1_500_000, None, 0).pool.best(sold) == sqrt_price_at(0)
+
+
 def test_an_order_made_after_the_price_was_sold_out_has_sold_nothing() -> None:
     _, pool = EMPTY.minted("base", A, 0, 1_000)
     pool = pool.swap("quote", 1_000, None, 0).pool
