@@ -184,8 +184,8 @@ def end(player: Player) -> None:
         assert len(player.world.stored(f"{chain}Broadcaster", "PendingBroadcasts")) <= 2
 
 
-@given(st.lists(steps, min_size=6, max_size=14))
-@settings(max_examples=8)
+@given(st.lists(steps, min_size=6, max_size=12))
+@settings(max_examples=5)
 def test_every_block_can_be_made_every_request_ends_and_every_unit_is_somewhere(
     life: list[tuple[Any, ...]],
 ) -> None:
