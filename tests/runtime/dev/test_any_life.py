@@ -161,11 +161,12 @@ class Player(Swapper):
 
     def let_all_end(self) -> None:
         """Nothing waits for liquidity or is held back any more, and there is time."""
-        for asset in ASSET_NAMES:
-            if asset != "Usdc":
-                self.on_price(asset, 1, 10**15)
-        for chain in CHAINS:
-            self.on_hold(chain, held=False)
+        call, pools = self.world.call, [name for name in ASSET_NAMES if name != "Usdc"]
+        fair = {name: USD_PRICES.get(name, DOLLAR) for name in pools}
+        calls = [call("Dev", "set_pool", asset=name, price=fair[name], depth=10**15) for name in pools]
+        calls += [call("Dev", "hold_broadcasts", chain=chain, held=False) for chain in CHAINS]
+        outcomes = self.world.block(*map(bare_extrinsic, calls))
+        assert outcomes == [("Ok", ("Ok", ()))] * len(calls)
         self.blocks(45)
 
 
