@@ -24,6 +24,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.node.runtime_api import ApiMissing
 from cfnode.node.runtime_info import RuntimeInfo, RuntimeVersion
+from cfnode.rpc.cf import witnessed
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method
 from tests.conftest import shared
@@ -75,8 +76,9 @@ class Chain:
     def state(self, block_hash: bytes) -> Iterator[Any]:
         """Storage in which every item that is asked for is there: broadcasts, and accounts of Swapping."""
         broadcast = (7).to_bytes(4, "little") + (9).to_bytes(8, "little")
-        swapping = twox_128(b"Swapping")
-        yield SimpleNamespace(get=lambda key: AFFILIATE if key.startswith(swapping) else broadcast)
+        held = {b"Swapping": AFFILIATE, b"AssethubBroadcaster": broadcast[:8]}
+        values = {twox_128(pallet): each for pallet, each in held.items()}
+        yield SimpleNamespace(get=lambda key: values.get(key[:16], broadcast))
 
     async def read(self, block_hash: bytes, walk: Any, *_: Any) -> Any:
         """What is read of that storage."""
@@ -242,6 +244,36 @@ async def test_what_was_witnessed_is_written_as_people_and_explorers_do(metadata
     assert bitcoin["vault_deposits"][0]["tx_id"] == "0x" + "11" * 32
     assert bitcoin["broadcasts"][0]["tx_out_id"] == {"hash": "11" * 32}
     assert bitcoin["deposits"][0]["deposit_address"].startswith("1")
+
+
+async def test_what_a_newer_runtime_has_seen_of_assethub(
+    metadata: Metadata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extrinsic = {"block_number": 42, "extrinsic_index": 7}
+    deposit = {
+        "deposit_address": b"\x33" * 32,
+        "asset": "HubDot",
+        "amount": 200,
+        "deposit_details": extrinsic,
+    }
+    sent = {"tx_out_id": b"\x22" * 64, "transaction_ref": extrinsic}
+
+    async def seen(*_: Any, **__: Any) -> Any:
+        return "Assethub", {"deposits": [(2, deposit)], "broadcasts": [(3, sent)]}
+
+    monkeypatch.setattr(witnessed, "value", seen)
+    name = "cf_ingress_egress_events"
+    answer = await ask(metadata, name, "Assethub")
+    assert answer["deposits"] == [each for each in example(name)["deposits"] if "Assethub" in str(each)]
+    assert answer["broadcasts"] == [
+        {
+            "broadcast_chain_block_height": 3,
+            "broadcast_id": 7,
+            "tx_out_id": {"signature": "0x" + "22" * 64},
+            "tx_ref": extrinsic,
+        }
+    ]
+    assert answer["vault_deposits"] == []
 
 
 UNOFFERED = {
