@@ -10,6 +10,7 @@ import pytest
 from cfnode.core.header import Header
 from cfnode.store import BlockRef, Pruning, StateDiscarded, Store
 from cfnode.store.database import Database
+from cfnode.store.finality import ARCHIVE
 from tests.store.chains import changes_for, child_of, genesis_of
 
 SHELF = ("shelf-blocks", "shelf-tips", "shelf-garbage", "shelf-storage", "shelf-nodes", "shelf-index")
@@ -103,6 +104,23 @@ def test_the_shelf_outlives_the_process_and_the_overlays_do_not(tmp_path: Path) 
     assert [store.has_state(header.hash) for header in line] == [True] * 36 + [False] * 64
     check(store, line[35])
     check(store, grow(store, line[35], 1)[0])
+    store.close()
+
+
+def test_a_window_that_was_made_smaller_is_reached_in_steps(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
+    store.initialise(genesis_of({b"fixed": b"always"}), {b"fixed": b"always"})
+    line = grow(store, genesis(store), 2_400)
+    store.finalize(line[-1].hash)
+    store.close()
+    store = Store.open(tmp_path, pruning=Pruning(8, 8), sync=False)
+    oldest = []
+    for _ in range(4):
+        line += grow(store, line[-1], 1)
+        store.finalize(line[-1].hash)
+        oldest.append(next(header.number for header in line if store.has_state(header.hash)))
+        check(store, line[oldest[-1] - 1])
+    assert oldest == [1_024, 2_048, 2_395, 2_396]
     store.close()
 
 
