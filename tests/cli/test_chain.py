@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli.chain import BUILT_IN_NAMES, export_chain_spec, purge_chain, resolve_chain_id
+from cfnode.cli.exits import Failure
+from cfnode.cli.output import written_to
 from cfnode.core.chainspec import BERGHAIN, BUILT_IN, ChainSpecError, genesis_hash, parse, to_json, to_light
 from cfnode.store.base_path import locked
 
@@ -87,3 +89,18 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     result = export("-o", str(tmp_path / "absent" / "spec.json"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "No such file or directory" in result.stderr
+
+
+def test_a_document_takes_the_place_of_a_file_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "spec.json"
+    path.write_text("old")
+    with pytest.raises(KeyError), written_to(path) as file:
+        file.write("half of it")
+        raise KeyError
+    assert path.read_text() == "old"
+    with written_to(path) as file:
+        file.write("new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(Failure, match="cannot write"), written_to(tmp_path / "no" / "spec.json"):
+        pass
