@@ -190,7 +190,9 @@ class WarpSync:
             log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
 
     async def forget(self) -> None:
-        """Drop what an earlier run proved."""
+        """Drop what an earlier run proved. Who could not go on from there is asked again at once, but not
+        who could: that one may have misled us."""
         self.forgotten = True
+        self._set_aside -= self._useless.keys()
         if self._memory is not None:
             await trio.to_thread.run_sync(self._memory.forget)
