@@ -137,6 +137,21 @@ def test_what_was_held_back_arrives_even_if_it_has_been_given_up(broker: Swapper
     assert broker.world.stored("EthereumBroadcaster", "PendingApiCalls", number) is None
 
 
+def test_who_has_paid_for_a_transaction_is_owed_it(broker: Swapper) -> None:
+    spent = 0
+    for _ in range(2):
+        broker.deposit("Btc", "Eth", BITCOIN)
+        until(broker, "BroadcastSuccess")
+        deficit = broker.event("TransactionFeeDeficitRecorded")
+        spent += deficit["amount"]
+    assert deficit["amount"] == 200_000 * 2_100_000_000
+    ((owner, owed),) = broker.world.stored("AssetBalances", "Liabilities", "Eth")
+    assert (owner, owed) == (("Account", ("Eth", deficit["beneficiary"])), spent)
+    withheld = broker.world.stored("AssetBalances", "WithheldAssets", "Eth")
+    told = broker.world.api(MONITORING + "fee_imbalance")["ethereum"]
+    assert told == ("Deficit", spent - withheld)
+
+
 def test_a_transaction_that_is_released_in_time_is_not_asked_for_again(three: Swapper) -> None:
     hurry(three)
     held_transaction(three)

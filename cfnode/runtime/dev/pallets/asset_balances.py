@@ -6,6 +6,8 @@ transactions on the foreign chains (pallet_cf_asset_balances).
 
 from __future__ import annotations
 
+from typing import Any
+
 from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event
 
 __all__ = ["AssetBalances"]
@@ -82,6 +84,13 @@ class AssetBalances(Pallet):
             amount_debited=amount,
             new_balance=balance,
         )
+
+    def owe(self, gas_asset: str, owner: Any, amount: int) -> None:
+        """Note that an `ExternalOwner` has paid so much for transactions on the asset's chain."""
+        owed = list(self.Liabilities.get(gas_asset))
+        before = next((debt for who, debt in owed if who == owner), 0)
+        others = [entry for entry in owed if entry[0] != owner]
+        self.Liabilities.put(gas_asset, [*others, (owner, min(before + amount, MAX_AMOUNT))])
 
     def withhold(self, gas_asset: str, amount: int) -> None:
         """Keep an amount for the transaction fees of the asset's chain."""

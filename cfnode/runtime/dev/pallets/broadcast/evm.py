@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.core.assets import ASSETS, gas_asset
+from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
 from cfnode.runtime.dev.frame import Cost, Map, Origin, call, event
+from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.ingress_egress.fees import ccm_gas_limit
 from cfnode.runtime.dev.pallets.threshold_signer import EvmThresholdSigner
@@ -126,7 +127,9 @@ class EvmBroadcaster(Broadcaster):
 
     def succeed(self, broadcast_id: int) -> None:
         if self.TransactionMetadata.contains(broadcast_id):
-            amount = self._spent()
+            amount, chain = self._spent(), CHAINS[self.chain.name]
+            owner = ("Account", (chain.address, ENGINE))
+            self.other(AssetBalances).owe(gas_asset(chain.name).name, owner, amount)
             self.deposit(self.Event.TransactionFeeDeficitRecorded, beneficiary=ENGINE, amount=amount)
         super().succeed(broadcast_id)
 
