@@ -281,6 +281,8 @@ class Story:
             pair = {"chain": asset.chain, "asset": asset.symbol}, USDC
             told = await self.call("cf_pool_price_v2", *pair)
             assert int(told["range_order"], 16) == self.rules.pools[name].price
+        outputs = await self.call("cf_monitoring_btc_utxos")
+        assert outputs["total_balance"] == -sheet.get(USER, {}).get("Btc", 0)  # none is ever spent here
         for channel in self.channels:
             self._has_arrived(await self.get(f"/v2/swaps/{channel}"), sheet)
 
