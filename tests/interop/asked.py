@@ -37,8 +37,8 @@ def vault_swaps() -> list[list[Any]]:
         *((BTC, bitcoin), (ETH, evm), (USDC, evm), (ARB_ETH, evm)),
         *((TRX, tron), (TRON_USDT, tron), (SOL, solana), (SOL_USDC, solana)),
     ):
-        target, address = (ETH, EVM_ADDRESS) if asset != ETH else (ARB_ETH, EVM_ADDRESS)
-        found.append([asset, target, address, 10, {"chain": asset["chain"], **terms}])
+        target = ARB_ETH if asset == ETH else ETH
+        found.append([asset, target, EVM_ADDRESS, 10, {"chain": asset["chain"], **terms}])
     return found
 
 

@@ -123,7 +123,7 @@ class Life:
                     self.failed[chain] = each["fields"]["broadcast_id"]
 
     def provide(self) -> None:
-        """The provider has orders of each kind in two pools."""
+        """The provider has orders of each kind."""
         self.submit("LiquidityProvider", "register_lp_account")
         place = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
         self.submit("LiquidityProvider", "register_liquidity_refund_address", address=place)
@@ -135,7 +135,7 @@ class Life:
             self.node.call("dev_deposit", ready["deposit_address"][1], asset, hex(amount))
         tick = self.node.call("cf_pool_price", ETH, USDC)["tick"]
         pair = {"base_asset": "Eth", "quote_asset": "Usdc"}
-        for side, number, away, amount in (("Sell", 1, 50, ETHER), ("Buy", 2, -50, 1000 * DOLLAR)):
+        for side, number, away, amount in (("Sell", 1, 900, ETHER), ("Buy", 2, -900, 1000 * DOLLAR)):
             order = {"side": side, "id": number, "option_tick": tick + away, "sell_amount": amount}
             times = {"dispatch_at": None, "close_order_at": None}
             self.submit("LiquidityPools", "set_limit_order", **pair, **order, **times)

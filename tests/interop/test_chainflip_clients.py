@@ -10,10 +10,10 @@ import pytest
 
 from cfnode.core.scale.metadata import Metadata
 from tests.interop.asked import Asked, questions
-from tests.interop.lively import Life
+from tests.interop.lively import BROKER, PROVIDER, Life, account
 from tests.interop.test_clients import report_of, script_of
 from tests.rpc.requirements import REQUIRED
-from tests.rpc.samples import PARAMS
+from tests.rpc.samples import BTC, PAIR, PARAMS
 from tests.rpc.test_cf_presentation import CASES, Case, ask, metadata
 from tests.rpc.test_what_clients_require import MORE_CASES
 
@@ -93,6 +93,22 @@ def test_a_published_client_understands_every_answer(told: Any, client: str, tra
 def test_the_answers_that_were_understood_are_not_empty(lively: Life, asked: Asked) -> None:
     full = {name for name in asked if all(lively.node.call(name, *each) for each in asked[name])}
     assert asked.keys() - full == EMPTY
+
+
+def test_what_has_happened_stands_in_the_answers(lively: Life) -> None:
+    ask_node = lively.node.call
+    orders = ask_node("cf_pool_orders", *PAIR, account(PROVIDER))
+    kinds = (*orders["limit_orders"].values(), orders["range_orders"])
+    assert [len(each) for each in kinds] == [1, 1, 1]
+    (boosts,) = ask_node("cf_boost_pool_details", BTC)
+    assert len(boosts["deposits_pending_finalization"]) == 1
+    seen = [ask_node("cf_ingress_egress_events", *each) for each in lively.seen]
+    assert all(any(each[kind] for each in seen) for kind in ("deposits", "broadcasts", "vault_deposits"))
+    broker = ask_node("cf_account_info", account(BROKER))
+    assert int(broker["earned_fees"]["Ethereum"]["USDC"], 16) > 0
+    assert (len(broker["affiliates"]), broker["btc_vault_deposit_address"][:5]) == (1, "bcrt1")
+    assert set(lively.failed) == {"Ethereum", "Arbitrum", "Tron"}
+    assert {each["price_status"] for each in ask_node("cf_oracle_prices")} == {"UpToDate"}
 
 
 SAMPLED_OTHERWISE: Final = {
