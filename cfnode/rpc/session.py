@@ -2,9 +2,9 @@
 their way.
 
 One nursery a connection. Its reader takes messages in order; quick ones are answered before the next is
-read, the others run beside each other, at most `CONCURRENT_CALLS`, and beside them any that wait for a block.
-When the client is gone the reader ends, and with it everything else: a push loop that went on would spin,
-since sending to a closed connection returns at once.
+read, the others run beside each other, at most `CONCURRENT_CALLS`, and beside them those that wait for a
+block. When the client is gone the reader ends, and with it everything else: a push loop that went on would
+spin, since sending to a closed connection returns at once.
 
 A client that does not read costs a bounded amount. Answers wait (and with them the reading of new calls);
 messages of most subscriptions cannot wait, so a client that leaves more than `message_buffer` of them unread
@@ -50,8 +50,10 @@ SUBSCRIPTION_BYTES = 16 * 1024
 
 KEPT_MESSAGES = 2
 """How many messages of the greatest size may wait for their answers, or have begun what is not over."""
+WAITING_CALLS = 1024
+"""Calls of a connection that may wait for their blocks."""
 WAITING_CALL_BYTES = 16 * 1024
-"""What a call counts as while it waits for its block, besides its message."""
+"""What such a call counts as, besides its message."""
 
 
 class Outbox:
@@ -178,6 +180,8 @@ class Session:
         self._subscriptions: dict[str, Opened] = {}
         self._held = Held(dispatcher.pins)
         self._kept = 0
+        self._waiting = 0
+        """Calls that wait for their blocks."""
         self._nursery: trio.Nursery
         client.unsubscribe = self._unsubscribe
         self._caller = self._new_caller()
@@ -192,18 +196,29 @@ class Session:
             self._nursery.cancel_scope.cancel()
 
     async def _take(self, message: Call | Batch | Refused, size: int) -> None:
-        if self._kept and self._kept + size > KEPT_MESSAGES * self._config.max_request_size:
+        waits = self._dispatcher.awaits_block(message)
+        is_full = self._kept and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
+        if is_full or (waits and self._waiting >= WAITING_CALLS):
             identity = message.reply_id if type(message) is Call else jsonrpc.NULL
             message = Refused(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
         if self._dispatcher.is_quick(message):
             await self._answer(message, size, self._caller)
-        elif self._dispatcher.awaits_block(message):
-            self._keep(size + WAITING_CALL_BYTES)
-            self._nursery.start_soon(self._answer_beside, message, size, WAITING_CALL_BYTES)
+        elif waits:
+            self._keep(size)
+            self._waiting += 1
+            self._nursery.start_soon(self._answer_with_a_block, message, size)
         else:
             self._keep(size)
             await self._slots.acquire()
             self._nursery.start_soon(self._answer_in_slot, message, size)
+
+    async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
+        with self._burden.holding() as hold:
+            hold(WAITING_CALL_BYTES)
+            try:
+                await self._answer_beside(message, size)
+            finally:
+                self._waiting -= 1
 
     async def _answer_in_slot(self, message: Call | Batch | Refused, size: int) -> None:
         try:
@@ -211,11 +226,11 @@ class Session:
         finally:
             self._slots.release()
 
-    async def _answer_beside(self, message: Call | Batch | Refused, size: int, more: int = 0) -> None:
+    async def _answer_beside(self, message: Call | Batch | Refused, size: int) -> None:
         try:
             await self._answer(message, size, self._new_caller())
         finally:
-            self._keep(-size - more)
+            self._keep(-size)
 
     def _keep(self, size: int) -> None:
         """A message is in memory until what it asks for is done; a negative size: it is done."""

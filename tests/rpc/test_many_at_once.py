@@ -129,7 +129,7 @@ async def test_a_thousand_calls_wait_for_a_block_and_do_not_hold_up_the_next_one
 
 
 async def test_calls_beyond_what_may_wait_are_refused_at_once(monkeypatch: Any) -> None:
-    monkeypatch.setattr(session, "WAITING_CALL_BYTES", 1024 * 1024)
+    monkeypatch.setattr(session, "WAITING_CALLS", 30)
     node = Blocks()
     async with served((*METHODS, WAIT, MAKE), node) as port, WebSocket(port) as ws:
         for number in range(40):
