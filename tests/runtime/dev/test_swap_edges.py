@@ -8,9 +8,10 @@ import pytest
 
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.frame import RuntimeTrap
+from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.swapping.fees import share
 from cfnode.runtime.dev.pallets.swapping.pallet import Swapping
-from tests.runtime.dev.broker import refund, request
+from tests.runtime.dev.broker import ccm, refund, request
 from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 
 ETH_INGRESS = 50_000 * 2_100_000_000
@@ -127,6 +128,58 @@ def test_the_fee_of_a_refund_in_flip_is_swapped_like_any_other(broker: Swapper) 
     assert fee["input_amount"] == broker.event("RefundEgressScheduled")["refund_fee"]
     broker.blocks(2)
     assert broker.world.stored("Swapping", "FlipToBurn") > 0
+
+
+# Channels
+
+
+@pytest.mark.parametrize(("after", "outcome"), [(0, "Ok"), (1, "Dev.ChannelExpired")])
+def test_a_deposit_counts_up_to_the_last_block_of_its_channel(
+    broker: Swapper, after: int, outcome: str
+) -> None:
+    address = broker.opened(**request("Btc", "Eth"))["deposit_address"]
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS["Bitcoin"])
+        ((script, channel),) = pallet.DepositChannelLookup.items()
+        last = {"expires_at": pallet.tracking.height() - after}
+        pallet.DepositChannelLookup.put(script, channel | last)
+    seen = {"deposit_address": address, "asset": "Btc", "amount": BITCOIN, "transaction": None}
+    assert broker.dev("witness_deposit", **seen) == outcome
+    assert broker.dev("prewitness_deposit", **seen) == outcome
+
+
+# Messages of what does not run
+
+
+def test_a_refund_may_carry_a_message_and_pays_for_it(broker: Swapper) -> None:
+    back = ccm(b"back") | {"gas_budget": 50_000}
+    limits = refund("Ethereum", retry_duration=0, min_price=IMPOSSIBLE, refund_ccm_metadata=back)
+    broker.deposit("Eth", "Btc", ETHER, refund_parameters=limits)
+    broker.blocks(2)
+    sent = broker.event("RefundEgressScheduled")
+    assert sent["egress_fee"] == ((50_000 + 90_000 + 4) * 2_100_000_000, "Eth")
+    assert broker.event("CcmBroadcastRequested")["egress_id"] == sent["egress_id"]
+    broker.blocks(1)
+    data = broker.event("TransactionBroadcastRequest")["transaction_payload"]["data"]
+    assert data[:4].hex() == "5293178e"
+    assert sent["amount"].to_bytes(32, "big") in data
+    assert b"back" in data
+
+
+def test_a_message_goes_with_what_was_swapped_and_not_with_what_is_given_back(broker: Swapper) -> None:
+    fair = ((86_500 * USDC) << 128) // BITCOIN * 98 // 100
+    limits = refund("Bitcoin", retry_duration=0, min_price=fair)
+    pieces = {"number_of_chunks": 2, "chunk_interval": 3}
+    terms = {"dca_parameters": pieces, "refund_parameters": limits, "channel_metadata": ccm(b"hello")}
+    broker.deposit("Btc", "Usdc", BITCOIN, **terms)
+    broker.blocks(2)
+    first = broker.event("SwapExecuted")["output_amount"]
+    broker.dev("set_pool", asset="Btc", price=60_000 * USDC, depth=None)
+    broker.blocks(2)
+    sent, back = broker.event("SwapEgressScheduled"), broker.event("RefundEgressScheduled")
+    assert sent["amount"] + sent["egress_fee"][0] == first
+    assert broker.event("CcmBroadcastRequested")["egress_id"] == sent["egress_id"]
+    assert back["egress_id"] in broker.all_of("BatchBroadcastRequested")[0]["egress_ids"]
 
 
 # Pieces
