@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "3e2d30f75fd9d36d4f3240dbc9edd20e308d0be4aac922e371fb452be70e7283"
+DEV_GENESIS_HASH = "62e88984d97f7b4d82aa788d9d4e80aa376c7f348e464c4dabaab0dca62a8020"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -199,6 +199,15 @@ def test_a_deposit_waits_as_long_as_governance_wants(chain: Governed) -> None:
     }
 
 
+def test_transfers_cost_as_many_times_as_much_as_governance_wants(chain: Governed) -> None:
+    before = chain.world.api("CustomRuntimeApi_cf_egress_fee", "Btc")
+    doubled = {"new_fee_multiplier": 2 * 10**18}
+    assert chain.govern("BitcoinChainTracking", "update_fee_multiplier", **doubled) == "Ok"
+    assert chain.event("FeeMultiplierUpdated") == doubled
+    assert chain.world.api("CustomRuntimeApi_cf_egress_fee", "Btc") == 2 * before
+    assert chain.submit("BitcoinChainTracking", "update_fee_multiplier", **doubled) == "BadOrigin"
+
+
 def test_no_setting_stops_the_chain(chain: Governed) -> None:
     most = 2**32 - 1
     chain.update("Swapping", ("SwapRetryDelay", {"delay": most}))

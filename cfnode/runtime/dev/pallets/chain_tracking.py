@@ -2,14 +2,14 @@
 
 ‹Chain›ChainTracking (pallet_cf_chain_tracking). On the main net the authorities vote on what they see; here
 the height follows the block's timestamp at the chain's nominal block time, so that every importer of a block
-comes to the same height, and fees stay at what genesis says.
+comes to the same height, and fees stay at what genesis says, or so many times that as governance wants.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from cfnode.runtime.dev.frame import ErrorSet, EventSet, Value, event
+from cfnode.runtime.dev.frame import Cost, ErrorSet, EventSet, Origin, Value, call, event
 from cfnode.runtime.dev.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.runtime.dev.pallets.timestamp import Timestamp
 
@@ -33,6 +33,13 @@ class ChainTracking(ChainPallet):
     class Error(ErrorSet):
         StaleDataSubmitted = "The submitted data is too old."
         InvalidBlockHeight = "Block height must be a multiple of the witness period"
+
+    @call(1, Cost(dispatch_class="Operational"), new_fee_multiplier="FixedU128")
+    def update_fee_multiplier(self, origin: Origin, new_fee_multiplier: int) -> None:
+        """Take so many times what the chain's transactions are thought to cost. Governance."""
+        origin.ensure_governance()
+        self.FeeMultiplier.put(new_fee_multiplier)
+        self.deposit(self.Event.FeeMultiplierUpdated, new_fee_multiplier=new_fee_multiplier)
 
     def genesis(self, config: Any) -> None:
         """Fees are known from the start; the height only once a block has a time."""
