@@ -133,7 +133,10 @@ async def test_a_boosted_bitcoin_swap(story: Story) -> None:
 async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
     address = await story.open(terms={"min_price": IMPOSSIBLE})
     await story.deposit(address, ETH, ETHER)
-    await story.seal(16)
+    await story.seal(2)
+    tried = (await story.get(f"/v2/swaps/{story.channels[0]}"))["swap"]["regular"]
+    assert (tried["retryCount"], tried["latestSwapRescheduledReason"]) == (1, "MinPriceViolation")
+    await story.seal(14)
     said = await story.said()
     again = ["Swapping.SwapRescheduled"]
     said.tells(
@@ -216,7 +219,12 @@ def below_oracle(price: int, ether: int, dollars: int) -> int:
 async def test_in_pieces_dca_to_the_end(story: Story) -> None:
     address = await story.open(dca_parameters={"number_of_chunks": 3, "chunk_interval": 4})
     await story.deposit(address, ETH, 10 * ETHER)
-    await story.seal(12)
+    await story.seal(2)
+    (second,) = await story.call("cf_scheduled_swaps", ETH, USDC)
+    assert (second["remaining_chunks"], second["chunk_interval"]) == (1, 4)
+    progress = (await story.get(f"/v2/swaps/{story.channels[0]}"))["swap"]["dca"]
+    assert (progress["executedChunks"], progress["remainingChunks"]) == (1, 2)
+    await story.seal(10)
     said = await story.said()
     next_one = "Swapping.SwapScheduled"
     said.tells(
@@ -236,6 +244,7 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
         chunks.append(story.rules.swap("Eth", "Btc", left // remaining, 10, fee=fee))
         left -= left // remaining
     assert [each["output_amount"] for each in said.of("SwapExecuted")] == [each.output for each in chunks]
+    assert int(second["amount"], 16) == said.of("SwapExecuted")[1]["input_amount"]
     await story.closes(
         {
             USER: {"Eth": -10 * ETHER},
