@@ -185,12 +185,12 @@ class Finality:
         held: Mapping[bytes, int],
     ) -> frozenset[bytes]:  # fmt: skip
         """Keeps the overlays of lost blocks that are held, and of those below them that have lost too; what
-        was kept before and still is comes first."""
+        was kept before comes first, then what is held for longest."""
         before = self._blocks.kept(txn)
         lost = before.keys() | {ref.hash for ref in dropped}
         kept: dict[bytes, int] = {}
         size = 0
-        for block in sorted(held.keys() & lost, key=lambda block: block not in before):
+        for block in sorted(filter(lost.__contains__, held), key=lambda block: block not in before):
             branch, fork = self._lost_branch(txn, tree, block, lost)
             added = {entry.hash: entry.size for entry in branch if entry.hash not in kept}
             has_room = len(kept) + len(added) <= MOST_KEPT and size + sum(added.values()) <= MOST_KEPT_BYTES

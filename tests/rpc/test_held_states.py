@@ -111,6 +111,23 @@ async def test_the_states_of_a_branch_that_has_lost_stay_while_its_end_is_held(
             assert (await served_node.error("state_call", "Core_version", "0x", block))["code"] == 4003
 
 
+async def test_a_lost_branch_that_is_too_long_ends_the_follow(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "MOST_KEPT", 1)
+    async with served_node.websocket() as ws:
+        head = await followed(ws, with_runtime=False)
+        await head.events(3)
+        one = await served_node.call("chain_getBlockHash", 1)
+        low = await served_node.call("dev_newBlock")
+        high = await served_node.call("dev_newBlock")
+        await served_node.call("dev_newBlock", {"parent": one, "finalize": True})
+        while (event := await head.event())["event"] != "stop":
+            assert not event.get("prunedBlockHashes")
+        assert await served_node.call("state_getStorage", NUMBER, low) == "0x02000000"
+        assert (await served_node.error("state_getStorage", NUMBER, high))["code"] == 4003
+
+
 async def test_a_new_executor_is_given_what_is_held(served_node: Served) -> None:
     node = served_node.node
     async with served_node.websocket() as ws:
