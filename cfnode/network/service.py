@@ -117,6 +117,7 @@ class Service:
             raise ValueError(f"{address}: a reserved node needs its peer id, as in {address}/p2p/12D3KooW…")
         self._reserved.add(address.peer)
         self._discovery.give(address)
+        self._standing.dials.succeeded(address.peer)  # who names a node wants it called now
         if address.peer in self._connections.peers:
             self._membership.keep_open(self._connections.peers[address.peer].connection)
         self._dialing.now()

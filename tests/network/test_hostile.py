@@ -307,6 +307,17 @@ async def test_a_boot_node_that_proves_another_id_is_named_with_the_reason() -> 
             assert not node._standing.may_dial(claimed, trio.current_time())
 
 
+async def test_a_node_that_the_user_names_is_called_now_however_often_it_has_failed() -> None:
+    friend = service(9)
+    node = service(3, boot_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
+    async with running(node, friend):
+        await until(lambda: node.unreachable)
+        assert not node._standing.may_dial(friend.peer_id, trio.current_time())
+        node.reserve(address_of(friend))
+        await until(lambda: friend.peer_id in node.peers)
+        assert not node.unreachable
+
+
 async def test_a_boot_node_that_hangs_up_at_once_is_not_called_again_at_once() -> None:
     calls = 0
 
