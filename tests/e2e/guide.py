@@ -43,9 +43,14 @@ def blocks_of(path: Path) -> list[Block]:
     ]
 
 
+def page_of(name: str) -> Path:
+    """The file of a page."""
+    return GUIDE.with_suffix("") / f"{name}.md"
+
+
 def blocks_to_play(page: str) -> list[Block]:
     """What somebody pastes who begins with a page: what comes before, and the page."""
-    return [*blocks_of(GUIDE), *blocks_of(GUIDE.with_suffix("") / f"{page}.md")]
+    return [*blocks_of(GUIDE), *blocks_of(page_of(page))]
 
 
 def script(page: str, port: int) -> str:
@@ -71,9 +76,9 @@ def stands_for(line: str, said: str) -> bool:
 
 
 def rewrite(page: str, block: Block, printed: str) -> None:
-    """Let a page show what a block has printed; lines that stand for what was printed stay."""
+    """Let a page, or what comes before, show what a block has printed; lines that still stand for it stay."""
     assert block.shown is not None
-    path, kept = GUIDE.with_suffix("") / f"{page}.md", block.shown.splitlines()
+    kept = block.shown.splitlines()
     lines = [
         next((line for line in kept if stands_for(line, said)), masked(said))
         for said in printed.rstrip().splitlines()
@@ -81,7 +86,8 @@ def rewrite(page: str, block: Block, printed: str) -> None:
     old, new = (
         f"{block.commands}```\n\n```text\n{text}\n```" for text in (block.shown.rstrip(), "\n".join(lines))
     )
-    path.write_text(path.read_text().replace(old, new, 1))
+    for path in (GUIDE, page_of(page)):
+        path.write_text(path.read_text().replace(old, new, 1))
 
 
 def masked(line: str) -> str:

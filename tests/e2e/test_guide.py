@@ -24,7 +24,18 @@ import pytest
 
 from cfnode.node.config import RpcConfig
 from tests.e2e import guide
-from tests.e2e.guide import GUIDE, MARK, PAGES, Block, blocks_of, blocks_to_play, differences, rewrite, script
+from tests.e2e.guide import (
+    GUIDE,
+    MARK,
+    PAGES,
+    Block,
+    blocks_of,
+    blocks_to_play,
+    differences,
+    page_of,
+    rewrite,
+    script,
+)
 from tests.e2e.ready import ready_command
 from tests.interop.polkadot import Reader, leaves
 from tests.process import environment
@@ -147,7 +158,7 @@ def test_a_page_that_lies_is_noticed() -> None:
 
 
 def test_each_section_is_a_scenario_and_shows_what_it_prints() -> None:
-    sections = [block for page in PAGES for block in blocks_of(GUIDE.with_suffix("") / f"{page}.md")]
+    sections = [block for page in PAGES for block in blocks_of(page_of(page))]
     assert {block.scenario for block in sections if block.shown} == set(scenarios())
     assert {block.scenario for block in sections} == set(scenarios())
 
@@ -155,7 +166,7 @@ def test_each_section_is_a_scenario_and_shows_what_it_prints() -> None:
 def test_the_index_leads_to_each_section() -> None:
     text = GUIDE.read_text()
     for page in PAGES:
-        for block in blocks_of(GUIDE.with_suffix("") / f"{page}.md"):
+        for block in blocks_of(page_of(page)):
             assert f"(scenarios/{page}.md#{anchor_of(block.section)})" in text
 
 
@@ -183,6 +194,7 @@ def test_polkadot_api_reads_every_event_as_the_node_does(
 def test_a_page_is_written_anew_where_it_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "scenarios" / "a.md"
     path.parent.mkdir()
+    (tmp_path / "scenarios.md").write_text("# Index\n")
     text = "## A\n\n```sh\nx\n```\n\n```text\nblock 5 0x…\n{}\n```\n\nWhy.\n"
     path.write_text(text.format("6 X"))
     monkeypatch.setattr(guide, "GUIDE", tmp_path / "scenarios.md")
