@@ -63,6 +63,18 @@ enum(
 def _declare(chain: ChainInstance) -> None:
     """The types that the metadata names or parametrises by the chain."""
     account, amount, asset = chain.family.account, chain.family.amount, chain.names["ChainAsset"]
+    _declare_channel(chain, account, amount, asset)
+    _declare_rules(chain, amount, asset)
+    enum(
+        f"{_INGRESS_EGRESS}::FetchOrTransfer<C>",
+        f"Fetch{{asset: {asset}, deposit_address: {account},"
+        f" deposit_fetch_id: Option<{chain.family.fetch_id}>, amount: {amount}}}",
+        f"Transfer{{egress_id: EgressId, asset: {asset}, destination_address: {account}, amount: {amount}}}",
+        name=f"FetchOrTransfer{chain.name}",
+    )
+
+
+def _declare_channel(chain: ChainInstance, account: str, amount: str, asset: str) -> None:
     struct(f"cf_primitives::chains::{chain.name}")
     struct(
         "cf_chains::ChainState<C>",
@@ -88,6 +100,10 @@ def _declare(chain: ChainInstance) -> None:
         boost_status=f"BoostStatus<{amount}, u32>",
         is_marked_for_rejection="bool",
     )
+
+
+def _declare_rules(chain: ChainInstance, amount: str, asset: str) -> None:
+    """What governance may set."""
     enum(
         f"{_INGRESS_EGRESS}::PalletConfigUpdate{chain.name}",
         f"ChannelOpeningFee{chain.name}{{fee: u128}}",
@@ -97,13 +113,6 @@ def _declare(chain: ChainInstance) -> None:
         f"SetBoostDelay{chain.name}{{delay_blocks: u32}}",
         f"SetMaximumPreallocatedChannels{chain.name}{{account_role: AccountRole, num_channels: u8}}",
         f"SetIngressDelay{chain.name}{{delay_blocks: u32}}",
-    )
-    enum(
-        f"{_INGRESS_EGRESS}::FetchOrTransfer<C>",
-        f"Fetch{{asset: {asset}, deposit_address: {account},"
-        f" deposit_fetch_id: Option<{chain.family.fetch_id}>, amount: {amount}}}",
-        f"Transfer{{egress_id: EgressId, asset: {asset}, destination_address: {account}, amount: {amount}}}",
-        name=f"FetchOrTransfer{chain.name}",
     )
 
 
