@@ -193,7 +193,7 @@ class Places:
 
     def authority(self) -> Site:
         """The running node that makes the chain, three blocks an epoch."""
-        site = self.site("authority", "--dev", "--dev-block-time=200", self._who, *GENESIS_FLAGS)
+        site = self.site("authority", "--dev", "--dev-block-time=300", self._who, *GENESIS_FLAGS)
         give_broker_key(site, "dev")
         site.start()
         return site
