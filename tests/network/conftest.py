@@ -41,7 +41,7 @@ def address_of(node: Service) -> Multiaddr:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait for what other tasks bring about; five seconds are more than enough."""
-    with trio.fail_after(5):
+    """Wait for what other tasks bring about; what hangs fails."""
+    with trio.fail_after(20):
         while not condition():  # noqa: ASYNC110 - what is awaited is only visible from outside
             await trio.sleep(0.005)

@@ -312,7 +312,9 @@ async def test_a_node_that_the_user_names_is_called_now_however_often_it_has_fai
     node = service(3, boot_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
     async with running(node, friend):
         await until(lambda: node.unreachable)
-        assert not node._standing.may_dial(friend.peer_id, trio.current_time())
+        for _ in range(10):
+            node._standing.dials.failed(friend.peer_id, trio.current_time())
+        assert not node._standing.may_dial(friend.peer_id, trio.current_time() + 60)
         node.reserve(address_of(friend))
         await until(lambda: friend.peer_id in node.peers and not node.unreachable)
 

@@ -104,7 +104,7 @@ async def test_a_channel_that_could_still_move_is_told_with_finality_only(tmp_pa
         await blocks(1)
         assert len(answers) == 1
         await node.dev.finalize()
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             while len(answers) < 2:
                 await trio.testing.wait_all_tasks_blocked(0.05)
 

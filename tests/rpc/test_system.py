@@ -65,7 +65,7 @@ async def test_a_reserved_peer_is_called_at_once_and_can_be_taken_back(
     address = str(other.network.addresses[0].with_peer(there))
     assert await served_node.call("system_addReservedPeer", address) is None
     assert await served_node.call("system_reservedPeers") == [there]
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         while not (other.peers and await served_node.call("system_peers")):  # noqa: ASYNC110
             await trio.sleep(0.01)
     assert set(other.network.peers) == {here}
