@@ -98,7 +98,8 @@ def _changed(events: Sequence[Any]) -> Changed:
 
 def _fills(now: _Stored, then: _Stored, changed: Changed) -> Iterator[dict[str, Any]]:
     limits, ranges = changed
-    for pair in sorted(now.values, key=lambda each: ASSETS[each[0]].index):
+    moved = [pair for pair, raw in now.values.items() if raw != then.values[pair]]
+    for pair in sorted(moved, key=lambda each: ASSETS[each[0]].index):
         after, before = now.pool(pair), then.pool(pair)
         if after is None or before is None:
             continue

@@ -318,14 +318,16 @@ def sweep(pools: PoolsStorage, *providers: bytes) -> None:
     """Pay out what all orders of these providers have earned; of all of them if none is named."""
     for asset in pools.assets():
         stored = pools.stored_pool(asset)
-        found = [lp for lp in stored.providers() if lp in providers or not providers]
-        for lp in found:
+        before = stored.pool
+        for lp in stored.providers():
+            if providers and lp not in providers:
+                continue
             for number, place in sorted(stored.ranges.get(lp, {}).items()):
                 _burn_range(pools, stored, (lp, number), place, _NOTHING)
             for side, sold in SIDES.items():
                 for number, tick in sorted(stored.limits[sold].get(lp, {}).items()):
                     _burn_limit(pools, stored, lp, side, number, tick, 0)
-        if found:
+        if stored.pool != before:
             pools.put_back(stored)
 
 
