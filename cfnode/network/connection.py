@@ -77,32 +77,39 @@ class Connection:
         self._room = trio.lowlevel.ParkingLot()
         self._queued = 0
         self._pong = trio.Event()
+        self._serving = False
+        """Whether tasks of the connection can still be started."""
 
     async def run(self, first: bytes = b"") -> None:
         """Serve until the connection ends, for whatever reason; `first`: bytes already opened."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
-                nursery.start_soon(self._write)
-                nursery.start_soon(self._keep_alive)
-                self.ready.set()
-                with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-                    await self._read(first)
-                self._shut("the connection was lost")
-                await self._farewell()
-                nursery.cancel_scope.cancel()
+                try:
+                    await self._live(first)
+                finally:
+                    self._serving = False
         finally:
             self._shut("the connection was lost")
             self.ended.set()
             with trio.CancelScope(shield=True, deadline=trio.current_time() + FAREWELL):
                 await trio.aclose_forcefully(self.stream)
 
+    async def _live(self, first: bytes) -> None:
+        self._nursery.start_soon(self._write)
+        self._nursery.start_soon(self._keep_alive)
+        self._serving = True
+        self.ready.set()
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._read(first)
+        self._shut("the connection was lost")
+        await self._hang_up()
+
     def start(self, task: Callable[[], Awaitable[None]], about: str) -> bool:
         """Run a task as long as the connection lives, behind the fence; False where it has ended."""
-        alive = self.ready.is_set() and not self.ended.is_set()
-        if alive:
+        if self._serving:
             self._nursery.start_soon(self._fenced, task, about)
-        return alive
+        return self._serving
 
     @asynccontextmanager
     async def substream(self, window: int = INITIAL_WINDOW) -> AsyncIterator[Substream]:
@@ -128,7 +135,7 @@ class Connection:
         self._session.go_away(PROTOCOL_ERROR if fault else 0)
         self._wake.set()
         self._shut(why)
-        if self.ready.is_set():
+        if self._serving:
             self._nursery.start_soon(self._hang_up)
 
     async def _hang_up(self) -> None:

@@ -129,6 +129,24 @@ async def test_a_goodbye_goes_out_and_is_heard(autojump_clock: trio.testing.Mock
             await ask(caller, "/echo", b"", RequestLimits(), 1)
 
 
+@pytest.mark.parametrize("turns", range(12))
+async def test_what_is_asked_of_a_connection_that_is_just_ending_is_declined(turns: int) -> None:
+    (left, there), (_, _) = await secured_pair()
+    ending = connection(left, there, ignore, inbound=False)
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ending.run, there.first)
+            await ending.ready.wait()
+            nursery.cancel_scope.cancel()
+            with trio.CancelScope(shield=True):
+                for _ in range(turns):  # one of them is the moment between its last task and its end
+                    await trio.lowlevel.checkpoint()
+                ending.start(trio.sleep_forever, "a task")
+                ending.close("at the last moment")
+        assert ending.ended.is_set()
+        assert not ending.start(trio.sleep_forever, "a task")
+
+
 async def echo(peer: str, data: bytes) -> bytes | None:
     return data * 1000
 
