@@ -1,8 +1,9 @@
 """When may something that failed be tried again?
 
-Each failure in a row doubles the wait, up to a bound. Substrate's nodes wait for five seconds after a
-substream was refused or has ended, each time; who doubles spares both sides. Time (seconds on any steady
-clock) is an argument.
+Each failure in a row doubles the wait, up to a minute. Substrate's nodes wait for five seconds after a
+substream was refused or has ended, each time; who doubles spares both sides. But a node with nobody at all
+falls behind with each second, so it waits for five seconds, too. Time (seconds on any steady clock) is an
+argument.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 __all__ = ["FIRST_WAIT", "LASTING", "LONGEST_WAIT", "BackOff"]
 
 FIRST_WAIT = 5.0
-LONGEST_WAIT = 300.0
+LONGEST_WAIT = 60.0
 LASTING = 10.0
 """Seconds after which what was open counts as a success, however it ends."""
 MAX_KNOWN = 4096
@@ -22,6 +23,7 @@ MAX_KNOWN = 4096
 @dataclass(slots=True)
 class _Wait:
     failures: int = 0
+    since: float = 0.0
     until: float = 0.0
 
 
@@ -38,7 +40,7 @@ class BackOff:
         wait = self._waits.setdefault(peer, _Wait())
         seconds = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(wait.failures, 16))
         wait.failures += 1
-        wait.until = now + seconds
+        wait.since, wait.until = now, now + seconds
         return seconds
 
     def ended(self, peer: str, since: float | None, now: float) -> float:
@@ -56,7 +58,7 @@ class BackOff:
         wait = self._waits.get(peer)
         return wait.failures if wait else 0
 
-    def allows(self, peer: str, now: float) -> bool:
-        """Whether the wait is over."""
+    def allows(self, peer: str, now: float, *, urgent: bool = False) -> bool:
+        """Whether the wait is over; where it is `urgent`, the first wait is the longest."""
         wait = self._waits.get(peer)
-        return wait is None or now >= wait.until
+        return wait is None or now >= (min(wait.until, wait.since + FIRST_WAIT) if urgent else wait.until)

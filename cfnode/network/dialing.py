@@ -1,6 +1,7 @@
 """Whom do we call now, and whom could we not reach?
 
-Reserved nodes always; others while outgoing slots are free, each at most so often as its failures allow.
+Reserved nodes always; others while outgoing slots are free, each at most so often as its failures allow, or
+as somebody who is alone has to.
 Meanwhile connected peers are asked for more nodes, the less often the less they know.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Awaitable, Callable, Container
 import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.network.backoff import FIRST_WAIT
 from cfnode.network.discovery import Ask, Discovery
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
@@ -33,16 +35,18 @@ Dial = Callable[[Multiaddr], Awaitable[object]]
 
 
 class Dialing:
-    """The calls of one node. `reserved` and `connected` are live views of who is."""
+    """The calls of one node. `reserved` and `connected` are live views of who is; `alone`: does nobody take
+    part with us?
+    """
 
     def __init__(
         self, settings: Settings, discovery: Discovery, standing: Standing,
-        *, reserved: Container[str], connected: Container[str],
+        *, reserved: Container[str], connected: Container[str], alone: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.unreachable: dict[str, str] = {}
         """Nodes we could not reach at the last try, and why."""
         self._settings, self._discovery, self._standing = settings, discovery, standing
-        self._reserved, self._connected = reserved, connected
+        self._reserved, self._connected, self._alone = reserved, connected, alone
         self._under_way: set[str] = set()
         self._soon = trio.Event()
 
@@ -92,7 +96,7 @@ class Dialing:
 
     def _may_call(self, identity: str) -> bool:
         known = identity in self._connected or identity in self._under_way
-        return not known and self._standing.may_dial(identity, trio.current_time())
+        return not known and self._standing.may_dial(identity, trio.current_time(), urgent=self._alone())
 
     async def _call(self, identity: str, dial: Dial) -> None:
         reasons: list[str] = []
@@ -116,6 +120,7 @@ class Dialing:
 
     def _failed(self, identity: str, reason: str) -> None:
         wait = self._standing.dials.failed(identity, trio.current_time())
+        wait = min(wait, FIRST_WAIT) if self._alone() else wait
         self._discovery.forget(identity)
         log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
         self.unreachable.pop(identity, None)

@@ -56,6 +56,11 @@ class Membership:
         return self._master.handshake(peer) if self._master else b""
 
     @property
+    def alone(self) -> bool:
+        """Does nobody take part with us?"""
+        return not (self._master.peers if self._master else self._connected)
+
+    @property
     def free(self) -> int:
         """Outgoing places; a node without block announces counts the connections."""
         master, connected = self._master, len(self._connected)
@@ -85,7 +90,7 @@ class Membership:
             return
         if not master.holds(peer):
             if peer in self._reserved or (not connection.inbound and self.free > 0):
-                master.open(connection)
+                master.open(connection, urgent=self.alone)
         elif peer in master.peers:
             self._open_others(connection)
 

@@ -80,6 +80,7 @@ class Service:
             self._standing,
             reserved=self._reserved,
             connected=self._connections.peers,
+            alone=lambda: self._membership.alone,
         )
         self._limits: dict[str, RequestLimits] = {}
         self._served: dict[str, Served] = {}

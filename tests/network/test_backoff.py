@@ -7,7 +7,7 @@ from collections.abc import Callable
 import trio
 import trio.testing
 
-from cfnode.network.backoff import LASTING, LONGEST_WAIT, MAX_KNOWN, BackOff
+from cfnode.network.backoff import FIRST_WAIT, LASTING, LONGEST_WAIT, MAX_KNOWN, BackOff
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import accept_protocol, propose
 from cfnode.network.model import NotificationLimits
@@ -38,22 +38,24 @@ async def opened_each_second(ours: Notifications, connection: Connection, second
 
 def test_each_failure_doubles_the_wait_and_what_lasted_begins_anew() -> None:
     waits = BackOff()
-    assert [waits.failed("away", now=0) for _ in range(8)] == [
-        5,
-        10,
-        20,
-        40,
-        80,
-        160,
-        LONGEST_WAIT,
-        LONGEST_WAIT,
-    ]
+    assert [waits.failed("away", now=0) for _ in range(6)] == [5, 10, 20, 40, LONGEST_WAIT, LONGEST_WAIT]
     assert not waits.allows("away", now=LONGEST_WAIT - 1)
     assert waits.allows("away", now=LONGEST_WAIT)
     assert waits.ended("away", since=None, now=400) == LONGEST_WAIT
     assert waits.ended("away", since=401, now=402) == LONGEST_WAIT
     assert waits.ended("away", since=401, now=401 + LASTING) == 5
     assert waits.allows("never heard of", now=0)
+
+
+def test_who_is_alone_waits_no_longer_than_the_first_time() -> None:
+    waits = BackOff()
+    for _ in range(6):
+        waits.failed("away", now=100)
+    assert not waits.allows("away", now=100 + FIRST_WAIT - 1, urgent=True)
+    assert waits.allows("away", now=100 + FIRST_WAIT, urgent=True)
+    assert not waits.allows("away", now=100 + FIRST_WAIT)
+    assert waits.failed("first time", now=0) == FIRST_WAIT
+    assert not waits.allows("first time", now=FIRST_WAIT - 1, urgent=True)
 
 
 def test_the_memory_of_waits_is_bounded_and_keeps_the_longest() -> None:
@@ -78,8 +80,8 @@ async def test_who_refuses_again_and_again_is_asked_ever_more_seldom(
     ours = protocol()
     async with both(served(protocol(refuse))) as (caller, _):
         began = trio.current_time()
-        await opened_each_second(ours, caller, 700)
-    assert asked == [0, 5, 15, 35, 75, 155, 315, 615]
+        await opened_each_second(ours, caller, 260)
+    assert asked == [0, 5, 15, 35, 75, 135, 195, 255]
 
 
 async def test_who_ends_at_once_what_it_has_accepted_is_asked_ever_more_seldom(

@@ -314,7 +314,7 @@ async def test_a_node_that_the_user_names_is_called_now_however_often_it_has_fai
         await until(lambda: node.unreachable)
         for _ in range(10):
             node._standing.dials.failed(friend.peer_id, trio.current_time())
-        assert not node._standing.may_dial(friend.peer_id, trio.current_time() + 60)
+        assert not node._standing.may_dial(friend.peer_id, trio.current_time() + 50)
         node.reserve(address_of(friend))
         await until(lambda: friend.peer_id in node.peers and not node.unreachable)
 
