@@ -46,8 +46,8 @@ class StoreReader:
         with self.database.read() as txn:
             self._drop_needless(txn)
             facts = self._tables.blocks.facts(txn)
-            held = {known.hash for known in self._tree.oldest_first()}
-            if facts is None or self._is_needed(txn, facts, entry, held):
+            can_win = {known.hash for known in self._tree.oldest_first() if not self._is_kept(txn, known)}
+            if facts is None or self._is_kept(txn, entry) or self._can_win(txn, facts, entry, can_win):
                 self._tree = self._tree.adding(entry)
 
     @property
@@ -85,19 +85,25 @@ class StoreReader:
         if facts is None or facts.generation == self._generation:
             return
         self._generation = facts.generation
-        needed: set[bytes] = set()
+        needed: list[OverlayEntry] = []
+        can_win: set[bytes] = set()
         for entry in self._tree.oldest_first():
-            if self._is_needed(txn, facts, entry, needed):
-                needed.add(entry.hash)
-        self._tree = OverlayTree(entry for entry in self._tree.oldest_first() if entry.hash in needed)
+            if self._is_kept(txn, entry):
+                needed.append(entry)
+            elif self._can_win(txn, facts, entry, can_win):
+                needed.append(entry)
+                can_win.add(entry.hash)
+        self._tree = OverlayTree(needed)
 
-    def _is_needed(self, txn: Transaction, facts: Facts, entry: OverlayEntry, needed: set[bytes]) -> bool:
-        """Whether the block is still unfinalized, not on the shelf, and grows from what is either; or has
-        lost and is kept."""
+    def _is_kept(self, txn: Transaction, entry: OverlayEntry) -> bool:
+        """Whether the block has lost, and its overlay stays because it is held."""
+        return self._tables.blocks.fork_of_kept(txn, entry.hash) is not None
+
+    def _can_win(self, txn: Transaction, facts: Facts, entry: OverlayEntry, others: set[bytes]) -> bool:
+        """Whether the block is still unfinalized, not on the shelf, and grows from what is either: from
+        `others` that can win, or from what the database holds."""
         shelf = self._tables.shelf
-        if self._tables.blocks.fork_of_kept(txn, entry.hash) is not None:
-            return True
         if entry.number <= facts.finalized.number or shelf.place(txn, entry.hash) is not None:
             return False
-        grows_from = entry.parent in needed or entry.parent == facts.finalized.hash
+        grows_from = entry.parent in others or entry.parent == facts.finalized.hash
         return grows_from or shelf.place(txn, entry.parent) is not None

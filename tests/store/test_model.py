@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.state import State
 from cfnode.store import finality
@@ -26,7 +27,7 @@ from cfnode.store.finality import Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.reader import StoreReader
 from cfnode.store.store import Store
-from tests.store.chains import changes_for, child_of, genesis_of
+from tests.store.chains import changes_for, genesis_of
 
 LONG = b"\7" * 495
 CHILDREN = (b"", b"c", b"c\0", b"n" * 502)
@@ -91,14 +92,16 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=st.data(), storage=changes, nodes=changes)
     def a_block_on_any_live_block(self, data: st.DataObject, storage: dict, nodes: dict) -> None:
         parent = data.draw(st.sampled_from([*self.live, self.final[-1]][-6:]))
-        self.add(child_of(self.headers[parent]), storage, nodes)
+        self.add(self.headers[parent], storage, nodes)
 
     @rule(storage=changes, nodes=changes)
     def a_block_on_the_last_block(self, storage: dict, nodes: dict) -> None:
-        self.add(child_of(self.headers[[*self.final, *self.live][-1]]), storage, nodes)
+        self.add(self.headers[[*self.final, *self.live][-1]], storage, nodes)
 
-    def add(self, header: Header, storage: dict, nodes: dict) -> None:
-        block, parent = header.hash, header.parent_hash
+    def add(self, above: Header, storage: dict, nodes: dict) -> None:
+        unique = blake2_256(b"%d" % len(self.headers))  # the same in each run, so that a failure can be replayed
+        header = Header(above.hash, above.number + 1, unique, bytes(32))
+        block, parent = header.hash, above.hash
         self.changes[block] = changes_for(header, storage, nodes)
         self.reader.add_overlay(self.store.add_block(header, [header.state_root], self.changes[block]))
         self.headers[block] = header
@@ -154,7 +157,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def a_readable_block_is_held(self, data: st.DataObject) -> None:
-        self.hold(data.draw(st.sampled_from([*self.live, *self.kept, *self.final[self.oldest :]])))
+        self.hold(data.draw(st.sampled_from([*self.live, *sorted(self.kept), *self.final[self.oldest :]])))
 
     @precondition(lambda self: len(self.live) > 1)
     @rule(data=st.data())
@@ -264,7 +267,7 @@ TestStore = StoreMachine.TestCase
 TestStore.settings = settings(
     max_examples=30,
     stateful_step_count=20,
-    phases=[Phase.generate],
+    phases=[Phase.generate, Phase.shrink],
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -20,6 +20,7 @@ from cfnode.store import (
     StateDiscarded,
     Store,
     StoreError,
+    StoreReader,
     UnknownBlock,
 )
 from tests.store.chains import SET_CHANGE, changes_for, child_of, genesis_of
@@ -71,6 +72,23 @@ def test_a_chain_begins_with_a_final_block_whose_state_has_its_root(store: Store
     assert store.hash_at(0) == genesis.hash
     assert store.unfinalized() == []
     assert value_at(store, genesis) == b"value"
+
+
+def test_a_reader_lets_go_of_what_grew_on_a_lost_block_that_is_held(store: Store) -> None:
+    root = add(store, child_of(begin(store, key=b"value")))
+    winner, loser = add(store, child_of(root)), add(store, child_of(root))
+    above = add(store, child_of(loser))
+    reader = StoreReader(store.database)
+    for overlay in store.overlays():
+        reader.add_overlay(overlay)
+    store.hold(loser.hash)
+    store.finalize(winner.hash)
+    with reader.state(loser.hash) as state:
+        assert state.get(KEY) == loser.state_root
+    for held in (store.overlays(), reader.overlays):
+        assert [overlay.hash for overlay in held] == [loser.hash]
+    with pytest.raises(StateDiscarded):
+        reader.state(above.hash).__enter__()
 
 
 def test_a_view_that_is_kept_after_its_with_holds_no_place_among_the_readers(store: Store) -> None:
