@@ -99,7 +99,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.add(self.headers[[*self.final, *self.live][-1]], storage, nodes)
 
     def add(self, above: Header, storage: dict, nodes: dict) -> None:
-        unique = blake2_256(b"%d" % len(self.headers))  # the same in each run, so that a failure can be replayed
+        unique = blake2_256(b"%d" % len(self.headers))  # the same in each run: a failure can be replayed
         header = Header(above.hash, above.number + 1, unique, bytes(32))
         block, parent = header.hash, above.hash
         self.changes[block] = changes_for(header, storage, nodes)

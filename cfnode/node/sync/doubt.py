@@ -122,6 +122,6 @@ class Doubt:
             if any(contradicts(self._memory, each) for each in passed):
                 return True
             beyond = followed.trust.number >= self._memory.number
-            if beyond or followed.finished or followed.refused is not None:
+            if beyond or followed.finished or followed.refused is not None or not followed.sets:
                 return False
             trust = followed.trust

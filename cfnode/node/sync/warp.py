@@ -4,7 +4,8 @@ It asks one peer at a time for a warp proof from the last block it trusts, the b
 fragments in a thread, each against the weights of the set before. What holds, stays, whatever comes after it:
 
 - a fragment that does not hold costs its peer its place; another one goes on from the last good block;
-- a peer that does not answer, or holds no history from our block on, is left aside for a while;
+- a peer that does not answer, holds no history from our block on, or knows nothing later than genesis, is
+  left aside for a while;
 - when nobody continues what an earlier run proved, that memory is dropped and the beginning (genesis, or a
   checkpoint) is where it starts again.
 
@@ -42,7 +43,10 @@ AGAIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Where an answer leads. `refused` says why it goes no further; None where nothing in it is wrong."""
+    """Where an answer leads. `refused` says why it goes no further; None where nothing in it is wrong.
+
+    Not every answer that says so is `finished`: that nothing but genesis is final proves nothing.
+    """
 
     trust: Trust
     sets: int
@@ -58,10 +62,10 @@ def follow_answer(answer: bytes, trust: Trust, step: Callable[[Trust], None] = l
     sets = 0
     try:
         proof = read_proof(answer)
-        if _says_nothing_new(proof, trust):
-            return Followed(trust, 0, True, None)
         if not len(proof):
-            return Followed(trust, 0, False, "an empty warp proof")
+            return Followed(trust, 0, False, None if proof.finished else "an empty warp proof")
+        if _says_nothing_new(proof, trust):
+            return Followed(trust, 0, trust.number > 0, None)
         for target in follow_warp_proof(proof, trust.authorities, trust.number):
             votes = target.justification.encode()
             trust, sets = Trust(target.header, target.authorities, votes), sets + 1
@@ -155,6 +159,8 @@ class WarpSync:
         self._useless.pop(peer, None)
         self._progress.size += len(answer)
         followed = await trio.to_thread.run_sync(follow_answer, answer, trust, self._step)
+        if not followed.sets and not followed.finished and followed.refused is None:
+            self._leave(peer, f"it has no final block after #{trust.number} yet")
         if not followed.finished and followed.sets < FEW_SETS:
             self._book.lapse(peer)
         if followed.refused is not None:

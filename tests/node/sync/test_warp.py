@@ -116,6 +116,29 @@ async def test_empty_and_senseless_answers_lead_to_the_next_peer(
     assert trust.header.hash == rig.chain.finalized.hash
 
 
+async def test_that_nothing_is_final_yet_is_believed_of_a_peer_but_not_of_the_chain(
+    make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    rig = await grown(make_rig)
+
+    def nothing_new(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        def only_genesis(fragments: list[WarpFragment]) -> None:
+            fragments[:] = [WarpFragment(client.genesis.header, fragments[0].justification)]
+
+        return edited(answer, only_genesis)
+
+    client = Client(rig, behind=lambda *_: b"\x00\x01", liar=nothing_new)
+    with trio.move_on_after(62) as waiting:
+        await client.sync.run()
+    assert waiting.cancelled_caught
+    for name in ("behind", "liar"):
+        assert f"{name}: it has no final block after #0 yet" in client.progress.waiting_for
+    assert not client.network.reports
+    client.add("honest", None, 9)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
+
+
 async def test_a_proof_that_comes_in_parts_is_put_together(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
 
