@@ -1,18 +1,18 @@
 """How does a state that was downloaded, not executed, become the state of the finalized block?
 
-A store that knows only its first block can adopt a later one whose finality has been proven. What it held of
-the first block's state is thrown away at the beginning, so that the tables are empty; then rows come in
-batches, in any order, each one verified by whoever brings them. At the end the trie is walked from the state
-root over all of them (`cfnode.core.trie.Mend`); what turns out to be missing is brought, and what the trie
-does not name is deleted: leftovers of older states, from which a part of the rows may have come. Only then
-does one transaction make the block the finalized one. Until that transaction the store answers as one
-without a state, and a process killed before it begins anew.
+A store can adopt a block whose finality has been proven: one that knows only its first block, or one that has
+fallen so far behind that nobody has the blocks in between. At the beginning all but the first block's header
+is thrown away, so that the tables are empty; then rows come in batches, in any order, each one verified by
+whoever brings them. At the end the trie is walked from the state root over all of them
+(`cfnode.core.trie.Mend`); what turns out to be missing is brought, and what the trie does not name is
+deleted: leftovers of older states, from which a part of the rows may have come. Only then does one
+transaction make the block the finalized one. Until that transaction the store answers as one without a state,
+and a process killed before it begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,29 +38,33 @@ Row = tuple[bytes, bytes, bytes]
 
 
 class Adoption:
-    """The state of one block on its way into a store. `Store.adopt` makes it."""
+    """The state of one block on its way into a store. `Store.adopt` makes it; `forget`: what is in memory
+    goes, too.
+    """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, forget: Callable[[], None]) -> None:
         self._tables = tables
         self._database = tables.database
+        self._forget = forget
 
     def clear(self) -> None:
-        """Throws away the state there is; the tables are empty then."""
+        """Throws away the chain there is, but for its first header; the tables are empty then."""
         self._database.write(self._clear)
+        self._forget()
 
     def _clear(self, txn: Transaction) -> None:
         blocks = self._tables.blocks
         facts = blocks.facts(txn)
         if facts is None:
             raise StoreError(f"the database in {self._database.path} holds no chain yet")
-        if next(blocks.unfinalized(txn), None) or facts.finalized.hash != blocks.genesis_hash(txn):
-            raise StoreError(
-                f"the database in {self._database.path} has grown beyond its first block: a downloaded state "
-                "has no place in it (purge it, or use --sync=full)"
-            )
-        blocks.put_facts(txn, replace(facts, oldest_state=facts.finalized.number + 1))
-        for table in (self._tables.storage, self._tables.nodes):
-            txn.drop(table.current, delete=False)
+        genesis_hash = blocks.genesis_hash(txn)
+        genesis = None if genesis_hash is None else blocks.header(txn, genesis_hash)
+        assert genesis is not None
+        self._database.empty(txn)
+        blocks.put_genesis(txn, genesis)
+        blocks.put_beginning(txn, genesis.number)
+        first = BlockRef(genesis.number, genesis.hash)
+        blocks.put_facts(txn, Facts(first, first.number + 1, first.number, facts.generation + 1, NO_BLOCK))
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
         """Writes a batch, sorted; a row that is there already is replaced. One transaction."""

@@ -193,8 +193,12 @@ class Store:
         self._blocks.put_facts(txn, Facts(ref, oldest_state, header.number, 0, NO_BLOCK))
 
     def adopt(self) -> Adoption:
-        """The way in for a state that was downloaded; the store holds no other than its first block."""
-        return Adoption(self._tables)
+        """The way in for a state that was downloaded: in place of the chain there is."""
+        return Adoption(self._tables, self._forget)
+
+    def _forget(self) -> None:
+        with self._changing:
+            self._tree, self._kept = OverlayTree(), frozenset()
 
     def add_block(
         self, header: Header, body: Sequence[bytes], changes: Changes,

@@ -10,8 +10,10 @@ import pytest
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.core.trie import Hole, Mend, update
-from cfnode.store import BlockRef, StateDiscarded, Store, StoreError
+from cfnode.store import BlockRef, StateDiscarded, Store, StoreError, UnknownBlock
 from cfnode.store.adoption import Adoption, Row
+from cfnode.store.database import Database
+from cfnode.store.finality import WINDOW
 from cfnode.store.genesis import initial_state
 from tests.store.chains import SET_CHANGE, changes_for, child_of, genesis_of
 
@@ -177,10 +179,37 @@ def test_an_interrupted_adoption_begins_anew(store: Store) -> None:
     assert store.finalized.number == 700
 
 
-def test_a_chain_that_has_grown_adopts_nothing(store: Store) -> None:
-    genesis = store.header(store.finalized.hash)
-    assert genesis is not None
-    header = child_of(genesis)
-    store.add_block(header, [], changes_for(header, {b"": {b"a": b"b"}}))
-    with pytest.raises(StoreError, match="has grown beyond its first block"):
-        store.adopt().clear()
+@pytest.mark.parametrize("most_blocks", [8, 0], ids=["overlays", "shelf"])
+def test_a_chain_that_has_grown_makes_place_for_a_later_block(tmp_path: Path, most_blocks: int) -> None:
+    store = Store(Database(tmp_path, sync=False), WINDOW, most_blocks=most_blocks)
+    genesis = genesis_of({b"old": b"state"})
+    store.initialise(genesis, {b"old": b"state"})
+    blocks = [genesis]
+    for number in range(5):
+        header = child_of(blocks[-1])
+        store.add_block(header, [b"\x04x"], changes_for(header, {b"": {b"old": b"%d" % number}}))
+        blocks.append(header)
+    store.finalize(blocks[3].hash, VOTES)
+    store.hold(blocks[4].hash)
+    adopt(store)
+    store.release(blocks[4].hash)
+    assert store.finalized == BlockRef(700, TARGET.hash)
+    assert (store.beginning, store.genesis_hash) == (700, genesis.hash)
+    assert not store.unfinalized()
+    assert not store.overlays()
+    for header in blocks[1:]:
+        assert store.header(header.hash) is None
+        assert store.body(header.hash) is None
+        assert store.hash_at(header.number) is None
+        with pytest.raises(UnknownBlock):
+            store.state(header.hash).__enter__()
+    with pytest.raises(StateDiscarded):
+        store.state(genesis.hash).__enter__()
+    with store.state(TARGET.hash) as state:
+        assert {key: state.get(key) for key in TOP} == TOP
+        assert state.get(b"old") is None
+    above = child_of(TARGET)
+    store.add_block(above, [], changes_for(above, {}))
+    store.finalize(above.hash)
+    assert store.finalized.number == 701
+    store.close()

@@ -1,9 +1,10 @@
-"""How does a node without a state come to stand on a proven block?
+"""How does a node come to stand on a proven block whose state it does not have?
 
-Proofs → the target block → its state → the chain adopts it. When the state of the target is no longer to be
-had, a newer target is proven; what came of the state stays (`state.py`). Proofs begin at genesis, at a
-checkpoint, or where an earlier run has come to, which peers may refute (`doubt.py`): then all of it begins
-again at the beginning.
+Proofs → the target block → its state → the chain adopts it. A node that has nothing of the chain begins so,
+and one that has fallen too far behind begins anew: it answers for the old blocks until it stands on the new
+one. When the state of the target is no longer to be had, a newer target is proven; what came of the state
+stays (`state.py`). Proofs begin at genesis, at a checkpoint, or where an earlier run has come to, which peers
+may refute (`doubt.py`): then all of it begins again at the beginning.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Download:
         self._network = network
         self._book = book
         self._chain = chain
+        self._above = chain.finalized.number
         self._beginning = beginning
         self._progress = progress
         self._doubt: Doubt | None = None
@@ -53,7 +55,7 @@ class Download:
         self._warp = WarpSync(network, book, beginning, memory, progress)
 
     async def run(self) -> None:
-        """Until the chain stands on a proven block; at once where nothing after genesis is final."""
+        """Until the chain stands on a proven block."""
         memory = await self._warp.remembered()
         if memory is None:
             await self._arrive()
@@ -81,7 +83,7 @@ class Download:
             if not self._warp.forgotten:
                 nursery.cancel_scope.cancel()
         self._doubt = None
-        return arrived or (self._chain.finalized.number > 0 and self._chain.states.remote is None)
+        return arrived or (self._chain.finalized.number > self._above and self._chain.states.remote is None)
 
     @property
     def _doubt_left(self) -> Doubt | None:
@@ -93,9 +95,10 @@ class Download:
         lost = 0
         while True:
             trust = await self._warp.run(trust)
-            if trust.number == 0:
-                log.info("The chain has no final block beyond genesis yet: every block is executed")
-                return
+            if trust.number <= self._above:
+                self._progress.waiting_for = f"a proof of a later block than #{self._above}"
+                await trio.sleep(RETRY_S)
+                continue
             if trust.number > lost:
                 log.info("⏩ Proven: block #%d (%s), set %d", trust.number, short(trust.header.hash),
                          trust.authorities.set_id)  # fmt: skip
@@ -128,8 +131,11 @@ class Download:
     async def _download(self, trust: Trust, target: FetchedBlock) -> int:
         """Have the state here, peers answering meanwhile: how many keys it has. Raises TargetLost."""
         done: int | TargetLost
+        if self._above:  # the chain that is here goes away with the first piece of the state
+            await self._answer_early(trust, target)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._answer_early, trust, target)
+            if not self._above:
+                nursery.start_soon(self._answer_early, trust, target)
             try:
                 done = await self._state.run(trust.header)
             except TargetLost as error:  # raised outside, where it is not one of a group

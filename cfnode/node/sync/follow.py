@@ -7,6 +7,9 @@ Announcements and handshakes say which blocks peers have. One task imports, one 
   fork above the finalized block;
 - far behind, ranges are fetched upwards along a peer's best chain, the next one while this one is imported.
 
+Where for a while all who are ahead say that they do not have the next block any more, following is over: the
+node has to begin anew with a state (`download.py`).
+
 Every block passes the chain's own gate (slot, seal, execution). A peer whose block does not pass is dropped
 and the block never fetched again; a block from the future is left for later, and said aloud.
 """
@@ -50,6 +53,9 @@ FEW = 8
 BEHIND = 5
 """Blocks behind the median of the peers from which on the node is syncing, as in Substrate."""
 
+LOST_S = 30.0
+"""Seconds in which nobody has the next block, until it is given up."""
+
 DEEPEST = 4_096
 """Ancestors of an announced block fetched at most, looking for one that we have."""
 
@@ -58,13 +64,22 @@ PRUNED = (
     "With --sync=full every block is executed from the first one on: it takes a peer with "
     "--blocks-pruning=archive. --sync=warp begins with a proven state instead"
 )
+HISTORY = (
+    "The blocks that are here are kept: `cfnode purge-chain` lets the node begin with a newer state instead"
+)
 
 
 class Follower:
-    """Imports what peers announce. `run` it once the chain has a state."""
+    """Imports what peers announce. `run` it once the chain has a state.
 
-    def __init__(self, network: Network, chain: Chain, book: PeerBook, progress: Progress) -> None:
+    `may_give_up`: what is here may make place for a newer state, where nobody has the blocks in between.
+    """
+
+    def __init__(
+        self, network: Network, chain: Chain, book: PeerBook, progress: Progress, *, may_give_up: bool
+    ) -> None:
         self._network = network
+        self._may_give_up = may_give_up
         self._chain = chain
         self._book = book
         self._progress = progress
@@ -72,6 +87,8 @@ class Follower:
         self._bad: OrderedDict[bytes, None] = OrderedDict()
         self._stuck: set[tuple[str, int]] = set()
         self._unhelpful: dict[str, str] = {}
+        self._empty: set[str] = set()
+        self._lost_since: float | None = None
         self._woken = trio.Event()
 
     def announced(self, peer: str, block: bytes, number: int) -> None:
@@ -87,8 +104,8 @@ class Follower:
             self._wake()
 
     async def run(self) -> None:
-        """Until cancelled."""
-        while True:
+        """Until cancelled, or until it has to be given up."""
+        while not self._is_lost():
             woken = self._woken
             await self._catch_up()
             while (block := self._next_wanted()) is not None:
@@ -96,6 +113,9 @@ class Follower:
             self._judge()
             with trio.move_on_after(5):
                 await woken.wait()
+        log.warning("No peer has block #%d any more, they are at #%d: a newer state takes the place of the "
+                    "present one", self._chain.best.number + 1, self._book.median)  # fmt: skip
+        self._lost_since = None
 
     def _wake(self) -> None:
         self._woken.set()
@@ -103,6 +123,17 @@ class Follower:
 
     def _far_behind(self) -> bool:
         return self._book.median >= self._chain.best.number + BEHIND
+
+    def _is_lost(self) -> bool:
+        """Have all who are ahead been without the next block for long?"""
+        ahead = self._book.candidates(self._chain.best.number + BEHIND)
+        self._empty.intersection_update(ahead)
+        now = trio.current_time()
+        if not (self._may_give_up and self._far_behind() and self._empty.issuperset(ahead)):
+            self._lost_since = None
+            return False
+        self._lost_since = now if self._lost_since is None else self._lost_since
+        return now - self._lost_since >= LOST_S
 
     def _judge(self) -> None:
         """Is the node in step with its peers?"""
@@ -118,7 +149,9 @@ class Follower:
         """The blocks that are waited for, and why they do not come."""
         first = self._chain.best.number + 1
         missing = told(f"blocks #{first} to #{self._book.median}", self._unhelpful)
-        return f"{missing}. {PRUNED}" if self._unhelpful and self._chain.finalized.number == 0 else missing
+        if self._may_give_up or not self._empty:
+            return missing
+        return f"{missing}. {HISTORY if self._chain.finalized.number else PRUNED}"
 
     # --- ranges
 
@@ -165,6 +198,7 @@ class Follower:
                 found = await fetch_above(self._network, peer, number, RANGE)
             if not found:
                 self._unhelpful[peer] = f"it does not have #{number} any more"
+                self._empty.add(peer)
             if len(found) < FEW and known.number >= number + RANGE:
                 self._book.lapse(peer)
             return found
@@ -237,6 +271,7 @@ class Follower:
                 self._drop(peer, f"block #{block.header.number}: {error}")
                 return False
             self._progress.steps += 1
+            self._empty.clear()
         return True
 
     def _mark_bad(self, block: bytes) -> None:

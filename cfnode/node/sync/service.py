@@ -2,7 +2,8 @@
 
 Declared before the network runs: what we answer, and the notification protocols. Then, in light-RPC and warp
 mode on a store that holds only genesis, the download of a state (`download.py`). From there on, or from the
-beginning in full mode: announcements, imports, finality.
+beginning in full mode: announcements, imports, finality; and once more from the download where a node has
+fallen so far behind that nobody has the next block, unless it is an archive.
 """
 
 from __future__ import annotations
@@ -83,7 +84,11 @@ class ChainSync:
         self._checkpoint = checkpoint
         self._memory = memory
         self._author = author
-        self._follower = Follower(network, chain, self.book, self.progress)
+        windows = (store.pruning.blocks, store.pruning.state)
+        self._follower = Follower(
+            network, chain, self.book, self.progress,
+            may_give_up=beginning is not None and None not in windows,
+        )  # fmt: skip
         self._gossip = FinalityGossip(network, chain, self.book)
         self._announces: NotificationProtocol = network.notifications(
             SUFFIX, self._handshake, accept=self._refusal
@@ -98,13 +103,23 @@ class ChainSync:
             nursery.start_soon(tell_waiting, self.progress)
             if self._beginning is not None and self._chain.finalized.hash == self._chain.genesis_hash:
                 await self._download(self._beginning)
-            nursery.start_soon(self._gossip.run)
             if self._transactions is not None:
                 nursery.start_soon(self._transactions.run)
-            nursery.start_soon(self._announce)
             if not self._author:
                 nursery.start_soon(tell_stall, self._chain, self._gossip.silent)
-                nursery.start_soon(self._follower.run)
+            while True:
+                await self._follow()
+                assert self._beginning is not None
+                await self._download(self._beginning)
+
+    async def _follow(self) -> None:
+        """Until cancelled, or until a state has to be downloaded anew."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._gossip.run)
+            nursery.start_soon(self._announce)
+            if not self._author:
+                await self._follower.run()
+                nursery.cancel_scope.cancel()
 
     # --- the peers' words
 
