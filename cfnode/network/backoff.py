@@ -2,7 +2,7 @@
 
 Each failure in a row doubles the wait, up to a minute. Substrate's nodes wait for five seconds after a
 substream was refused or has ended, each time; who doubles spares both sides. But a node with nobody at all
-falls behind with each second, so it waits for five seconds, too. Time (seconds on any steady clock) is an
+falls behind with each second, so it waits for ten seconds at most. Time (seconds on any steady clock) is an
 argument.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["FIRST_WAIT", "LASTING", "LONGEST_WAIT", "BackOff"]
+__all__ = ["FIRST_WAIT", "LASTING", "LONGEST_ALONE", "LONGEST_WAIT", "BackOff"]
 
 FIRST_WAIT = 5.0
 LONGEST_WAIT = 60.0
+LONGEST_ALONE = 10.0
 LASTING = 10.0
 """Seconds after which what was open counts as a success, however it ends."""
 MAX_KNOWN = 4096
@@ -58,7 +59,7 @@ class BackOff:
         wait = self._waits.get(peer)
         return wait.failures if wait else 0
 
-    def allows(self, peer: str, now: float, *, urgent: bool = False) -> bool:
-        """Whether the wait is over; where it is `urgent`, the first wait is the longest."""
+    def allows(self, peer: str, now: float, *, alone: bool = False) -> bool:
+        """Whether the wait is over, which is shorter for who is `alone`."""
         wait = self._waits.get(peer)
-        return wait is None or now >= (min(wait.until, wait.since + FIRST_WAIT) if urgent else wait.until)
+        return wait is None or now >= (min(wait.until, wait.since + LONGEST_ALONE) if alone else wait.until)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Container
 import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.backoff import FIRST_WAIT
+from cfnode.network.backoff import LONGEST_ALONE
 from cfnode.network.discovery import Ask, Discovery
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
@@ -96,7 +96,7 @@ class Dialing:
 
     def _may_call(self, identity: str) -> bool:
         known = identity in self._connected or identity in self._under_way
-        return not known and self._standing.may_dial(identity, trio.current_time(), urgent=self._alone())
+        return not known and self._standing.may_dial(identity, trio.current_time(), alone=self._alone())
 
     async def _call(self, identity: str, dial: Dial) -> None:
         reasons: list[str] = []
@@ -120,7 +120,7 @@ class Dialing:
 
     def _failed(self, identity: str, reason: str) -> None:
         wait = self._standing.dials.failed(identity, trio.current_time())
-        wait = min(wait, FIRST_WAIT) if self._alone() else wait
+        wait = min(wait, LONGEST_ALONE) if self._alone() else wait
         self._discovery.forget(identity)
         log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
         self.unreachable.pop(identity, None)

@@ -90,7 +90,7 @@ class Membership:
             return
         if not master.holds(peer):
             if peer in self._reserved or (not connection.inbound and self.free > 0):
-                master.open(connection, urgent=self.alone)
+                master.open(connection, alone=self.alone)
         elif peer in master.peers:
             self._open_others(connection)
 

@@ -136,10 +136,10 @@ class Notifications:
         async for peer in self._ended:
             await self._tell(Closed(peer))
 
-    def open(self, connection: Connection, *, urgent: bool = False) -> None:
+    def open(self, connection: Connection, *, alone: bool = False) -> None:
         """Open our direction, and wait for the peer's; nothing happens where it is open, or in a pause."""
         peer = connection.peer_id
-        if peer not in self._links and self._pauses.allows(peer, trio.current_time(), urgent=urgent):
+        if peer not in self._links and self._pauses.allows(peer, trio.current_time(), alone=alone):
             link = self._begin(connection, inbound=False)
             if not connection.start(lambda: self._speak(link), f"{self.name} to"):
                 self._drop(link)

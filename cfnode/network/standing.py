@@ -55,8 +55,8 @@ class Standing:
     def banned(self, peer: str, now: float) -> bool:
         return self.score(peer, now) <= BANNED
 
-    def may_dial(self, peer: str, now: float, *, urgent: bool = False) -> bool:
-        return self.dials.allows(peer, now, urgent=urgent) and not self.banned(peer, now)
+    def may_dial(self, peer: str, now: float, *, alone: bool = False) -> bool:
+        return self.dials.allows(peer, now, alone=alone) and not self.banned(peer, now)
 
     def _record(self, peer: str, now: float) -> _Record:
         if peer not in self._records and len(self._records) >= MAX_PEERS:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import trio
 import trio.testing
 
-from cfnode.network.backoff import FIRST_WAIT, LASTING, LONGEST_WAIT, MAX_KNOWN, BackOff
+from cfnode.network.backoff import FIRST_WAIT, LASTING, LONGEST_ALONE, LONGEST_WAIT, MAX_KNOWN, BackOff
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import accept_protocol, propose
 from cfnode.network.model import NotificationLimits
@@ -47,15 +47,16 @@ def test_each_failure_doubles_the_wait_and_what_lasted_begins_anew() -> None:
     assert waits.allows("never heard of", now=0)
 
 
-def test_who_is_alone_waits_no_longer_than_the_first_time() -> None:
+def test_who_is_alone_waits_ten_seconds_at_most() -> None:
     waits = BackOff()
+    assert waits.failed("away", now=0) == FIRST_WAIT
+    assert not waits.allows("away", now=FIRST_WAIT - 1, alone=True)
+    assert waits.allows("away", now=FIRST_WAIT, alone=True)
     for _ in range(6):
         waits.failed("away", now=100)
-    assert not waits.allows("away", now=100 + FIRST_WAIT - 1, urgent=True)
-    assert waits.allows("away", now=100 + FIRST_WAIT, urgent=True)
-    assert not waits.allows("away", now=100 + FIRST_WAIT)
-    assert waits.failed("first time", now=0) == FIRST_WAIT
-    assert not waits.allows("first time", now=FIRST_WAIT - 1, urgent=True)
+    assert not waits.allows("away", now=100 + LONGEST_ALONE - 1, alone=True)
+    assert waits.allows("away", now=100 + LONGEST_ALONE, alone=True)
+    assert not waits.allows("away", now=100 + LONGEST_ALONE)
 
 
 def test_the_memory_of_waits_is_bounded_and_keeps_the_longest() -> None:

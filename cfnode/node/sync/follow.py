@@ -65,7 +65,8 @@ PRUNED = (
     "--blocks-pruning=archive. --sync=warp begins with a proven state instead"
 )
 HISTORY = (
-    "The blocks that are here are kept: `cfnode purge-chain` lets the node begin with a newer state instead"
+    "The blocks that are here are kept: `cfnode purge-chain` and --sync=warp let the node begin with a newer "
+    "state instead"
 )
 
 
