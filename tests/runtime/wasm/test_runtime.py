@@ -6,7 +6,6 @@ import gc
 import random
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 import pytest
 import wasmtime
@@ -170,12 +169,13 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
                 runtime.call(function, b"", journal())
 
     sizes: list[int] = []
-    for _ in range(8):  # a leak grows in each round; the heap of a process finds its size in one or two
+    for _ in range(20):
         for _ in range(250):
             some_calls()
         gc.collect()
         sizes.append(allocated())
-    assert median(after - before for before, after in pairwise(sizes)) < 1 << 20
+    growth = sorted(after - before for before, after in pairwise(sizes))
+    assert sum(growth[:-1]) < 5 << 20, "a heap may grow once for other reasons"
 
 
 def allocated() -> int:
