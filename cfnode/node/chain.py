@@ -196,26 +196,14 @@ class Chain:
 
     # Changing
 
-    async def import_block(
-        self,
-        header: Header,
-        body: Sequence[bytes],
-        justifications: Sequence[tuple[bytes, bytes]] = (),
-    ) -> bool:
-        """Check, execute and add a block of somebody else; False if it was known. Raises ImportRefused.
-
-        A justification that comes with it is used when it holds, and ignored otherwise.
-        """
+    async def import_block(self, header: Header, body: Sequence[bytes]) -> bool:
+        """Check, execute and add a block of somebody else; False if it was known. Raises ImportRefused."""
         async with self._changing:
-            known = header.hash in self._tree
-            if not known:
-                await self._check(header)
-                await self._add(header, list(body), await self._execute(header, list(body)))
-            for engine, justification in justifications:
-                if engine == ENGINE and header.number > self.finalized.number:
-                    with contextlib.suppress(refused.FinalityRefused):
-                        await self._finalize(header.hash, justification)
-        return not known
+            if header.hash in self._tree:
+                return False
+            await self._check(header)
+            await self._add(header, list(body), await self._execute(header, list(body)))
+        return True
 
     async def import_built(self, header: Header, body: Sequence[bytes], changes: Changes) -> None:
         """Add a block that this node has just built and sealed; `changes` are those of building it."""

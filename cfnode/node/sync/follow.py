@@ -21,14 +21,16 @@ from collections import OrderedDict
 
 import trio
 
+from cfnode.core.grandpa import ENGINE, scheduled_change
 from cfnode.core.wire import WireError
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import ImportRefused, SlotRefused, UnknownParent
+from cfnode.node.chain_errors import FinalityRefused, ImportRefused, SlotRefused, UnknownParent
 from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import FetchedBlock, fetch_above, fetch_up_to
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.progress import Phase, Progress, alone, told
+from cfnode.runtime.door import DoorError
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Follower"]
@@ -46,6 +48,9 @@ MOST_BAD = 1_024
 
 RANGE = 64
 """Blocks of one request when catching up."""
+
+FINAL_EACH = 16
+"""Blocks that are made final in one step when catching up."""
 
 FEW = 8
 """Who gives fewer blocks of a range, and says that it has all of them, is asked after others."""
@@ -253,27 +258,53 @@ class Follower:
     # --- import
 
     async def _import(self, peer: str, blocks: list[FetchedBlock]) -> bool:
-        """Have the chain check and execute blocks of a peer, oldest first; False where it refuses one."""
+        """Have the chain take blocks of a peer, oldest first; False where it refuses one.
+
+        The newest justification proves the blocks below it too, up to a change of the authorities.
+        """
+        waiting: list[FetchedBlock] = []
         for block in blocks:
-            if block.hash in self._bad:
-                self._drop(peer, f"block #{block.header.number} is bad")
+            if not await self._import_one(peer, block):
+                await self._finalize(waiting)
                 return False
-            try:
-                await self._chain.import_block(block.header, block.body, block.justifications)
-            except SlotRefused as error:
-                log.warning("Block #%d of %s is left for later (is the clock right?): %s",
-                            block.header.number, peer, error)  # fmt: skip
-                return False
-            except (UnknownParent, UnknownBlock, StateDiscarded) as error:
-                log.debug("Block #%d of %s has no place: %s", block.header.number, peer, error)
-                return False
-            except ImportRefused as error:
-                self._mark_bad(block.hash)
-                self._drop(peer, f"block #{block.header.number}: {error}")
-                return False
-            self._progress.steps += 1
-            self._empty.clear()
+            waiting.append(block)
+            if len(waiting) == FINAL_EACH or scheduled_change(block.header) is not None:
+                await self._finalize(waiting)
+                waiting = []
+        await self._finalize(waiting)
         return True
+
+    async def _import_one(self, peer: str, block: FetchedBlock) -> bool:
+        if block.hash in self._bad:
+            self._drop(peer, f"block #{block.header.number} is bad")
+            return False
+        try:
+            await self._chain.import_block(block.header, block.body)
+        except SlotRefused as error:
+            log.warning("Block #%d of %s is left for later (is the clock right?): %s",
+                        block.header.number, peer, error)  # fmt: skip
+            return False
+        except (UnknownParent, UnknownBlock, StateDiscarded) as error:
+            log.debug("Block #%d of %s has no place: %s", block.header.number, peer, error)
+            return False
+        except ImportRefused as error:
+            self._mark_bad(block.hash)
+            self._drop(peer, f"block #{block.header.number}: {error}")
+            return False
+        self._progress.steps += 1
+        self._empty.clear()
+        return True
+
+    async def _finalize(self, blocks: list[FetchedBlock]) -> None:
+        """By the newest justification that holds; one that does not is ignored."""
+        for block in reversed(blocks):
+            justification = dict(block.justifications).get(ENGINE)
+            if justification is None or block.header.number <= self._chain.finalized.number:
+                continue
+            try:
+                await self._chain.finalize(block.hash, justification)
+            except (FinalityRefused, DoorError) as error:
+                log.debug("Block #%d is not final yet: %s", block.header.number, error)
 
     def _mark_bad(self, block: bytes) -> None:
         self._bad[block] = None

@@ -14,6 +14,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.grandpa_gossip import encode_commit
+from cfnode.node.events import Finalized
 from cfnode.node.sync import repute
 from cfnode.node.sync.progress import Phase
 from cfnode.node.sync.set_changes import ASK_S
@@ -113,6 +114,35 @@ async def test_a_node_that_executes_everything_catches_up_from_genesis(
         await reached(full, lambda: full.chain.best == authority.chain.best)
         assert full.rig.store.hash_at(1) == authority.rig.store.hash_at(1)
         await reached(full, lambda: full.chain.finalized.number >= 3)
+
+
+async def test_while_catching_up_one_justification_that_holds_proves_many_blocks(
+    authority: Peer, make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    for block in await authority.rig.blocks(80):
+        await authority.rig.finality.finalize(block)
+    authority.network.tamper = lambda protocol, request, answer: (
+        with_unproven(answer, {19, 50, 51}) if protocol == "sync/2" and answer else answer
+    )
+    full = Peer("full", await make_rig("full", authorities=KEYS))
+    final: list[int] = []
+    with full.chain.subscribe(only=Finalized, seen=lambda event: final.append(event.blocks[-1].number)):
+        async with running(authority, full):
+            await reached(full, lambda: full.chain.finalized == authority.chain.finalized)
+    assert final[:7] == [1, 3, 18, 35, 49, 64, 80], "at 1 and 3 the authorities change, at 64 a range ends"
+    assert full.network.reports == []
+
+
+def with_unproven(answer: bytes, numbers: set[int]) -> bytes:
+    """An answer in which the justifications of some blocks are those of other blocks."""
+    blocks = BlockResponse.decode(answer).blocks
+    other = next((block.justifications for block in blocks if block.justifications), ())
+    return BlockResponse(
+        tuple(
+            replace(block, justifications=other) if block.header and block.header.number in numbers else block
+            for block in blocks
+        )
+    ).encode()
 
 
 async def test_a_light_node_serves_a_third_one(
