@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.chainspec import RawGenesis
 from cfnode.core.era import IMMORTAL
@@ -95,10 +93,8 @@ class Script:
         return sent
 
 
-async def test_two_hundred_blocks_give_the_same_roots_twice(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    chain = subject("berghain", lambda: request.getfixturevalue("berghain_spec"))
+async def test_two_hundred_blocks_give_the_same_roots_twice(tmp_path: Path, berghain_spec: Path) -> None:
+    chain = subject("berghain", lambda: berghain_spec)
     script, changes = Script(chain), []
     with chain.store(tmp_path / "author") as mine, chain.store(tmp_path / "follower") as theirs:
         async with Executor.start(mine) as author, Executor.start(theirs) as follower:
