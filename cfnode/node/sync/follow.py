@@ -10,28 +10,25 @@ Announcements and handshakes say which blocks peers have. One task imports, one 
 Where for a while all who are ahead say that they do not have the next block any more, following is over: the
 node has to begin anew with a state (`download.py`).
 
-Every block passes the chain's own gate (slot, seal, execution). A peer whose block does not pass is dropped
-and the block never fetched again; a block from the future is left for later, and said aloud.
+How blocks come into the chain stands in `imports.py`; a peer whose block is bad is dropped.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import trio
 
-from cfnode.core.grandpa import ENGINE, scheduled_change
 from cfnode.core.wire import WireError
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import FinalityRefused, ImportRefused, SlotRefused, UnknownParent
 from cfnode.node.sync import repute
 from cfnode.node.sync.blocks import FetchedBlock, fetch_above, fetch_up_to
 from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.progress import Phase, Progress, alone, told
-from cfnode.runtime.door import DoorError
-from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Follower"]
 
@@ -43,14 +40,8 @@ MOST_WANTED = 256
 MOST_SOURCES = 8
 """Peers remembered for one announced block: where one does not give it, the next is asked."""
 
-MOST_BAD = 1_024
-"""Blocks remembered as bad."""
-
 RANGE = 64
 """Blocks of one request when catching up."""
-
-FINAL_EACH = 16
-"""Blocks that are made final in one step when catching up."""
 
 FEW = 8
 """Who gives fewer blocks of a range, and says that it has all of them, is asked after others."""
@@ -90,7 +81,7 @@ class Follower:
         self._book = book
         self._progress = progress
         self._wanted: OrderedDict[bytes, tuple[int, list[str]]] = OrderedDict()
-        self._bad: OrderedDict[bytes, None] = OrderedDict()
+        self._imports = Imports(chain, progress)
         self._stuck: set[tuple[str, int]] = set()
         self._unhelpful: dict[str, str] = {}
         self._empty: set[str] = set()
@@ -99,7 +90,7 @@ class Follower:
 
     def announced(self, peer: str, block: bytes, number: int) -> None:
         """A peer has a block. One that is known to be bad costs it its place."""
-        if block in self._bad:
+        if self._imports.is_bad(block):
             self._drop(peer, f"it announced block #{number}, which is bad")
         elif number > self._chain.finalized.number and not self._chain.can_win(block):
             _, sources = self._wanted.setdefault(block, (number, []))
@@ -227,7 +218,7 @@ class Follower:
         """The block from the first that gives it of those who announced it, also meanwhile."""
         number, sources = self._wanted[block]
         asked = 0
-        while asked < len(sources) and not self._chain.can_win(block) and block not in self._bad:
+        while asked < len(sources) and not self._chain.can_win(block) and not self._imports.is_bad(block):
             asked += 1
             await self._fetch_one(sources[asked - 1], block, number)
         self._wanted.pop(block, None)
@@ -257,59 +248,17 @@ class Follower:
 
     # --- import
 
-    async def _import(self, peer: str, blocks: list[FetchedBlock]) -> bool:
-        """Have the chain take blocks of a peer, oldest first; False where it refuses one.
-
-        The newest justification proves the blocks below it too, up to a change of the authorities.
-        """
-        waiting: list[FetchedBlock] = []
-        for block in blocks:
-            if not await self._import_one(peer, block):
-                await self._finalize(waiting)
-                return False
-            waiting.append(block)
-            if len(waiting) == FINAL_EACH or scheduled_change(block.header) is not None:
-                await self._finalize(waiting)
-                waiting = []
-        await self._finalize(waiting)
-        return True
-
-    async def _import_one(self, peer: str, block: FetchedBlock) -> bool:
-        if block.hash in self._bad:
-            self._drop(peer, f"block #{block.header.number} is bad")
-            return False
+    async def _import(self, peer: str, blocks: Sequence[FetchedBlock]) -> bool:
+        """Have the chain take blocks of a peer, oldest first; False where it does not take all."""
+        before = self._progress.steps
         try:
-            await self._chain.import_block(block.header, block.body)
-        except SlotRefused as error:
-            log.warning("Block #%d of %s is left for later (is the clock right?): %s",
-                        block.header.number, peer, error)  # fmt: skip
+            return await self._imports.take(peer, blocks)
+        except BadBlock as error:
+            self._drop(peer, str(error))
             return False
-        except (UnknownParent, UnknownBlock, StateDiscarded) as error:
-            log.debug("Block #%d of %s has no place: %s", block.header.number, peer, error)
-            return False
-        except ImportRefused as error:
-            self._mark_bad(block.hash)
-            self._drop(peer, f"block #{block.header.number}: {error}")
-            return False
-        self._progress.steps += 1
-        self._empty.clear()
-        return True
-
-    async def _finalize(self, blocks: list[FetchedBlock]) -> None:
-        """By the newest justification that holds; one that does not is ignored."""
-        for block in reversed(blocks):
-            justification = dict(block.justifications).get(ENGINE)
-            if justification is None or block.header.number <= self._chain.finalized.number:
-                continue
-            try:
-                await self._chain.finalize(block.hash, justification)
-            except (FinalityRefused, DoorError) as error:
-                log.debug("Block #%d is not final yet: %s", block.header.number, error)
-
-    def _mark_bad(self, block: bytes) -> None:
-        self._bad[block] = None
-        while len(self._bad) > MOST_BAD:
-            self._bad.popitem(last=False)
+        finally:
+            if self._progress.steps > before:
+                self._empty.clear()
 
     def _drop(self, peer: str, reason: str) -> None:
         repute.drop(self._network, self._book, peer, repute.BAD_BLOCK, reason)

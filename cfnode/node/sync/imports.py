@@ -1,0 +1,96 @@
+"""How do fetched blocks come into the chain?
+
+Each passes the chain's own gate (slot, seal, execution). One that does not is never taken again; a block from
+the future is left for later, and said aloud. Of many blocks only the newest justification is used: it proves
+those below it too, up to a change of the authorities.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from cfnode.core.grandpa import ENGINE, scheduled_change
+from cfnode.node.chain import Chain
+from cfnode.node.chain_errors import FinalityRefused, ImportRefused, SlotRefused, UnknownParent
+from cfnode.node.sync.blocks import FetchedBlock
+from cfnode.node.sync.progress import Progress
+from cfnode.runtime.door import DoorError
+from cfnode.store import StateDiscarded, UnknownBlock
+
+__all__ = ["BadBlock", "Imports"]
+
+log = logging.getLogger("cfnode.sync")
+
+MOST_BAD = 1_024
+"""Blocks remembered as bad."""
+
+FINAL_EACH = 16
+"""Blocks that are made final in one step."""
+
+
+class BadBlock(Exception):
+    """A block that the chain refuses for good; the text names it and says why."""
+
+
+class Imports:
+    """Gives the chain blocks of peers, one at a time, and knows those that it refused."""
+
+    def __init__(self, chain: Chain, progress: Progress) -> None:
+        self._chain = chain
+        self._progress = progress
+        self._bad: OrderedDict[bytes, None] = OrderedDict()
+
+    def is_bad(self, block: bytes) -> bool:
+        """Was it refused, of late?"""
+        return block in self._bad
+
+    async def take(self, peer: str, blocks: Sequence[FetchedBlock]) -> bool:
+        """Import blocks of a peer, oldest first; False where one finds no place now. Raises BadBlock."""
+        waiting: list[FetchedBlock] = []
+        try:
+            for block in blocks:
+                if not await self._take(peer, block):
+                    return False
+                waiting.append(block)
+                if len(waiting) == FINAL_EACH or scheduled_change(block.header) is not None:
+                    await self._finalize(waiting)
+                    waiting = []
+        finally:
+            await self._finalize(waiting)
+        return True
+
+    async def _take(self, peer: str, block: FetchedBlock) -> bool:
+        number = block.header.number
+        if block.hash in self._bad:
+            raise BadBlock(f"block #{number} is bad")
+        try:
+            await self._chain.import_block(block.header, block.body)
+        except SlotRefused as error:
+            log.warning("Block #%d of %s is left for later (is the clock right?): %s", number, peer, error)
+            return False
+        except (UnknownParent, UnknownBlock, StateDiscarded) as error:
+            log.debug("Block #%d of %s has no place: %s", number, peer, error)
+            return False
+        except ImportRefused as error:
+            self._mark_bad(block.hash)
+            raise BadBlock(f"block #{number}: {error}") from error
+        self._progress.steps += 1
+        return True
+
+    async def _finalize(self, blocks: Sequence[FetchedBlock]) -> None:
+        """By the newest justification that holds; one that does not is ignored."""
+        for block in reversed(blocks):
+            justification = dict(block.justifications).get(ENGINE)
+            if justification is None or block.header.number <= self._chain.finalized.number:
+                continue
+            try:
+                await self._chain.finalize(block.hash, justification)
+            except (FinalityRefused, DoorError) as error:
+                log.debug("Block #%d is not final yet: %s", block.header.number, error)
+
+    def _mark_bad(self, block: bytes) -> None:
+        self._bad[block] = None
+        while len(self._bad) > MOST_BAD:
+            self._bad.popitem(last=False)
