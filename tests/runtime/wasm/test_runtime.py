@@ -175,7 +175,7 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
         gc.collect()
         sizes.append(allocated())
     growth = sorted(after - before for before, after in pairwise(sizes))
-    assert sum(growth[:-1]) < 5 << 20, "a heap may grow once for other reasons"
+    assert sum(growth[1:-1]) < 5 << 20, "a heap may grow once, and shrink once, for other reasons"
 
 
 def allocated() -> int:
