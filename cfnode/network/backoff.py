@@ -34,15 +34,15 @@ class BackOff:
 
     _waits: dict[str, _Wait] = field(default_factory=dict)
 
-    def failed(self, peer: str, now: float) -> float:
-        """It did not work, or did not last; how long to wait."""
+    def failed(self, peer: str, now: float, *, alone: bool = False) -> float:
+        """It did not work, or did not last; how long to wait, which is less for who is `alone`."""
         if peer not in self._waits and len(self._waits) >= MAX_KNOWN:
             del self._waits[min(self._waits, key=lambda known: self._waits[known].until)]
         wait = self._waits.setdefault(peer, _Wait())
         seconds = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(wait.failures, 16))
         wait.failures += 1
         wait.since, wait.until = now, now + seconds
-        return seconds
+        return min(seconds, LONGEST_ALONE) if alone else seconds
 
     def ended(self, peer: str, since: float | None, now: float) -> float:
         """What was open `since` then (None: never) is not any more; how long to wait."""

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Container
 import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.backoff import LONGEST_ALONE
 from cfnode.network.discovery import Ask, Discovery
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
@@ -119,8 +118,7 @@ class Dialing:
         return False
 
     def _failed(self, identity: str, reason: str) -> None:
-        wait = self._standing.dials.failed(identity, trio.current_time())
-        wait = min(wait, LONGEST_ALONE) if self._alone() else wait
+        wait = self._standing.dials.failed(identity, trio.current_time(), alone=self._alone())
         self._discovery.forget(identity)
         log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
         self.unreachable.pop(identity, None)

@@ -52,8 +52,8 @@ def test_who_is_alone_waits_ten_seconds_at_most() -> None:
     assert waits.failed("away", now=0) == FIRST_WAIT
     assert not waits.allows("away", now=FIRST_WAIT - 1, alone=True)
     assert waits.allows("away", now=FIRST_WAIT, alone=True)
-    for _ in range(6):
-        waits.failed("away", now=100)
+    told = [waits.failed("away", now=100, alone=True) for _ in range(6)]
+    assert told == [LONGEST_ALONE] * 6
     assert not waits.allows("away", now=100 + LONGEST_ALONE - 1, alone=True)
     assert waits.allows("away", now=100 + LONGEST_ALONE, alone=True)
     assert not waits.allows("away", now=100 + LONGEST_ALONE)
