@@ -6,6 +6,10 @@ written back byte for byte as they came. Integers are exact at any size up to 4,
 and u256), `NaN` and unpaired surrogates are not JSON, the last of two equal keys wins, and nesting too deep
 for the decoder is a parse error like any other.
 
+A message is judged by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`), how
+many entries a batch has (`max_batch`). Both are found without making an object for each value, so a message
+that is refused costs a few milliseconds however large it is.
+
 Nothing here knows methods, sessions or sockets.
 """
 
@@ -19,6 +23,9 @@ from typing import Any, Literal
 import msgspec
 
 NULL = b"null"
+MAX_VALUES = 65_536
+"""JSON values of one message. The largest calls of clients, lists of storage keys, have some thousand; 15 MiB
+could hold seven million, which take seconds to decode."""
 _ABSENT = msgspec.Raw()
 _NO_ARGUMENTS = frozenset({b"", b"[]", b"{}", b"null"})
 
@@ -110,10 +117,17 @@ class Batch:
     entries: tuple[Call | Refused, ...]
 
 
+class _Identified(msgspec.Struct, gc=False):
+    """Any JSON object, of which only the id matters."""
+
+    id: msgspec.Raw = _ABSENT
+
+
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _CALL = msgspec.json.Decoder(Call)
+_IDENTIFIED = msgspec.json.Decoder(_Identified)
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
-_ANY = msgspec.json.Decoder()
+_SYNTAX = msgspec.json.Decoder(msgspec.Raw)
 _ID = msgspec.json.Decoder(int | float | str | None)
 _ARGUMENTS = msgspec.json.Decoder(list[Any] | dict[str, Any])
 _ENCODER = msgspec.json.Encoder()
@@ -122,11 +136,25 @@ encode = _ENCODER.encode
 """JSON bytes of a result. `bytes` never belong in one: write hex first."""
 
 
-def parse(data: bytes | str) -> Call | Batch | Refused:
-    """Read one message. Never raises: what cannot be read comes back as Refused."""
+def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
+    """Read one message. `max_batch`: the most entries of a batch; 0 refuses every batch.
+
+    Never raises: what cannot be read, or is too much, comes back as Refused.
+    """
+    if _has_too_many_values(data):
+        return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", f"{MAX_VALUES} JSON values")
     if _opens_an_array(data):
-        return _parse_batch(data)
+        return _parse_batch(data, max_batch)
     return _parse_call(data)
+
+
+def _has_too_many_values(data: bytes | str) -> bool:
+    """Whether there may be more values than MAX_VALUES: each but the first of its kind follows a comma or a
+    bracket. Those inside of strings are counted, too; no string that a method takes has thousands.
+    """
+    if isinstance(data, str):
+        return data.count(",") + data.count("[") + data.count("{") > MAX_VALUES
+    return data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_VALUES
 
 
 def _opens_an_array(data: bytes | str) -> bool:
@@ -149,23 +177,38 @@ def _parse_call(data: bytes | str | msgspec.Raw) -> Call | Refused:
 def _explain(data: bytes | str | msgspec.Raw) -> Refused:
     """JSON that is no request is an invalid request under its own id; the rest is no JSON."""
     try:
-        value = _ANY.decode(data)
+        _SYNTAX.decode(data if isinstance(data, str) else bytes(data).decode())
     except _UNREADABLE:
         return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
-    identity = value.get("id") if isinstance(value, dict) else None
-    if isinstance(identity, bool) or not isinstance(identity, int | float | str):
+    return Refused(_id_of(data), RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+
+
+def _id_of(data: bytes | str | msgspec.Raw) -> bytes:
+    """The id of JSON that is no request; `null` where it has none that could be one."""
+    try:
+        identity = _ID.decode(_IDENTIFIED.decode(data).id)
+    except _UNREADABLE:
         identity = None
-    return Refused(encode(identity), RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+    return encode(identity)
 
 
-def _parse_batch(data: bytes | str) -> Batch | Refused:
+def _parse_batch(data: bytes | str, max_batch: int) -> Batch | Refused:
+    if not max_batch:
+        text = "Batched requests are not supported by this server"
+        return Refused(NULL, RpcError(ErrorCode.BATCHES_REFUSED, text))
     try:
         entries = _ENTRIES.decode(data)
     except _UNREADABLE:
         return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
     if not entries:
         return Refused(NULL, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+    if len(entries) > max_batch:
+        return _over_limit(ErrorCode.BATCH_REQUEST_TOO_BIG, "The batch request was too large", max_batch)
     return Batch(tuple(_parse_call(entry) for entry in entries))
+
+
+def _over_limit(code: ErrorCode, message: str, limit: int | str) -> Refused:
+    return Refused(NULL, RpcError(code, message, f"Exceeded max limit of {limit}"))
 
 
 def success(identity: bytes, result: bytes) -> bytes:

@@ -92,7 +92,7 @@ class App:
                 return
             if body is None:
                 return
-            reply = await self._dispatcher.answer(jsonrpc.parse(body), self._client(scope, headers))
+            reply = await self._dispatcher.answer(self._dispatcher.parse(body), self._client(scope, headers))
             hold(2 * len(reply))  # itself, and the packet that is made of it
             await respond(send, 200, reply, [_JSON, *cors])
 

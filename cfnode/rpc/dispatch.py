@@ -132,6 +132,10 @@ class Dispatcher:
         self._config = config
         self._allow_unsafe = allow_unsafe
 
+    def parse(self, data: bytes | str) -> Call | Batch | Refused:
+        """Read one message, within the limits of this server."""
+        return jsonrpc.parse(data, self._config.max_batch)
+
     def is_quick(self, message: Call | Batch | Refused) -> bool:
         """Whether the answer needs no waiting: it may be given before the next message is read."""
         if type(message) is Call:
@@ -156,11 +160,6 @@ class Dispatcher:
         return jsonrpc.failure(message.id, message.error) if message.id else b""
 
     async def _answer_batch(self, batch: Batch, client: Client) -> bytes:
-        limit = self._config.max_batch
-        if not limit:
-            return _refusal(ErrorCode.BATCHES_REFUSED, "Batched requests are not supported by this server")
-        if len(batch.entries) > limit:
-            return _refusal(ErrorCode.BATCH_REQUEST_TOO_BIG, "The batch request was too large", limit)
         replies = Replies(self._config.max_response_size)
         async with trio.open_nursery() as waiting:
             for place, entry in enumerate(batch.entries):

@@ -192,7 +192,7 @@ class Session:
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._outbox.run)
             while (data := await receive()) is not None:
-                await self._take(jsonrpc.parse(data), len(data))
+                await self._take(self._dispatcher.parse(data), len(data))
             self._nursery.cancel_scope.cancel()
 
     async def _take(self, message: Call | Batch | Refused, size: int) -> None:

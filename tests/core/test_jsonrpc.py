@@ -12,15 +12,21 @@ from hypothesis import strategies as st
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, InvalidParams, Refused, RpcError
 
+MAX_BATCH = 5
+
+
+def parse(data: bytes | str) -> Call | Batch | Refused:
+    return jsonrpc.parse(data, MAX_BATCH)
+
 
 def call_of(text: bytes) -> Call:
-    parsed = jsonrpc.parse(text)
+    parsed = parse(text)
     assert isinstance(parsed, Call)
     return parsed
 
 
 def refusal_of(text: bytes | str) -> Refused:
-    parsed = jsonrpc.parse(text)
+    parsed = parse(text)
     assert isinstance(parsed, Refused)
     return parsed
 
@@ -38,7 +44,7 @@ def test_a_call_without_an_id_is_a_notification() -> None:
 
 def test_text_and_bytes_are_read_alike() -> None:
     text = '{"jsonrpc":"2.0","method":"chain_getBlockHash","params":[0],"id":"é"}'
-    assert jsonrpc.parse(text) == jsonrpc.parse(text.encode())
+    assert parse(text) == parse(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -86,7 +92,7 @@ def test_what_is_no_json_is_a_parse_error_with_a_null_id(text: bytes) -> None:
     assert (refused.id, refused.error.code, refused.error.message) == (b"null", -32700, "Parse error")
 
 
-@pytest.mark.parametrize("depth", [1_000, 50_000, 3_000_000])
+@pytest.mark.parametrize("depth", [1_000, 50_000, jsonrpc.MAX_VALUES - 10])
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: bytes) -> None:
     assert sys.getrecursionlimit() <= 1_500
@@ -122,7 +128,7 @@ def test_the_last_of_two_equal_keys_wins() -> None:
 
 def test_a_batch_keeps_its_order_and_refuses_its_bad_entries_one_by_one() -> None:
     good = b'{"jsonrpc":"2.0","method":"m","id":1}'
-    parsed = jsonrpc.parse(b" \n [%b, 7, [%b], {}]" % (good, good))
+    parsed = parse(b" \n [%b, 7, [%b], {}]" % (good, good))
     assert isinstance(parsed, Batch)
     assert [type(entry) for entry in parsed.entries] == [Call, Refused, Refused, Refused]
     assert {entry.error.code for entry in parsed.entries if isinstance(entry, Refused)} == {-32600}
@@ -130,8 +136,40 @@ def test_a_batch_keeps_its_order_and_refuses_its_bad_entries_one_by_one() -> Non
 
 @pytest.mark.parametrize("before", [b"", b"\n", b" " * 63, b" " * 64, b"\t" * 500])
 def test_white_space_before_a_batch_does_not_hide_it(before: bytes) -> None:
-    assert isinstance(jsonrpc.parse(before + b'[{"jsonrpc":"2.0","method":"m","id":1}]'), Batch)
-    assert isinstance(jsonrpc.parse(before + b'{"jsonrpc":"2.0","method":"m","id":1}'), Call)
+    assert isinstance(parse(before + b'[{"jsonrpc":"2.0","method":"m","id":1}]'), Batch)
+    assert isinstance(parse(before + b'{"jsonrpc":"2.0","method":"m","id":1}'), Call)
+
+
+def test_a_batch_over_the_limit_is_refused_before_its_entries_are_read() -> None:
+    assert isinstance(parse(b"[1,1,1,1,1]"), Batch)
+    refused = refusal_of(b"[1,1,1,1,1,1]")
+    assert (refused.id, refused.error.code, refused.error.data) == (
+        b"null",
+        -32010,
+        "Exceeded max limit of 5",
+    )
+    alone = jsonrpc.parse(b"[1]", max_batch=0)
+    assert isinstance(alone, Refused)
+    assert alone.error.code == ErrorCode.BATCHES_REFUSED
+
+
+@pytest.mark.parametrize("count", [jsonrpc.MAX_VALUES + 1, 1_000_000])
+@pytest.mark.parametrize("piece", [b"1,", b"[", b'{"a":', b'"a",', b"[],", b'{"a":1},'])
+@pytest.mark.parametrize("form", [b"[%b", b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%b1]}'])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_message_of_too_many_values_is_refused_undecoded(
+    count: int, piece: bytes, form: bytes, as_text: bool
+) -> None:
+    data = form % (piece * count)
+    refused = refusal_of(data.decode() if as_text else data)
+    assert (refused.error.code, refused.error.message) == (ErrorCode.REQUEST_TOO_BIG, "Request is too big")
+    assert refused.error.data == f"Exceeded max limit of {jsonrpc.MAX_VALUES} JSON values"
+
+
+def test_a_call_of_one_long_text_is_no_call_of_many_values() -> None:
+    text = "0x" + "ab" * 1_000_000
+    call = call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":["%b"]}' % text.encode())
+    assert call.arguments() == [text]
 
 
 def test_a_batch_of_notifications_has_no_answer() -> None:
@@ -157,21 +195,19 @@ def test_a_notification_names_its_subscription() -> None:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_parser_raise(data: bytes) -> None:
-    assert isinstance(jsonrpc.parse(data), Call | Batch | Refused)
+    assert isinstance(parse(data), Call | Batch | Refused)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=10))
 def test_no_json_makes_the_parser_raise(value: object) -> None:
-    assert isinstance(
-        jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "method": value, "id": value})), Call | Refused
-    )
+    assert isinstance(parse(json.dumps({"jsonrpc": "2.0", "method": value, "id": value})), Call | Refused)
 
 
 @pytest.mark.parametrize(
     "text", [b'"\\ud800"', b'"\\udc00 and more text"', b'"\\ud800\\u0041 and more"', b'"\xc3("']
 )
 def test_unpaired_surrogates_never_reach_a_method(text: bytes) -> None:
-    parsed = jsonrpc.parse(b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%b]}' % text)
+    parsed = parse(b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%b]}' % text)
     if isinstance(parsed, Call):
         with pytest.raises(InvalidParams):
             parsed.arguments()

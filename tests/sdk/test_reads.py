@@ -320,27 +320,29 @@ POLKADOT = {"srcAsset": {"chain": "Assethub", "asset": "DOT"}}
 
 
 @pytest.mark.parametrize(
-    ("call", "field", "words"),
+    ("changes", "field", "words"),
     [
         (
-            vault_swap({"isVaultSwap": False}),
+            ({"isVaultSwap": False}, {}),
             "quote",
             "Cannot encode vault swap data for a deposit channel quote",
         ),
-        (vault_swap(POLKADOT), "quote.srcAsset", "parameter encoding is not supported for Assethub"),
-        (vault_swap({"type": "DCA"}), "quote.dcaParams", "Failed to find DCA parameters from quote"),
-        (vault_swap({"type": "LIMIT"}), "quote.type", "Invalid quote type"),
-        (vault_swap(ccmParams=CCM), "ccmParams", "Cannot encode CCM swap for quote without CCM params"),
-        (vault_swap(QUOTED_CCM), "ccmParams", "Cannot encode regular swap for quote with CCM params"),
-        (vault_swap(destAddress="x"), "destAddress", 'Address "x" is not a valid "Bitcoin" address'),
-        (vault_swap(srcAddress="x"), "srcAddress", 'Address "x" is not a valid "Ethereum" address'),
-        (vault_swap({"depositAmount": str(2**128)}), "quote.depositAmount", "above maximum swap amount"),
+        ((POLKADOT, {}), "quote.srcAsset", "parameter encoding is not supported for Assethub"),
+        (({"type": "DCA"}, {}), "quote.dcaParams", "Failed to find DCA parameters from quote"),
+        (({"type": "LIMIT"}, {}), "quote.type", "Invalid quote type"),
+        (({}, {"ccmParams": CCM}), "ccmParams", "Cannot encode CCM swap for quote without CCM params"),
+        ((QUOTED_CCM, {}), "ccmParams", "Cannot encode regular swap for quote with CCM params"),
+        (({}, {"destAddress": "x"}), "destAddress", 'Address "x" is not a valid "Bitcoin" address'),
+        (({}, {"srcAddress": "x"}), "srcAddress", 'Address "x" is not a valid "Ethereum" address'),
+        (({"depositAmount": str(2**128)}, {}), "quote.depositAmount", "above maximum swap amount"),
     ],
 )
-def test_a_vault_swap_that_cannot_be(call: EncodeVaultSwapData, field: str, words: str) -> None:
-    script = Script()
+def test_a_vault_swap_that_cannot_be(
+    changes: tuple[dict[str, Any], dict[str, Any]], field: str, words: str
+) -> None:
+    script, (quote, terms) = Script(), changes
     with pytest.raises(ValidationError, match=words) as caught:
-        script.run(call, session())
+        script.run(vault_swap(quote, **terms), session())
     assert caught.value.field == field
     assert [each["method"] for each in script.requests] == ["cf_environment"]
 

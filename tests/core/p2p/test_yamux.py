@@ -155,6 +155,15 @@ def test_a_stream_that_ended_both_ways_is_released_without_a_reset() -> None:
     assert dialer.frames_to_send() == listener.frames_to_send() == []
 
 
+@pytest.mark.parametrize("kind", [DATA, WINDOW])
+def test_an_empty_second_end_of_a_stream_is_ignored(kind: int) -> None:
+    _, listener, stream = opened()
+    assert listener.receive_data(frame(kind, FIN, stream, 0)) == [StreamEnded(stream)]
+    assert listener.receive_data(frame(kind, FIN, stream, 0) * 2) == []
+    with pytest.raises(RemoteError, match="after its end"):
+        listener.receive_data(frame(DATA, 0, stream, 1, b"x"))
+
+
 def test_pings_are_answered_and_a_peer_that_does_not_read_the_answers_is_dropped() -> None:
     session = Session(dialer=False)
     assert session.receive_data(frame(PING, SYN, 0, 0xDEADBEEF)) == []
@@ -182,9 +191,8 @@ def test_after_a_farewell_no_stream_is_opened() -> None:
         (frame(DATA, SYN, 2, 0), "may not open"),
         (frame(DATA, SYN, 1, 0), "opened twice"),
         (frame(DATA, 0, 4, 0), "never opened"),
-        (frame(DATA, FIN, 1, 0) * 2, "after its end"),
+        (frame(DATA, FIN, 1, 1, b"x") + frame(DATA, FIN, 1, 1, b"x"), "after its end"),
         (frame(DATA, FIN, 1, 0) + frame(DATA, 0, 1, 1, b"x"), "after its end"),
-        (frame(WINDOW, FIN, 1, 0) * 2, "ends twice"),
         (frame(WINDOW, 0, 1, 0xFFFFFFFF), r"beyond 2\^32"),
     ],
 )

@@ -11,6 +11,9 @@ What bounds the memory a peer can take:
   (`MAX_BUFFERED`);
 - frames that a peer makes us send (pongs, resets) and does not read are counted, too;
 - and so are frames that carry nothing.
+
+A stream that has ended may be ended again by a frame without a body: rust-yamux does that where a request's
+stream is closed by two layers, one after the other. Data after the end is against the rules.
 """
 
 from __future__ import annotations
@@ -190,7 +193,7 @@ class Session:
 
     def _on_data(self, stream: _Stream, came: Frame, events: list[Event]) -> None:
         number, length, ends = came.stream, came.length, bool(came.flags & FIN)
-        if stream.theirs_ended and (length or ends):
+        if stream.theirs_ended and length:
             raise RemoteError(f"yamux: data on stream {number} after its end")
         if length > stream.receivable:
             raise RemoteError(
@@ -204,10 +207,8 @@ class Session:
 
     def _on_end(self, number: int, events: list[Event]) -> None:
         stream = self._streams.get(number)
-        if stream is None or stream.reset:
+        if stream is None or stream.reset or stream.theirs_ended:
             return
-        if stream.theirs_ended:
-            raise RemoteError(f"yamux: stream {number} ends twice")
         stream.theirs_ended = True
         events.append(StreamEnded(number))
 
