@@ -54,7 +54,7 @@ def _rewritten(chain: str, suris: str) -> tuple[ChainSpec, list[Rewritten]]:
     from cfnode.core.chainspec.authorities import SpecAuthority, with_authorities
     from cfnode.core.scale import Cursor
     from cfnode.core.scale.metadata import decode_metadata
-    from cfnode.node.authorities import named_authorities
+    from cfnode.devchain.authorities import named_authorities
     from cfnode.runtime.genesis_state import GenesisRuntime
     from cfnode.store.spec_file import read_spec
 

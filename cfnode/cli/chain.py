@@ -92,9 +92,9 @@ def load_chain(chain: str, development: DevConfig | None = None) -> ChainSpec:
     """The specification of a built-in chain, the development chain, or in a file. Raises ChainSpecError."""
     if chain != DEV:
         return _read(chain)
-    from cfnode.node.authorities import read_authorities
+    from cfnode.devchain.authorities import read_authorities
+    from cfnode.devchain.genesis import dev_genesis
     from cfnode.node.config import DevConfig
-    from cfnode.node.genesis import dev_genesis
     from cfnode.runtime.dev.genesis import dev_chain_spec
 
     flags = development or DevConfig()

@@ -36,7 +36,7 @@ def told() -> Iterator[None]:
 def told_by_a_runtime() -> Iterator[None]:
     """As `told`, for commands that ask a runtime themselves."""
     from cfnode.core.scale import ScaleError
-    from cfnode.node.authorities import AuthoritiesError
+    from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.runtime.door import DoorError
 
     with told():

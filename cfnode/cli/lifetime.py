@@ -63,7 +63,7 @@ def favour_the_loop() -> None:
 
 async def live(config: Config) -> None:
     """Run the node with its JSON-RPC server until a signal comes."""
-    from cfnode.node.service import run
+    from cfnode.devchain.chain import run
     from cfnode.rpc.server import serve
 
     favour_the_loop()
@@ -102,8 +102,8 @@ def single_errors() -> Iterator[None]:
 @contextmanager
 def start_told() -> Iterator[None]:
     """Ends the command in words where the node cannot start."""
-    from cfnode.node.authorities import AuthoritiesError
-    from cfnode.node.clock import ClockError
+    from cfnode.devchain.authorities import AuthoritiesError
+    from cfnode.devchain.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
     from cfnode.node.sync.checkpoint import BadCheckpoint
     from cfnode.rpc.peers import BadNetworkError

@@ -16,6 +16,7 @@ from cfnode.core.scale import Cursor, ScaleError
 
 __all__ = [
     "ENGINE",
+    "SLOT_MS",
     "AuraError",
     "author_index",
     "authorities_change",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 ENGINE = b"aura"
+SLOT_MS = 6_000
+"""Milliseconds of a slot, on this chain."""
 
 _AUTHORITIES_CHANGE = b"\x01"  # the variant of Aura's consensus log
 

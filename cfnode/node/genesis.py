@@ -1,30 +1,17 @@
 """Which chain is meant, and how does its database begin?
 
-The chain is a built-in one, the development chain as its flags make it, or a specification in a file.
-In light-RPC mode the database is deleted and made anew at each start, as in the official node; only the
-database ever is.
+The chain is a built-in one or a specification in a file. In light-RPC mode the database is deleted and
+made anew at each start, as in the official node; only the database ever is.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 
 from cfnode.core.chainspec import BUILT_IN, ChainSpec, ChainSpecError, RawGenesis, genesis_header
 from cfnode.core.header import Header
-from cfnode.node.authorities import AuthorityKeys
-from cfnode.node.config import Config, DevConfig, EvmContracts
-from cfnode.runtime.dev.config import (
-    ARBITRUM,
-    ETHEREUM,
-    TRON,
-    DevAuthority,
-    DevGenesis,
-    EvmAddresses,
-)
-from cfnode.runtime.dev.genesis import dev_chain_spec
+from cfnode.node.config import Config
 from cfnode.store import Pruning, Store, StoreError
 from cfnode.store.base_path import ChainPaths, delete_database, open_database_path
 from cfnode.store.spec_file import read_spec
@@ -32,37 +19,17 @@ from cfnode.store.spec_file import read_spec
 log = logging.getLogger("cfnode.service")
 database_log = logging.getLogger("cfnode.db")
 
-DEVELOPMENT = "dev"
 
+def load_spec(chain: str) -> ChainSpec:
+    """A built-in chain by its name, or the specification in the file of that path.
 
-def load_spec(config: Config, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
-    """The chain that `config.chain` names. Raises ChainSpecError. Reads a file: call it in a thread."""
-    if config.chain == DEVELOPMENT:
-        return dev_chain_spec(dev_genesis(config.dev or DevConfig(), authorities))
-    if config.chain in BUILT_IN:
-        return BUILT_IN[config.chain]
-    if not Path(config.chain).exists():
-        names = ", ".join([DEVELOPMENT, *BUILT_IN])
-        raise ChainSpecError(config.chain, "", f"neither a built-in chain ({names}) nor a file")
-    return read_spec(Path(config.chain))
-
-
-def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:
-    """The flags that lie in genesis; the defaults give the one genesis of `dev`."""
-    named = () if dev.authorities in (None, "1") else authorities
-    return DevGenesis(
-        authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),
-        epoch_blocks=dev.epoch_blocks,
-        state_entries=dev.state_entries,
-        ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),
-        arbitrum=_contracts(ARBITRUM, dev.contracts.arbitrum),
-        tron=_contracts(TRON, dev.contracts.tron),
-    )
-
-
-def _contracts(usual: EvmAddresses, stated: EvmContracts) -> EvmAddresses:
-    given = {field.name: getattr(stated, field.name) for field in fields(stated)}
-    return replace(usual, **{name: value for name, value in given.items() if value is not None})
+    Raises ChainSpecError. Reads a file: call it in a thread.
+    """
+    if chain in BUILT_IN:
+        return BUILT_IN[chain]
+    if not Path(chain).exists():
+        raise ChainSpecError(chain, "", f"neither a built-in chain ({', '.join(BUILT_IN)}) nor a file")
+    return read_spec(Path(chain))
 
 
 def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:

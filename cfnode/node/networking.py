@@ -81,11 +81,14 @@ def network_figures(network: Service, sync: ChainSync) -> NetworkFigures:
 
 def chain_sync(
     config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store,
-    pool: TransactionPool,
+    pool: TransactionPool, *, author: bool,
 ) -> ChainSync:  # fmt: skip
-    """The sync that the mode asks for: a downloaded state, or the execution of every block."""
-    if config.dev is not None or config.sync == "full":
-        return ChainSync(network, chain, store, author=config.dev is not None, pool=pool)
+    """The sync that the mode asks for: a downloaded state, or the execution of every block.
+
+    `author`: this node makes the chain.
+    """
+    if author or config.sync == "full":
+        return ChainSync(network, chain, store, author=author, pool=pool)
     beginning, checkpoint = genesis_trust(spec, store), config.checkpoint
     root = chain.genesis_hash if checkpoint is None else checkpoint.block
     memory = SetsFile(paths.network / FILE_NAME, chain.genesis_hash, root)

@@ -6,22 +6,19 @@ JSON-RPC and tests hold one `Node` and use its parts; nothing in here knows of t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Protocol, TypedDict
+
+import trio
 
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.service import Service
-from cfnode.node.author import Author
 from cfnode.node.broker import BrokerClient
 from cfnode.node.chain import Chain
-from cfnode.node.clock import ChainClock
 from cfnode.node.config import Config
-from cfnode.node.dev import DevControl
-from cfnode.node.finality import DevFinality
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool import TransactionPool
-from cfnode.node.swap_index import SwapIndex
 from cfnode.node.sync.service import ChainSync
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -36,12 +33,22 @@ class Health(TypedDict):
     shouldHavePeers: bool
 
 
+class Producer(Protocol):
+    """Makes the blocks of a chain that lives on this machine; a node of any other chain has none."""
+
+    async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Follow the chain until cancelled; started once the blocks that are there have been seen."""
+
+    async def produce(self) -> None:
+        """Make blocks until cancelled; begun when all services are up."""
+
+
 @dataclass(frozen=True)
 class Node:
     """The parts of a running node.
 
-    `author`, `finality`, `dev` and `swaps` exist on a development chain that this node makes, `broker` when
-    the keystore holds exactly one broker key.
+    `producer`: where this node makes the chain itself; `broker`: when the keystore holds exactly one broker
+    key.
     """
 
     config: Config
@@ -51,17 +58,13 @@ class Node:
     executor: Executor
     chain: Chain
     pool: TransactionPool
-    clock: ChainClock
     keystore: Keystore
     metrics: NodeMetrics
     identity: Keypair = field(repr=False)
     network: Service
     sync: ChainSync
-    author: Author | None = None
-    finality: DevFinality | None = None
-    dev: DevControl | None = None
-    swaps: SwapIndex | None = None
     broker: BrokerClient | None = None
+    producer: Producer | None = None
 
     @property
     def peers(self) -> int:
@@ -76,12 +79,12 @@ class Node:
     @property
     def syncing(self) -> str | None:
         """What the sync is at and waits for, in words; None when the node is in step with the chain."""
-        return self.sync.progress.words if self.author is None else None
+        return self.sync.progress.words
 
     @property
     def is_authority(self) -> bool:
         """Does this node make blocks?"""
-        return self.author is not None
+        return self.producer is not None
 
     @property
     def local_peer_id(self) -> str:
@@ -90,4 +93,4 @@ class Node:
 
     def health(self) -> Health:
         """Peers, whether the node is behind, and whether it should have peers."""
-        return Health(peers=self.peers, isSyncing=self.is_syncing, shouldHavePeers=self.author is None)
+        return Health(peers=self.peers, isSyncing=self.is_syncing, shouldHavePeers=self.producer is None)

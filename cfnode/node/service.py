@@ -1,15 +1,15 @@
 """How do the parts become one running node, and in which order do they start and stop?
 
 Base path locked → keystore read, broker methods decided → database opened (in light-RPC mode deleted and made
-anew) → executor process → chain → pool; then, in one nursery, author and finality of a development chain,
-informant, metrics, and the services that stand above the node (JSON-RPC).
+anew) → executor process → chain → pool; then, in one nursery, informant, metrics, the services that stand
+above the node (JSON-RPC), and, where this node makes the chain itself, its producer.
 Cancelling `run` stops everything in the reverse order.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -21,24 +21,19 @@ from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.transport import DialError
-from cfnode.node.author import Author
-from cfnode.node.authorities import AuthorityKeys, read_authorities
 from cfnode.node.broker import BrokerClient
 from cfnode.node.chain import Chain
-from cfnode.node.clock import SLOT_MS, ChainClock
-from cfnode.node.config import Config, DevConfig
-from cfnode.node.dev import DevControl
-from cfnode.node.finality import DevFinality
-from cfnode.node.genesis import DEVELOPMENT, load_spec, open_store
+from cfnode.node.config import Config
+from cfnode.node.genesis import open_store
 from cfnode.node.graph import Limit
 from cfnode.node.informant import Informant
 from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics_port import serve_metrics
 from cfnode.node.networking import chain_sync, network_figures, open_network
-from cfnode.node.node import Node
+from cfnode.node.node import Node, Producer
 from cfnode.node.pool import TransactionPool
+from cfnode.node.slots import present_slot
 from cfnode.node.submission import SignedClient
-from cfnode.node.swap_index import SwapIndex
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked
@@ -47,52 +42,42 @@ from cfnode.store.keystore import Keystore, SeveralKeysError
 log = logging.getLogger("cfnode.service")
 network_log = logging.getLogger("cfnode.sub-libp2p")
 
-KEYS_AT_HAND = 6
-"""Well-known authorities: //Alice to //Ferdie."""
-
 Service = Callable[..., Awaitable[None]]
 """`await service(node, config, task_status=…)`: runs until cancelled, says when it is ready."""
+
+MakeProducer = Callable[[Node], Producer]
 
 
 async def run(
     config: Config,
+    spec: ChainSpec,
     *,
+    make_producer: MakeProducer | None = None,
     services: Iterable[Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Run a node until cancelled; `started` gives the Node once everything is up."""
-    authorities = _authorities(config)
-    spec = await trio.to_thread.run_sync(load_spec, config, authorities)
+    """Run a node of a chain until cancelled; `started` gives the Node once everything is up.
+
+    `make_producer`: what makes the chain, where this node does.
+    """
     paths = ChainPaths(config.base_path, spec.id)
-    _log_start(config, spec)
+    produces = make_producer is not None
+    _log_start(config, spec, produces)
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(config.base_path))
-        keystore = Keystore(config.keystore_path or _key_paths(config, paths).keystore)
+        keystore = Keystore(config.keystore_path or paths.keystore)
         broker_key = _broker_key(keystore)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
         log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
         executor = await stack.enter_async_context(Executor.start(store))
-        node = await _assemble(config, spec, paths, store, executor, keystore, identity)
-        if config.dev is not None:
-            node = _with_development(node, config.dev, authorities, broker_key)
+        node = await _assemble(config, spec, paths, store, executor, keystore, identity, produces)
         if broker_key is not None:
             node = _with_broker(node, broker_key)
+        if make_producer is not None:
+            node = replace(node, producer=make_producer(node))
         await _live(node, services, task_status)
-
-
-def _authorities(config: Config) -> tuple[AuthorityKeys, ...]:
-    """Whose keys this node has: in a specification's chain that names none, all the well-known ones."""
-    if config.dev is None:
-        return ()
-    default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
-    return read_authorities(config.dev.authorities, default=default)
-
-
-def _key_paths(config: Config, paths: ChainPaths) -> ChainPaths:
-    """Development chains that flags made (`dev-` and eight digits) use the keys of `dev`."""
-    return ChainPaths(paths.base, DEVELOPMENT) if config.chain == DEVELOPMENT else paths
 
 
 async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
@@ -103,29 +88,27 @@ async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskS
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
             await nursery.start(serve_metrics, node.metrics.render, host, prometheus.port)
-        if node.swaps is not None:
-            await nursery.start(node.swaps.run)
+        if node.producer is not None:
+            await nursery.start(node.producer.follow)
         for service in services:
             await nursery.start(service, node, node.config)
-        if node.finality is not None and node.author is not None:
-            nursery.start_soon(node.finality.run)
-            nursery.start_soon(node.author.run)
+        if node.producer is not None:
+            nursery.start_soon(node.producer.produce)
         await _join_network(nursery, node)
         task_status.started(node)
 
 
 async def _assemble(
     config: Config, spec: ChainSpec, paths: ChainPaths, store: Store, executor: Executor,
-    keystore: Keystore, identity: Keypair,
+    keystore: Keystore, identity: Keypair, produces: bool,
 ) -> Node:  # fmt: skip
     """The parts that every node has."""
-    clock = _clock(config.dev)
-    chain = await Chain.open(store, executor, clock.real_slot)
+    chain = await Chain.open(store, executor, present_slot)
     limit = Limit(config.pool_limit, config.pool_bytes)
-    pool = TransactionPool(chain, ready_limit=limit, authoring=config.dev is not None)
+    pool = TransactionPool(chain, ready_limit=limit, authoring=produces)
     network = open_network(config, spec, identity, chain.genesis_hash)
-    sync = chain_sync(config, spec, paths, network, chain, store, pool)
-    described = Identity(config.name, __version__, spec.id, config.dev is not None)
+    sync = chain_sync(config, spec, paths, network, chain, store, pool, author=produces)
+    described = Identity(config.name, __version__, spec.id, produces)
     return Node(
         config=config,
         spec=spec,
@@ -134,7 +117,6 @@ async def _assemble(
         executor=executor,
         chain=chain,
         pool=pool,
-        clock=clock,
         keystore=keystore,
         metrics=NodeMetrics(described, chain, pool, network_figures(network, sync)),
         identity=identity,
@@ -153,43 +135,10 @@ def _informant(node: Node) -> Informant:
     )
 
 
-def _with_development(
-    node: Node, dev: DevConfig, authorities: Sequence[AuthorityKeys], broker_key: Keypair | None
-) -> Node:
-    """Author and finality of a chain that this node makes, with the keys of its flags and its keystore."""
-    aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
-    grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
-    finality = DevFinality(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
-    author = Author(
-        node.chain,
-        node.executor,
-        node.pool,
-        node.clock,
-        finality,
-        aura,
-        seal=dev.seal,
-        block_time_ms=dev.block_time,
-        funded=[broker_key.account] if broker_key else [],
-    )
-    control = DevControl(node.chain, node.pool, author, finality)
-    return replace(node, author=author, finality=finality, dev=control, swaps=SwapIndex(node.chain))
-
-
 def _with_broker(node: Node, key: Keypair) -> Node:
     """The broker operations of the keystore's one key."""
     client = SignedClient(node.chain, node.pool, key, syncing=lambda: node.syncing)
     return replace(node, broker=BrokerClient(node.chain, client))
-
-
-def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
-    return {public: keystore.pair(key_type, public) for public in keystore.keys(key_type)}
-
-
-def _clock(dev: DevConfig | None) -> ChainClock:
-    """Real time at one block in 6 s; a clock of the chain's own where it may go faster, or begins earlier."""
-    if dev is None or (dev.seal == "slots" and dev.block_time >= SLOT_MS and dev.start_time is None):
-        return ChainClock()
-    return ChainClock.own(dev.start_time)
 
 
 def _broker_key(keystore: Keystore) -> Keypair | None:
@@ -213,10 +162,10 @@ def _identity(config: Config, paths: ChainPaths) -> Keypair:
     return node_key.load_or_create(path)
 
 
-def _log_start(config: Config, spec: ChainSpec) -> None:
+def _log_start(config: Config, spec: ChainSpec, produces: bool) -> None:
     log.info("📋 Chain specification: %s", spec.name)
     log.info("🏷  Node name: %s", config.name)
-    log.info("👤 Role: %s", "AUTHORITY" if config.dev else "FULL")
+    log.info("👤 Role: %s", "AUTHORITY" if produces else "FULL")
 
 
 async def _join_network(nursery: trio.Nursery, node: Node) -> None:

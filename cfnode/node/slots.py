@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from cfnode.core.aura import AuraError, slot_of
+import time
+
+from cfnode.core.aura import SLOT_MS, AuraError, slot_of
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
 from cfnode.node import chain_errors as refused
 
-__all__ = ["check_slot"]
+__all__ = ["check_slot", "present_slot"]
+
+
+def present_slot() -> int:
+    """The slot of this moment."""
+    return time.time_ns() // 1_000_000 // SLOT_MS
 
 
 def check_slot(header: Header, parent_slot: int | None, now: int) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.core.jsonrpc import InvalidParams, RpcError
-from cfnode.node.dev import DevControl
+from cfnode.devchain.chain import development_chain
+from cfnode.devchain.control import DevControl
 from cfnode.node.outcome import Inclusion, read_events
 from cfnode.rpc.broker_params import ASSET, address_on
 from cfnode.rpc.cf.params import CHAIN, one_of
@@ -50,8 +51,9 @@ _MEMBERS: Final = {
 
 
 def _dev(node: Node) -> DevControl:
-    assert node.dev is not None  # the rows are in the table only then
-    return node.dev
+    made = development_chain(node)
+    assert made is not None  # the rows are in the table only then
+    return made.control
 
 
 def _read_parent(value: Any) -> bytes | dict[str, Any]:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.devchain.author import AuthorError
+from cfnode.devchain.clock import ClockError
+from cfnode.devchain.control import NotPlayed
 from cfnode.node import pool_errors as pool
-from cfnode.node.author import AuthorError
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
-from cfnode.node.clock import ClockError
-from cfnode.node.dev import NotPlayed
 from cfnode.node.outcome import EventError, SubmissionError
 from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
 from cfnode.node.submission import NotReady, TooManyCalls

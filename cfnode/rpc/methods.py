@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from cfnode.devchain.chain import development_chain
 from cfnode.rpc import (
     author,
     broker,
@@ -54,7 +55,7 @@ def _of(node: Node) -> Iterator[AnyMethod]:
         yield from archive.METHODS
     if node.broker is not None:
         yield from BROKER
-    if node.dev is not None:
+    if development_chain(node) is not None:
         yield from dev.METHODS
 
 

@@ -22,6 +22,7 @@ from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio.worker_context import WorkerContext
 
+from cfnode.devchain.chain import development_chain
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
@@ -228,7 +229,7 @@ async def serve(
     """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError or
     BadNetworkError.
     """
-    backend = Backend(node) if node.dev is not None else None
+    backend = None if development_chain(node) is None else Backend(node)
     await serve_table(
         node, table_for(node), config.rpc, observer=node.metrics, backend=backend, task_status=task_status
     )

@@ -30,7 +30,7 @@ from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.state import TOP, Changes
 from cfnode.core.trie import EMPTY_ROOT, update
-from cfnode.node.authorities import well_known
+from cfnode.devchain.authorities import well_known
 from cfnode.node.sync.memory import Trust
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_authorities, dev_chain_spec

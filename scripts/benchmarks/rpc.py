@@ -64,8 +64,8 @@ async def serve_bare(port: int) -> None:
 
 async def serve_node(port: int) -> None:
     """A whole development node that makes no blocks of its own."""
+    from cfnode.devchain.chain import run
     from cfnode.node.config import Config, DevConfig, RpcConfig
-    from cfnode.node.service import run
     from cfnode.rpc.server import serve
 
     with tempfile.TemporaryDirectory() as base:

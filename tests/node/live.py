@@ -10,10 +10,10 @@ from typing import Any
 import trio
 
 from cfnode.core.keys import Keypair
+from cfnode.devchain.chain import DevelopmentChain, development_chain, run
 from cfnode.node.broker import ChannelRequest
 from cfnode.node.config import Config, DevConfig, NetworkConfig
 from cfnode.node.node import Node
-from cfnode.node.service import run
 from cfnode.store.keystore import Keystore
 
 BROKER = "//Some Broker"
@@ -52,6 +52,13 @@ async def live_node(
 
 def _fields(config: Config) -> dict[str, Any]:
     return {name: getattr(config, name) for name in Config.__slots__}
+
+
+def made(node: Node) -> DevelopmentChain:
+    """The development chain that the node makes."""
+    chain = development_chain(node)
+    assert chain is not None
+    return chain
 
 
 async def reach(node: Node, number: int) -> None:

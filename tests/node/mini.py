@@ -21,11 +21,11 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.state import Changes
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, encode_proof, ordered_root, root
-from cfnode.node.author import Author
-from cfnode.node.authorities import AuthorityKeys, well_known
+from cfnode.devchain.author import Author
+from cfnode.devchain.authorities import AuthorityKeys, well_known
+from cfnode.devchain.clock import ChainClock
+from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
-from cfnode.node.clock import ChainClock
-from cfnode.node.finality import DevFinality
 from cfnode.node.graph import Limit
 from cfnode.node.pool import READY_LIMIT, TransactionPool
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
@@ -292,7 +292,7 @@ class Rig:
         rig.chain = await Chain.open(rig.store, rig.executor, rig.clock.real_slot)  # type: ignore[arg-type]
         rig.pool = TransactionPool(rig.chain, ready_limit=limit, authoring=True)
         voters = {keys.grandpa.public: keys.grandpa for keys in rig.authorities}
-        rig.finality = DevFinality(rig.chain, voters, lag=lag)
+        rig.finality = Voter(rig.chain, voters, lag=lag)
         rig.author = Author(
             rig.chain,
             rig.executor,  # type: ignore[arg-type]
@@ -309,7 +309,7 @@ class Rig:
     clock: ChainClock
     chain: Chain
     pool: TransactionPool
-    finality: DevFinality
+    finality: Voter
     author: Author
 
     def genesis(self) -> tuple[Header, dict[bytes, bytes]]:

@@ -17,7 +17,7 @@ from cfnode.node.config import DevConfig
 from cfnode.node.node import Node
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import NotReady, SignedClient
-from tests.node.live import BROKER, FLIP, broker_account, channel, live_node, reach
+from tests.node.live import BROKER, FLIP, broker_account, channel, live_node, made, reach
 
 
 @pytest.fixture
@@ -76,10 +76,8 @@ async def test_a_deposit_channel_is_opened_for_each_kind_of_address(node: Node, 
 
 async def test_a_channel_that_could_still_move_is_told_with_finality_only(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(seal="manual")) as node, trio.open_nursery() as nursery:
-        assert node.author is not None
-        assert node.dev is not None
         assert node.broker is not None
-        await node.author.new_block()
+        await made(node).author.new_block()
         answers: list[object] = []
 
         async def register() -> None:
@@ -90,20 +88,20 @@ async def test_a_channel_that_could_still_move_is_told_with_finality_only(tmp_pa
 
         async def blocks(count: int) -> None:
             for _ in range(count):
-                await node.author.new_block()  # type: ignore[union-attr]
+                await made(node).author.new_block()
                 await trio.testing.wait_all_tasks_blocked(0.05)
 
         nursery.start_soon(register)
         await pool_has(node, 1)
         await blocks(1)
         assert len(answers) == 1
-        await node.dev.finalize()
+        await made(node).control.finalize()
 
         nursery.start_soon(open_channel)
         await pool_has(node, 1)
         await blocks(1)
         assert len(answers) == 1
-        await node.dev.finalize()
+        await made(node).control.finalize()
         with trio.fail_after(30):
             while len(answers) < 2:
                 await trio.testing.wait_all_tasks_blocked(0.05)
@@ -148,15 +146,13 @@ async def test_an_account_without_flip_hears_what_it_needs(node: Node) -> None:
         await BrokerClient(node.chain, poor).register_account()
     assert str(refusal.value).startswith("Invalid(Payment)")
     assert "minimum funding is 1 FLIP, 5 FLIP is recommended" in str(refusal.value)
-    assert node.dev is not None
-    await node.dev.fund_account(poor.account, 5 * FLIP)
+    await made(node).control.fund_account(poor.account, 5 * FLIP)
     await BrokerClient(node.chain, poor).register_account()
 
 
 async def test_the_same_account_can_be_funded_twice_with_the_same_amount(node: Node) -> None:
-    assert node.dev is not None
     for expected in (2, 4):
-        await node.dev.fund_account(b"\x09" * 32, 2 * FLIP)
+        await made(node).control.fund_account(b"\x09" * 32, 2 * FLIP)
         assert await balance(node, b"\x09" * 32) == expected * FLIP
 
 

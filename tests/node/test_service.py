@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 import trio
 
+from cfnode.core.aura import SLOT_MS
 from cfnode.core.chainspec import genesis_hash, grandpa_authorities, to_json
 from cfnode.core.grandpa import AuthoritySet, Justification, WarpFragment, WarpProof, verify_warp_proof
-from cfnode.node.authorities import AuthoritiesError
-from cfnode.node.clock import SLOT_MS, ClockError
+from cfnode.devchain.authorities import AuthoritiesError
+from cfnode.devchain.clock import ClockError
+from cfnode.devchain.genesis import load_spec
 from cfnode.node.config import Config, DevConfig, PrometheusConfig
-from cfnode.node.genesis import load_spec
 from cfnode.node.node import Node
 from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import StoreError
-from tests.node.live import FLIP, LOOPBACK, live_node, reach
+from tests.node.live import FLIP, LOOPBACK, live_node, made, reach
 
 INSTANT = DevConfig(seal="instant")
 
@@ -53,7 +54,7 @@ async def test_without_dev_the_node_says_why_it_has_no_peers_and_answers_from_ge
             assert node.chain.genesis_hash.hex() == (
                 "8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
             )
-            assert node.author is node.dev is node.finality is None
+            assert node.producer is None
             with pytest.raises(LookupError):
                 await node.chain.runtime_at(node.chain.best.hash)
     assert "No peers: none is connected yet" in caplog.text
@@ -63,10 +64,9 @@ async def test_without_dev_the_node_says_why_it_has_no_peers_and_answers_from_ge
 async def test_a_development_chain_goes_on_where_it_stopped(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=INSTANT) as node:
         await reach(node, 1)
-        assert node.dev is not None
-        await node.dev.hold_finality()
-        await node.dev.fund_account(b"\7" * 32, 5 * FLIP)
-        await node.dev.new_block()
+        await made(node).control.hold_finality()
+        await made(node).control.fund_account(b"\7" * 32, 5 * FLIP)
+        await made(node).control.new_block()
         best, peer_id = node.chain.best, node.local_peer_id
         slot = node.chain.slot_of(best.hash)
     async with live_node(tmp_path, dev=INSTANT) as node:
@@ -152,7 +152,7 @@ async def test_flags_that_cannot_be_are_refused_with_words(
     ],
 )
 def test_a_broken_file_of_authorities_says_where(tmp_path: Path, content: str, words: str) -> None:
-    from cfnode.node.authorities import read_authorities
+    from cfnode.devchain.authorities import read_authorities
 
     path = tmp_path / "authorities.json"
     path.write_text(content)
@@ -166,10 +166,9 @@ async def test_weighted_authorities_make_another_chain_and_all_of_them_work(tmp_
     dev = DevConfig(seal="instant", authorities=str(path), epoch_blocks=4, silent=(1,))
     async with live_node(tmp_path, dev=dev, brokers=()) as node:
         assert node.spec.id.startswith("dev-")
-        assert node.dev is not None
         for _ in range(10):
-            await node.dev.new_block()
-        await node.dev.finalize()
+            await made(node).control.new_block()
+        await made(node).control.finalize()
         voters = await node.chain.voters()
         assert [weight for _, weight in voters.authorities] == [3, 1]
         assert voters.set_id >= 2, "each epoch is a change of the authorities"
@@ -194,10 +193,10 @@ def fragment(node: Node, number: int) -> WarpFragment:
 async def test_the_default_pace_lives_in_real_time(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(), brokers=()) as node:
         await reach(node, 1)
-        assert node.clock.is_real
+        assert made(node).clock.is_real
         slot = node.chain.slot_of(node.chain.best.hash)
         assert slot is not None
-        assert 0 <= node.clock.now_ms() - slot * SLOT_MS < 60_000
+        assert 0 <= made(node).clock.now_ms() - slot * SLOT_MS < 60_000
 
 
 async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) -> None:
@@ -275,7 +274,7 @@ async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
 
 
 def test_the_default_genesis_depends_on_no_flag_but_those_that_lie_in_it() -> None:
-    from cfnode.node.authorities import read_authorities
+    from cfnode.devchain.authorities import read_authorities
 
     config = Config(base_path=Path("/nowhere"), chain="dev", dev=DevConfig(seal="instant", authorities="1"))
     assert load_spec(config, read_authorities("1")) == dev_chain_spec()

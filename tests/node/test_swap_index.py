@@ -10,7 +10,7 @@ import trio
 from cfnode.node import swap_index
 from cfnode.node.config import DevConfig
 from cfnode.node.swap_index import SwapIndex
-from tests.node.live import channel, live_node
+from tests.node.live import channel, live_node, made
 
 ETHER = 10**18
 
@@ -18,22 +18,20 @@ ETHER = 10**18
 async def test_a_deposit_is_found_by_all_its_names(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         assert node.broker is not None
-        assert node.dev is not None
-        assert node.swaps is not None
         await node.broker.register_account()
         opened = await node.broker.request_swap_deposit_address(channel())
-        await node.dev.witness_deposit(opened.address, "Eth", ETHER, b"\x07" * 32)
-        await node.swaps.up_to_date()
-        names = [each.name for each in node.swaps.find("channel", "Ethereum", opened.channel_id)]
+        await made(node).control.witness_deposit(opened.address, "Eth", ETHER, b"\x07" * 32)
+        await made(node).swaps.up_to_date()
+        names = [each.name for each in made(node).swaps.find("channel", "Ethereum", opened.channel_id)]
         assert names == ["SwapDepositAddressReady", "SwapRequested", "DepositFinalised"]
-        (found,) = node.swaps.find("transaction", b"\x07" * 32)
+        (found,) = made(node).swaps.find("transaction", b"\x07" * 32)
         assert (found.name, found.chain, found.block) == ("DepositFinalised", "Ethereum", node.chain.best)
-        assert [each.name for each in node.swaps.find("request", 1)] == [
+        assert [each.name for each in made(node).swaps.find("request", 1)] == [
             "SwapRequested",
             "SwapScheduled",
             "DepositFinalised",
         ]
-        assert node.swaps.find("request", 2) == []
+        assert made(node).swaps.find("request", 2) == []
 
 
 async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
@@ -52,10 +50,9 @@ async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(swap_index, "MAX_ENTRIES", 6)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         assert node.broker is not None
-        assert node.swaps is not None
         await node.broker.register_account()
         opened = [await node.broker.request_swap_deposit_address(channel()) for _ in range(5)]
-        await node.swaps.up_to_date()
-        known = [bool(node.swaps.find("channel", "Ethereum", each.channel_id)) for each in opened]
+        await made(node).swaps.up_to_date()
+        known = [bool(made(node).swaps.find("channel", "Ethereum", each.channel_id)) for each in opened]
         assert known[0] is False
         assert known[-1] is True

@@ -14,9 +14,9 @@ import trio
 from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
+from cfnode.devchain.chain import run
 from cfnode.node.config import Config, DevConfig, NetworkConfig, PruningConfig, RpcConfig
 from cfnode.node.node import Node
-from cfnode.node.service import run
 from cfnode.rpc.server import serve
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http, WebSocket

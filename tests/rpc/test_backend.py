@@ -10,6 +10,7 @@ import pytest
 
 from cfnode.node import submission
 from tests.conftest import shared
+from tests.node.live import made
 from tests.rpc.conftest import Served
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
 
@@ -377,11 +378,10 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     assert {"Btc", "Eth", "Usdc", "ArbUsdt", "Trx"} < names
     assert all(each["depositChannelCreationEnabled"] for each in info["assets"])
     await instant.call("dev_setBoost", BTC, BITCOIN)
-    assert instant.node.dev is not None
     red = ("Environment", ("update_safe_mode", {"update": "CodeRed"}))
     boosted = (await get(instant, "/api/networkInfo"))[1]["assets"]
     assert [each["asset"] for each in boosted if each["boostDepositsEnabled"]] == ["Btc"]
-    await instant.node.dev.as_governance(red)
+    await made(instant.node).control.as_governance(red)
     closed = (await get(instant, "/api/networkInfo"))[1]["assets"]
     assert not any(each["depositChannelCreationEnabled"] or each["egressEnabled"] for each in closed)
     older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
@@ -399,8 +399,9 @@ async def test_an_sdk_of_1_9_is_told_the_same_by_what_can_be_done(instant: Serve
     assert "Trx" not in status["assets"]["all"]
     assert status["assets"]["deposit"] == status["assets"]["destination"] == status["assets"]["all"]
     assert (status["boostDepositsEnabled"], status["cfBrokerCommissionBps"]) == (True, 0)
-    assert instant.node.dev is not None
-    await instant.node.dev.as_governance(("Environment", ("update_safe_mode", {"update": "CodeRed"})))
+    await made(instant.node).control.as_governance(
+        ("Environment", ("update_safe_mode", {"update": "CodeRed"}))
+    )
     closed = (await get(instant, path))[1]["result"]["data"]["json"]
     assert closed["assets"]["deposit"] == closed["assets"]["destination"] == []
     assert closed["boostDepositsEnabled"] is False

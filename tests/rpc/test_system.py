@@ -10,8 +10,8 @@ import trio
 
 from cfnode import __version__
 from cfnode.core import ss58
+from cfnode.devchain.chain import run
 from cfnode.node.config import Config, NetworkConfig, RpcConfig
-from cfnode.node.service import run
 from cfnode.rpc.methods import EVERYWHERE
 from cfnode.rpc.server import serve
 from cfnode.store.keystore import Keystore

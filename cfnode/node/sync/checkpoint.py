@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import logging
 
-from cfnode.core.aura import AuraError, slot_of
+from cfnode.core.aura import SLOT_MS, AuraError, slot_of
 from cfnode.core.grandpa import AuthoritySet, scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.wire import WireError
 from cfnode.network.model import Network, RequestFailed
-from cfnode.node.clock import SLOT_MS
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short
 from cfnode.node.sync import repute

@@ -14,6 +14,7 @@ import trio
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.core.keys import Keypair
+from cfnode.devchain.chain import development_chain
 from cfnode.node.broker import BrokerClient
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import SignedClient
@@ -76,10 +77,11 @@ class DefaultBroker:
     async def prepare(self) -> None:
         """Fund and register the account as far as it is not."""
         node, who = self._node, self.account
-        assert node.dev is not None  # the routes are there only then
+        made = development_chain(node)
+        assert made is not None  # the routes are there only then
         async with self._preparing:
             if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=who) < LOW:
-                await node.dev.fund_account(who, FUNDS)
+                await made.control.fund_account(who, FUNDS)
             if await value(node, node.chain.best.hash, "cf_account_role", account_id=who) != "Broker":
                 await self._broker.register_account()
 

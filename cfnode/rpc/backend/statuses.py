@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.addresses import NETWORKS, address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale.metadata import Metadata
+from cfnode.devchain.chain import DevelopmentChain, development_chain
 from cfnode.node.swap_index import Entry, SwapIndex, transactions_of
 from cfnode.rpc.backend.chunks import swap_progress
 from cfnode.rpc.backend.durations import confirmations, durations
@@ -39,8 +40,9 @@ _DEPOSIT_FAILURES: Final = {
 
 async def status(node: Node, expected: Expected, reference: str) -> dict[str, Any]:
     """The status of the swap that `reference` names. Raises Refusal."""
-    index = node.swaps
-    assert index is not None  # the routes are there only then
+    made = development_chain(node)
+    assert made is not None  # the routes are there only then
+    index = made.swaps
     await index.up_to_date()
     found = locate(index, reference)
     best = node.chain.best.hash
@@ -51,7 +53,7 @@ async def status(node: Node, expected: Expected, reference: str) -> dict[str, An
         shown["depositChannel"] = _channel(node, metadata, found.channel, expected)
     if found.deposit is not None:
         shown["deposit"] = _deposit(index, found.deposit)
-    elif announced := _announced(node, found):
+    elif announced := _announced(made, found):
         shown["deposit"] = announced
     if found.channel is not None and found.channel.fields["boost_fee"]:
         shown["boost"] = _boost(index, found)
@@ -178,11 +180,11 @@ def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
     return _seen(entry, entry.fields, entry)
 
 
-def _announced(node: Node, found: Located) -> dict[str, Any] | None:
+def _announced(made: DevelopmentChain, found: Located) -> dict[str, Any] | None:
     """A deposit to the channel that nobody has confirmed yet."""
-    if found.channel is None or node.dev is None:
+    if found.channel is None:
         return None
-    deposit = node.dev.announced.get(found.channel.fields["deposit_address"])
+    deposit = made.control.announced.get(found.channel.fields["deposit_address"])
     if deposit is None:
         return None
     shown: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from cfnode.node.authorities import well_known
+from cfnode.devchain.authorities import well_known
 from cfnode.node.chain import Chain
 from cfnode.node.sync.memory import Trust
 from cfnode.node.sync.service import ChainSync

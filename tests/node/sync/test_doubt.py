@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import AuthoritySet, ScheduledChange
 from cfnode.core.header import Header
-from cfnode.node.authorities import well_known
+from cfnode.devchain.authorities import well_known
 from cfnode.node.events import Finalized
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.doubt import Doubt, contradicts

@@ -9,8 +9,8 @@ from cfnode.core.trie import ProofState, read_range
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.core.wire.light import LightResponse, RemoteCall, RemoteRead
 from cfnode.core.wire.state import StateRequest, StateResponse
+from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
-from cfnode.node.authorities import well_known
 from cfnode.node.sync import repute
 from cfnode.node.sync.serve import Server
 from cfnode.runtime.journal import Journal

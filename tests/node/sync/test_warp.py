@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
-from cfnode.node.authorities import well_known
+from cfnode.devchain.authorities import well_known
 from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.memory import SetsFile, Trust

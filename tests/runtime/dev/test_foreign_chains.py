@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from cfnode.core.aura import SLOT_MS
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES
 from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from tests.runtime.dev.broker import GAS_ASSETS, Broker, request
-from tests.runtime.dev.world import FIRST_SLOT, SLOT_MS, World
+from tests.runtime.dev.world import FIRST_SLOT, World
 
 BUFFERS = {"Ethereum": 8, "Bitcoin": 8, "Arbitrum": 8, "Assethub": 1, "Tron": 25, "Solana": 0}
 

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from eth_abi.abi import decode
 
+from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
 from cfnode.runtime.dev.config import FLIP
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.funding import Funding
 from tests.runtime.dev.swapper import Swapper
-from tests.runtime.dev.world import FIRST_SLOT, SLOT_MS
+from tests.runtime.dev.world import FIRST_SLOT
 
 ADDRESS, OTHER, EXECUTOR = b"\xad" * 20, b"\xae" * 20, b"\xee" * 20
 CHARLIE = Keypair.from_suri("//Charlie")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from cfnode.core.aura import SLOT_MS
 from cfnode.core.extrinsic import Era, bare_extrinsic, extrinsic_hash, sign_extrinsic
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import Keypair
@@ -18,7 +19,6 @@ from cfnode.runtime.journal import Journal
 from tests.runtime.memory_state import MemoryState
 
 FIRST_SLOT = 1_000
-SLOT_MS = 6_000
 
 ALICE = Keypair.from_suri("//Alice")
 BOB = Keypair.from_suri("//Bob")

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from cfnode.core.aura import ENGINE, SLOT_MS
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.frame import ConstantSet, Pallet, RuntimeTrap, Value, constant
 
 from .system import System
-
-ENGINE = b"aura"
-SLOT_MS = 6_000
 
 
 class Aura(Pallet):

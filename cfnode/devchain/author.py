@@ -16,16 +16,16 @@ from typing import Literal
 
 import trio
 
-from cfnode.core.aura import author_index, pre_runtime_item, sealed
+from cfnode.core.aura import SLOT_MS, author_index, pre_runtime_item, sealed
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import encode_compact
+from cfnode.devchain.clock import ChainClock, SlotInTheFuture
+from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
-from cfnode.node.clock import SLOT_MS, ChainClock, SlotInTheFuture
 from cfnode.node.events import BlockRef
-from cfnode.node.finality import DevFinality
 from cfnode.node.pool import TransactionPool
 from cfnode.runtime.door import BuiltBlock, DoorError
 from cfnode.runtime.executor import Executor
@@ -78,7 +78,7 @@ class Author:
         executor: Executor,
         pool: TransactionPool,
         clock: ChainClock,
-        finality: DevFinality,
+        finality: Voter,
         keys: Mapping[bytes, Keypair],
         *,
         seal: Seal = "slots",

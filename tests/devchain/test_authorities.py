@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.keys import Keypair
-from cfnode.node.authorities import AuthoritiesError, read_authorities
+from cfnode.devchain.authorities import AuthoritiesError, read_authorities
 
 
 def test_authorities_are_named_by_their_secret_uris() -> None:

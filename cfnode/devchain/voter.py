@@ -34,7 +34,7 @@ class NoMajority(FinalityRefused):
         )
 
 
-class DevFinality:
+class Voter:
     """The voters of a development chain.
 
     `keys`: their ed25519 key pairs by public key; `silent`: indices in the present authority set that do not

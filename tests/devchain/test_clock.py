@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cfnode.node.clock import SLOT_MS, YEAR_MS, ChainClock, ClockError, SlotInTheFuture
+from cfnode.core.aura import SLOT_MS
+from cfnode.devchain.clock import YEAR_MS, ChainClock, ClockError, SlotInTheFuture
 
 NOW = 1_800_000_000_000
 

@@ -15,10 +15,10 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_LOCAL
-from cfnode.node.author import Author, NewBlock
+from cfnode.devchain.author import Author, NewBlock
+from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
-from cfnode.node.finality import DevFinality
 from cfnode.node.outcome import Inclusion
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import Call, Submission
@@ -47,7 +47,7 @@ class DevControl:
         chain: Chain,
         pool: TransactionPool,
         author: Author,
-        finality: DevFinality,
+        finality: Voter,
     ) -> None:
         self._chain = chain
         self._pool = pool

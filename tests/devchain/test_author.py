@@ -8,11 +8,11 @@ import pytest
 import trio
 import trio.testing
 
-from cfnode.core.aura import slot_of, verify_seal
+from cfnode.core.aura import SLOT_MS, slot_of, verify_seal
 from cfnode.core.scale import Cursor
-from cfnode.node.author import FUNDS, AuthorError
-from cfnode.node.authorities import well_known
-from cfnode.node.clock import SLOT_MS, ChainClock, ClockError, SlotInTheFuture
+from cfnode.devchain.author import FUNDS, AuthorError
+from cfnode.devchain.authorities import well_known
+from cfnode.devchain.clock import ChainClock, ClockError, SlotInTheFuture
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, account, put, tx
 

@@ -9,9 +9,9 @@ import trio
 import trio.testing
 
 from cfnode.core.grandpa import ENGINE, FinalityError, Justification, verify_justification
-from cfnode.node.authorities import AuthorityKeys, well_known
+from cfnode.devchain.authorities import AuthorityKeys, well_known
+from cfnode.devchain.voter import NoMajority, Voter
 from cfnode.node.chain_errors import BadJustification, NotInTree, PastSetChange
-from cfnode.node.finality import DevFinality, NoMajority
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, tx, voter_set, voters_of
 
@@ -106,7 +106,7 @@ async def test_a_change_of_voters_is_finalized_by_the_old_ones_and_then_the_new_
     old, new = weighted(1, 1), weighted(1, 1, 1, 7)[2:]
     rig = await make_rig(authorities=old)
     every = {keys.grandpa.public: keys.grandpa for keys in (*old, *new)}
-    finality = DevFinality(rig.chain, every, lag=0)
+    finality = Voter(rig.chain, every, lag=0)
     before = await rig.block()
     change = await rig.block(tx("alice", 0, voters_of(new)))
     after = await rig.block()
@@ -141,9 +141,7 @@ async def test_votes_of_strangers_or_for_another_block_finalize_nothing(rig: Rig
     first, second = await rig.blocks(2)
     good = rig.finality.justification(rig.chain.best, await rig.chain.voters(), 1)
     strangers = {keys.grandpa.public: keys.grandpa for keys in well_known(3)[1:]}
-    forged = DevFinality(rig.chain, strangers).justification(
-        rig.chain.best, voter_set(well_known(3)[1:], 0), 1
-    )
+    forged = Voter(rig.chain, strangers).justification(rig.chain.best, voter_set(well_known(3)[1:], 0), 1)
     for block, encoded in ((first, good.encode()), (second, forged.encode()), (second, b"nonsense")):
         with pytest.raises(BadJustification):
             await rig.chain.finalize(block, encoded)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-SLOT_MS = 6_000
+from cfnode.core.aura import SLOT_MS
+
 YEAR_MS = 365 * 24 * 3_600 * 1_000
 
 

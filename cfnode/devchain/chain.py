@@ -1,0 +1,113 @@
+"""How does a chain that is made on this machine come to a node, and what belongs to it?
+
+An author, the voters that make its blocks final, its clock, and what tests do to it. The node knows none of
+them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `run` with this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import trio
+
+from cfnode.core.aura import SLOT_MS
+from cfnode.core.keys import Keypair
+from cfnode.devchain.author import Author
+from cfnode.devchain.authorities import AuthorityKeys, read_authorities
+from cfnode.devchain.clock import ChainClock
+from cfnode.devchain.control import DevControl
+from cfnode.devchain.genesis import DEVELOPMENT, load_spec
+from cfnode.devchain.voter import Voter
+from cfnode.node import service
+from cfnode.node.config import Config, DevConfig
+from cfnode.node.node import Node
+from cfnode.node.swap_index import SwapIndex
+from cfnode.store.base_path import ChainPaths
+from cfnode.store.keystore import Keystore
+
+__all__ = ["DevelopmentChain", "development_chain", "run"]
+
+KEYS_AT_HAND = 6
+"""Well-known authorities: //Alice to //Ferdie."""
+
+
+class DevelopmentChain:
+    """A chain of the node's own making; a `cfnode.node.node.Producer`."""
+
+    def __init__(
+        self, dev: DevConfig, authorities: Sequence[AuthorityKeys], clock: ChainClock, node: Node
+    ) -> None:
+        aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
+        grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
+        self.clock = clock
+        self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
+        self.author = Author(
+            node.chain,
+            node.executor,
+            node.pool,
+            clock,
+            self.voter,
+            aura,
+            seal=dev.seal,
+            block_time_ms=dev.block_time,
+            funded=[] if node.broker is None else [node.broker.account],
+        )
+        self.control = DevControl(node.chain, node.pool, self.author, self.voter)
+        self.swaps = SwapIndex(node.chain)
+
+    async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Keep an index of the chain's swaps."""
+        await self.swaps.run(task_status=task_status)
+
+    async def produce(self) -> None:
+        """Make blocks, and make them final."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.voter.run)
+            nursery.start_soon(self.author.run)
+
+
+def development_chain(node: Node) -> DevelopmentChain | None:
+    """The development chain that this node makes, if it makes one."""
+    return node.producer if isinstance(node.producer, DevelopmentChain) else None
+
+
+async def run(
+    config: Config,
+    *,
+    services: Iterable[service.Service] = (),
+    task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run a node of whatever chain `config` names until cancelled; `started` gives the Node.
+
+    Raises AuthoritiesError, ClockError, ChainSpecError, and what `cfnode.node.service.run` raises.
+    """
+    authorities = _authorities(config)
+    spec = await trio.to_thread.run_sync(load_spec, config, authorities)
+    if config.chain == DEVELOPMENT and config.keystore_path is None:
+        # Chains that flags make (`dev-` and eight digits) use the keys of `dev`.
+        config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
+    make = None
+    if config.dev is not None:
+        make = partial(DevelopmentChain, config.dev, authorities, _clock(config.dev))
+    await service.run(config, spec, make_producer=make, services=services, task_status=task_status)
+
+
+def _authorities(config: Config) -> tuple[AuthorityKeys, ...]:
+    """The authorities whose keys this node has; where a specification's chain names none, the well-known."""
+    if config.dev is None:
+        return ()
+    default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
+    return read_authorities(config.dev.authorities, default=default)
+
+
+def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
+    return {public: keystore.pair(key_type, public) for public in keystore.keys(key_type)}
+
+
+def _clock(dev: DevConfig) -> ChainClock:
+    """Real time at one block in 6 s; a clock of the chain's own where it may go faster, or begins earlier."""
+    if dev.seal == "slots" and dev.block_time >= SLOT_MS and dev.start_time is None:
+        return ChainClock()
+    return ChainClock.own(dev.start_time)

@@ -1,0 +1,56 @@
+"""Which development chain do the flags of `cfnode run --dev` describe?
+
+What lies in genesis (authorities, epochs, contracts, extra entries) makes a chain of its own, `dev-` and
+eight hex digits; the defaults give the one genesis of `dev`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from cfnode.core.chainspec import ChainSpec
+from cfnode.devchain.authorities import AuthorityKeys
+from cfnode.node.config import Config, DevConfig, EvmContracts
+from cfnode.node.genesis import load_spec as load_other
+from cfnode.runtime.dev.config import (
+    ARBITRUM,
+    ETHEREUM,
+    TRON,
+    DevAuthority,
+    DevGenesis,
+    EvmAddresses,
+)
+from cfnode.runtime.dev.genesis import dev_chain_spec
+
+__all__ = ["DEVELOPMENT", "dev_genesis", "load_spec"]
+
+DEVELOPMENT = "dev"
+
+
+def load_spec(config: Config, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
+    """The chain that `config.chain` names: the development chain, or any other.
+
+    Raises ChainSpecError. Reads a file: call it in a thread.
+    """
+    if config.chain == DEVELOPMENT:
+        return dev_chain_spec(dev_genesis(config.dev or DevConfig(), authorities))
+    return load_other(config.chain)
+
+
+def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:
+    """The flags that lie in genesis; the defaults give the one genesis of `dev`."""
+    named = () if dev.authorities in (None, "1") else authorities
+    return DevGenesis(
+        authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),
+        epoch_blocks=dev.epoch_blocks,
+        state_entries=dev.state_entries,
+        ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),
+        arbitrum=_contracts(ARBITRUM, dev.contracts.arbitrum),
+        tron=_contracts(TRON, dev.contracts.tron),
+    )
+
+
+def _contracts(usual: EvmAddresses, stated: EvmContracts) -> EvmAddresses:
+    given = {field.name: getattr(stated, field.name) for field in fields(stated)}
+    return replace(usual, **{name: value for name, value in given.items() if value is not None})
