@@ -17,6 +17,7 @@ from typing import Literal
 import trio
 
 from cfnode.core.aura import SLOT_MS, author_index, pre_runtime_item, sealed
+from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
@@ -25,7 +26,6 @@ from cfnode.devchain.clock import ChainClock, SlotInTheFuture
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
-from cfnode.node.events import BlockRef
 from cfnode.node.pool import TransactionPool
 from cfnode.runtime.door import BuiltBlock, DoorError
 from cfnode.runtime.executor import Executor

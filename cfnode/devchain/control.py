@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
+from cfnode.core.block import BlockRef
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.devchain.author import Author, NewBlock
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
-from cfnode.node.events import BlockRef
 from cfnode.node.outcome import Inclusion
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import Call, Submission

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Mapping
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet, Commit, Justification, Precommit, sign_payload, threshold
 from cfnode.core.keys import Keypair
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, NotInTree
-from cfnode.node.events import BestChanged, BlockRef
+from cfnode.node.events import BestChanged
 from cfnode.runtime.door import DoorError
 
 log = logging.getLogger("cfnode.grandpa")

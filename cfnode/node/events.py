@@ -15,19 +15,12 @@ from typing import Generic, TypeVar
 
 import trio
 
+from cfnode.core.block import BlockRef as BlockRef
 from cfnode.core.header import Header
 
 T = TypeVar("T")
 
 QUEUE_CAPACITY = 512
-
-
-@dataclass(frozen=True, slots=True)
-class BlockRef:
-    """A block by hash (32 bytes) and number."""
-
-    hash: bytes
-    number: int
 
 
 @dataclass(frozen=True, slots=True)

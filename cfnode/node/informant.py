@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.node.chain import Chain
-from cfnode.node.events import BestChanged, BlockRef, Imported
+from cfnode.node.events import BestChanged, Imported
 
 log = logging.getLogger("cfnode.informant")
 

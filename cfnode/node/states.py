@@ -13,9 +13,9 @@ from typing import Protocol, TypeVar
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, State
-from cfnode.node.events import BlockRef
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store

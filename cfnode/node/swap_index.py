@@ -18,9 +18,10 @@ import trio
 
 from cfnode.core.addresses import NETWORKS, AddressError, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
 from cfnode.node.chain import Chain
-from cfnode.node.events import BestChanged, BlockRef
+from cfnode.node.events import BestChanged
 from cfnode.runtime.door import DoorError, ExecutorDied
 from cfnode.store import StateDiscarded, UnknownBlock
 

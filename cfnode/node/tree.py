@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cfnode.node.events import BlockRef
+from cfnode.core.block import BlockRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from cfnode.node.events import BlockRef, Publisher, Subscription
+from cfnode.core.block import BlockRef
+from cfnode.node.events import Publisher, Subscription
 
 FINALITY_TIMEOUT_BLOCKS = 512
 """A block that is not final so many blocks later is given up: its watchers end with finalityTimeout."""

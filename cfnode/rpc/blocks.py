@@ -10,9 +10,10 @@ import msgspec
 import trio
 
 from cfnode.core import jsonrpc
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported
+from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.pool_errors import BadFormat
 from cfnode.node.validation import check_format
 from cfnode.rpc.convert import HASH, to_hex

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cfnode.store.adoption import Adoption
-from cfnode.store.blocks import BlockRef
 from cfnode.store.errors import BasePathError, StateDiscarded, StoreError, UnknownBlock
 from cfnode.store.finality import ARCHIVE, Finalized, Pruning
 from cfnode.store.overlays import Overlay
@@ -15,7 +14,6 @@ __all__ = [
     "ARCHIVE",
     "Adoption",
     "BasePathError",
-    "BlockRef",
     "Finalized",
     "Overlay",
     "Pruning",

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie import Found, Mend, is_child_root, trie_rows
-from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
+from cfnode.store.blocks import NO_BLOCK, Facts, Justification
 from cfnode.store.errors import StoreError
 from cfnode.store.rows import RowChange, delimited, row_changes, row_deletions
 from cfnode.store.state import Tables
@@ -63,7 +64,7 @@ class Adoption:
         self._database.empty(txn)
         blocks.put_genesis(txn, genesis)
         blocks.put_beginning(txn, genesis.number)
-        first = BlockRef(genesis.number, genesis.hash)
+        first = BlockRef(genesis.hash, genesis.number)
         blocks.put_facts(txn, Facts(first, first.number + 1, first.number, facts.generation + 1, NO_BLOCK))
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
@@ -126,7 +127,7 @@ class Adoption:
 
     def finish(self, header: Header, body: Sequence[bytes], justifications: Sequence[Justification]) -> None:
         """Makes the block the finalized one, with this state. Call `settle` before."""
-        ref = BlockRef(header.number, header.hash)
+        ref = BlockRef(header.hash, header.number)
 
         def work(txn: Transaction) -> None:
             blocks = self._tables.blocks

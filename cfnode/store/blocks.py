@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import decode_compact
 from cfnode.store.versioned import block_suffix
@@ -34,14 +35,6 @@ _justifications = msgspec.msgpack.Decoder(list[Justification])
 
 _GRANDPA_ENGINE = b"FRNK"
 _CHANGE_TAGS = (b"\1", b"\2")  # ConsensusLog::ScheduledChange and ForcedChange of sp_consensus_grandpa
-
-
-@dataclass(frozen=True, slots=True)
-class BlockRef:
-    """A block by number and hash."""
-
-    number: int
-    hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +72,7 @@ class Blocks:
         if data is None:
             return None
         number, block, oldest_state, oldest_body, generation, justified = _FACTS.unpack(data)
-        return Facts(BlockRef(number, block), oldest_state, oldest_body, generation, justified)
+        return Facts(BlockRef(block, number), oldest_state, oldest_body, generation, justified)
 
     def put_facts(self, txn: Transaction, facts: Facts) -> None:
         data = _FACTS.pack(
@@ -155,7 +148,7 @@ class Blocks:
         """Each unfinalized block and its parent's hash, oldest first."""
         with txn.cursor(self._unfinalized) as cursor:
             for key, parent in cursor:
-                yield BlockRef(int.from_bytes(key[:4], "big"), key[4:]), parent
+                yield BlockRef(key[4:], int.from_bytes(key[:4], "big")), parent
 
     def is_unfinalized(self, txn: Transaction, block: BlockRef) -> bool:
         return txn.get(block_suffix(block.number) + block.hash, db=self._unfinalized) is not None
@@ -165,7 +158,7 @@ class Blocks:
         with txn.cursor(self._set_changes) as cursor:
             found = cursor.set_range(block_suffix(min(after + 1, 0xFFFFFFFF)))
             while found:
-                yield BlockRef(int.from_bytes(cursor.key(), "big"), cursor.value())
+                yield BlockRef(cursor.value(), int.from_bytes(cursor.key(), "big"))
                 found = cursor.next()
 
     def make_final(self, txn: Transaction, block: BlockRef) -> None:
@@ -204,7 +197,7 @@ class Blocks:
         if block is not None:
             txn.delete(block, db=self._bodies)
             if block != newest_justified:
-                self.prune_justification(txn, BlockRef(number, block))
+                self.prune_justification(txn, BlockRef(block, number))
         self._prune_stale(txn, number)
 
     def prune_justification(self, txn: Transaction, block: BlockRef) -> None:

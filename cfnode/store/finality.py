@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
+from cfnode.core.block import BlockRef
+from cfnode.store.blocks import NO_BLOCK, Facts, Justification
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.holds import MOST_BEHIND, MOST_KEPT, MOST_KEPT_BYTES
 from cfnode.store.overlays import OverlayEntry, OverlayTree
@@ -101,7 +102,7 @@ class Finality:
         while current != facts.finalized.hash:
             if number <= facts.finalized.number:
                 raise StateDiscarded(block)
-            run.append(BlockRef(number, current))
+            run.append(BlockRef(current, number))
             parent = self._blocks.parent(txn, current)
             assert parent is not None
             current, number = parent, number - 1
@@ -111,7 +112,7 @@ class Finality:
         self._blocks.put_justifications(txn, block, [justification])
         number = self._blocks.number(txn, block)
         if number is not None and number < facts.oldest_body:  # pruning has passed it and will not come again
-            self._blocks.prune_justification(txn, BlockRef(number, block))
+            self._blocks.prune_justification(txn, BlockRef(block, number))
 
     def _newest_justified(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> bytes:
         justified = [ref for ref in run if self._blocks.justifications(txn, ref.hash)]
@@ -229,7 +230,7 @@ class Finality:
             return
         number = self._blocks.number(txn, before.newest_justified)
         if number is not None and number < after.oldest_body:
-            self._blocks.prune_justification(txn, BlockRef(number, before.newest_justified))
+            self._blocks.prune_justification(txn, BlockRef(before.newest_justified, number))
 
 
 def _advanced(

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
-from cfnode.store.blocks import BlockRef, Facts
+from cfnode.store.blocks import Facts
 from cfnode.store.database import Database
 from cfnode.store.errors import StoreError
 from cfnode.store.overlays import Overlay, OverlayEntry, OverlayTree

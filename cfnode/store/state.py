@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
-from cfnode.store.blocks import BlockRef, Blocks, Facts
+from cfnode.store.blocks import Blocks, Facts
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry, OverlayTree
 from cfnode.store.shelf import Place, SegmentView, Shelf, ShelfTable
@@ -214,7 +215,7 @@ class Tables:
             raise UnknownBlock(block)
         if self.blocks.hash_at(txn, number) == block and number >= facts.oldest_state:
             return number
-        if self.blocks.is_unfinalized(txn, BlockRef(number, block)):
+        if self.blocks.is_unfinalized(txn, BlockRef(block, number)):
             raise UnknownBlock(block)  # known by its header, but not executed (again) yet
         raise StateDiscarded(block)
 

@@ -17,10 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.store.adoption import Adoption
-from cfnode.store.blocks import NO_BLOCK, BlockRef, Facts, Justification
+from cfnode.store.blocks import NO_BLOCK, Facts, Justification
 from cfnode.store.database import INITIAL_MAP, Database
 from cfnode.store.errors import StoreError, UnknownBlock
 from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, Finalized, Pruning
@@ -189,7 +190,7 @@ class Store:
             self._tables.storage.fill(txn, row_changes(changes.storage))
             self._tables.nodes.fill(txn, row_changes(changes.nodes))
         self._blocks.put_genesis(txn, header)
-        ref = BlockRef(header.number, header.hash)
+        ref = BlockRef(header.hash, header.number)
         self._blocks.put_facts(txn, Facts(ref, oldest_state, header.number, 0, NO_BLOCK))
 
     def adopt(self) -> Adoption:

@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from cfnode.node.events import BlockRef
+from cfnode.core.block import BlockRef
 from cfnode.node.informant import Informant, idle_line, short
 from tests.node.mini import Rig
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.node.events import BlockRef
+from cfnode.core.block import BlockRef
 from cfnode.node.tree import BlockTree
 
 GENESIS = BlockRef(b"g0", 0)

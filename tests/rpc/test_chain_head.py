@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.header import Header
-from cfnode.node.events import BestChanged, BlockRef
+from cfnode.node.events import BestChanged
 from cfnode.rpc import pins
 from cfnode.rpc.v1 import follow, operations, queries
 from cfnode.rpc.v1.operations import Event

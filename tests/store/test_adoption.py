@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.core.trie import Hole, Mend, update
-from cfnode.store import BlockRef, StateDiscarded, Store, StoreError, UnknownBlock
+from cfnode.store import StateDiscarded, Store, StoreError, UnknownBlock
 from cfnode.store.adoption import Adoption, Row
 from cfnode.store.database import Database
 from cfnode.store.finality import WINDOW
@@ -61,12 +62,12 @@ def adopt(store: Store, state: Changes = STATE) -> None:
 def test_an_adopted_block_is_the_finalized_one_with_its_whole_state(store: Store) -> None:
     genesis = store.finalized.hash
     adopt(store)
-    assert store.finalized == BlockRef(700, TARGET.hash)
+    assert store.finalized == BlockRef(TARGET.hash, 700)
     assert store.beginning == 700
     assert (store.hash_at(0), store.hash_at(1), store.hash_at(700)) == (genesis, None, TARGET.hash)
     assert store.body(TARGET.hash) == [b"\x04a"]
     assert store.justifications(TARGET.hash) == [VOTES]
-    assert store.set_changes(0, 10) == [BlockRef(700, TARGET.hash)]
+    assert store.set_changes(0, 10) == [BlockRef(TARGET.hash, 700)]
     with store.state(TARGET.hash) as state:
         assert {key: state.get(key) for key in TOP} == TOP
         assert state.get(b"k", b"child") == b"v"
@@ -193,7 +194,7 @@ def test_a_chain_that_has_grown_makes_place_for_a_later_block(tmp_path: Path, mo
     store.hold(blocks[4].hash)
     adopt(store)
     store.release(blocks[4].hash)
-    assert store.finalized == BlockRef(700, TARGET.hash)
+    assert store.finalized == BlockRef(TARGET.hash, 700)
     assert (store.beginning, store.genesis_hash) == (700, genesis.hash)
     assert not store.unfinalized()
     assert not store.overlays()

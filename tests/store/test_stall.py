@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
-from cfnode.store import BlockRef, Pruning, StateDiscarded, Store
+from cfnode.store import Pruning, StateDiscarded, Store
 from cfnode.store.database import Database
 from cfnode.store.finality import ARCHIVE
 from tests.store.chains import changes_for, child_of, genesis_of
@@ -70,7 +71,7 @@ def test_thousands_of_blocks_without_finality_and_then_a_fork_from_far_below_win
     done = store.finalize(new[-3].hash)
     assert done.hashes == tuple(header.hash for header in (*trunk[:8], *new[:-2]))
     assert len(done.dropped) == 2_502
-    assert store.finalized == BlockRef(2_606, new[-3].hash)
+    assert store.finalized == BlockRef(new[-3].hash, 2_606)
     assert [overlay.hash for overlay in store.overlays()] == [new[-2].hash, new[-1].hash]
     for header in new[-131:]:
         check(store, header)

@@ -9,12 +9,12 @@ from threading import Thread
 
 import pytest
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import CHILD_STORAGE_PREFIX, Changes
 from cfnode.core.trie import update
 from cfnode.store import (
     ARCHIVE,
-    BlockRef,
     Finalized,
     Pruning,
     StateDiscarded,
@@ -66,7 +66,7 @@ def value_at(store: Store, header: Header, key: bytes = KEY) -> bytes | None:
 def test_a_chain_begins_with_a_final_block_whose_state_has_its_root(store: Store) -> None:
     genesis = begin(store, key=b"value")
     assert store.genesis_hash == genesis.hash
-    assert store.finalized == BlockRef(0, genesis.hash)
+    assert store.finalized == BlockRef(genesis.hash, 0)
     assert store.header(genesis.hash) == genesis
     assert store.body(genesis.hash) == []
     assert store.hash_at(0) == genesis.hash
@@ -180,7 +180,7 @@ def test_finality_folds_a_run_of_blocks_and_keeps_the_window_readable(store: Sto
     blocks = line(store, genesis, 4)
     done = store.finalize(blocks[2].hash, VOTES)
     assert done == Finalized(tuple(block.hash for block in blocks[:3]), ())
-    assert store.finalized == BlockRef(3, blocks[2].hash)
+    assert store.finalized == BlockRef(blocks[2].hash, 3)
     assert [store.hash_at(n) for n in range(5)] == [genesis.hash, *done.hashes, None]
     assert [header for header, _ in store.unfinalized()] == [blocks[3]]
     assert store.justifications(blocks[2].hash) == [VOTES]
@@ -272,7 +272,7 @@ def test_justifications_of_set_changes_and_the_newest_stay(tmp_path: Path) -> No
         store.finalize(parent.hash, VOTES if number <= 5 else None)
     kept = [header.number for header in blocks if store.justifications(header.hash)]
     assert kept == [3, 5]
-    assert store.set_changes(after=0, most=10) == [BlockRef(3, blocks[2].hash)]
+    assert store.set_changes(after=0, most=10) == [BlockRef(blocks[2].hash, 3)]
     assert store.set_changes(after=3, most=10) == []
     store.finalize(blocks[9].hash, VOTES)
     assert [header.number for header in blocks if store.justifications(header.hash)] == [3, 10]
@@ -323,7 +323,7 @@ def test_a_reopened_store_goes_on_and_asks_for_the_unfinalized_blocks(tmp_path: 
     store.close()
 
     store = Store.open(tmp_path)
-    assert store.finalized == BlockRef(1, blocks[0].hash)
+    assert store.finalized == BlockRef(blocks[0].hash, 1)
     assert value_at(store, blocks[0]) == blocks[0].state_root
     assert store.overlays() == []
     with pytest.raises(UnknownBlock):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, forced_change
 from cfnode.core.scale import encode_compact
 from cfnode.core.wire.warp import MOST_PROOF_BYTES
-from cfnode.store import BlockRef, Store
+from cfnode.store import Store
 
 __all__ = ["warp_proof"]
 
@@ -64,7 +65,7 @@ def _newest(store: Store, number: int, *, known: bool) -> list[bytes]:
     header = store.header(store.facts.newest_justified)
     if header is None or header.number < number or (known and header.number == number):
         return []
-    fragment = _fragment(store, BlockRef(header.number, header.hash))
+    fragment = _fragment(store, BlockRef(header.hash, header.number))
     return [] if fragment is None else [fragment]
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported
+from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.runtime_api import ApiRefused
 from cfnode.rpc.blocks import Kind, Remembered, blocks_of
 from cfnode.rpc.broker_params import OTHER_ERROR

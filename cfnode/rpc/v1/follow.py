@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, BlockRef, ChainEvent, Finalized, Imported, Lagged
+from cfnode.node.events import BestChanged, ChainEvent, Finalized, Imported, Lagged
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.pins import Pins, TooManyPinned
