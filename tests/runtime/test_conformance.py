@@ -14,7 +14,7 @@ import pytest
 from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
-from cfnode.core.trie import ProofState, build_proof, decode_proof
+from cfnode.core.trie import ProofState, decode_proof
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.runtime.door import (
     AtBlock,
@@ -27,6 +27,7 @@ from cfnode.runtime.door import (
 )
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store, UnknownBlock
+from tests.core.trie.proofs import build_proof
 from tests.runtime.subjects import NAMES, Subject, subject
 
 SLOT = 290_000_000

@@ -18,7 +18,6 @@ import trio
 import trio.testing
 
 from cfnode.core.aura import pre_runtime_item, sealed
-from cfnode.core.trie import build_proof
 from cfnode.runtime.door import (
     AtBlock,
     BlockRefused,
@@ -36,6 +35,7 @@ from cfnode.runtime.executor import Executor
 from cfnode.runtime.frames import SLICE
 from cfnode.store import StateDiscarded, Store, UnknownBlock
 from tests.conftest import ROOT
+from tests.core.trie.proofs import build_proof
 from tests.runtime.chain import GENESIS, GENESIS_STATE, RUNTIMES, extend, toy_store
 from tests.runtime.memory_state import MemoryState
 from tests.runtime.toy import CODE, put

@@ -12,7 +12,7 @@ import pytest
 from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.header import Header
 from cfnode.core.scale.metadata import decode_metadata
-from cfnode.core.trie import EMPTY_ROOT, ProofState, build_proof, root
+from cfnode.core.trie import EMPTY_ROOT, ProofState, root
 from cfnode.runtime.dev.genesis import dev_genesis
 from cfnode.runtime.door import (
     AtBlock,
@@ -25,6 +25,7 @@ from cfnode.runtime.door import (
 )
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
+from tests.core.trie.proofs import build_proof
 
 SLOT = 290_000_000
 

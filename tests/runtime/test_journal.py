@@ -11,9 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
-from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, build_proof
+from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
 from cfnode.runtime.journal import Journal
 from tests.core.trie.naive import naive_root
+from tests.core.trie.proofs import build_proof
 from tests.runtime.memory_state import MemoryState
 
 KEYS = st.lists(st.sampled_from([b"\0", b"a", b"b", b"\xff"]), min_size=1, max_size=3).map(b"".join)

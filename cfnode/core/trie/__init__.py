@@ -7,7 +7,7 @@ from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
 from cfnode.core.trie.diff import Change, differences
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.mend import Found, Hole, Mend
-from cfnode.core.trie.proof import ProofState, build_proof, decode_proof, encode_proof
+from cfnode.core.trie.proof import ProofState, decode_proof, encode_proof
 from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, read_range, trie_rows
 from cfnode.core.trie.recorder import Recorder, prove_keys
 from cfnode.core.trie.roots import RootOfSorted, ordered_root, root
@@ -30,7 +30,6 @@ __all__ = [
     "StateRange",
     "TrieError",
     "TrieUpdate",
-    "build_proof",
     "build_range",
     "closest_merkle_value",
     "decode_compact_proof",

@@ -10,17 +10,17 @@ Polkadot spec, state storage; the light client protocol carries the list as SCAL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
 from cfnode.core.state import TOP
 from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, decode_node, is_hash_entry
-from cfnode.core.trie.errors import MissingNode, TrieError
+from cfnode.core.trie.errors import TrieError
 from cfnode.core.trie.nibbles import covering_key
+from cfnode.core.trie.source import ByHash
 from cfnode.core.trie.trie_state import TrieState
-from cfnode.core.trie.update import NodeReader
-from cfnode.core.trie.walk import lookup, subtrees_after
+from cfnode.core.trie.walk import subtrees_after
 
 MAX_PROOF_ENTRIES = 1 << 20
 """Entries of one proof; its bytes are bounded by whoever received it."""
@@ -46,34 +46,6 @@ def decode_proof(data: bytes) -> list[bytes]:
     return entries
 
 
-def build_proof(
-    node: NodeReader, value: Callable[[bytes], bytes | None], keys: Iterable[bytes]
-) -> list[bytes]:
-    """The entries that prove the values, or the absence, of `keys` in the trie that `node` reads by path.
-
-    `value` reads a value by its key; it is asked only where the trie holds a hash.
-    """
-    entries: dict[bytes, None] = {}
-
-    def fetch(path: bytes, merkle_value: bytes) -> bytes:
-        encoded = node(path)
-        if encoded is None:
-            if path:
-                raise MissingNode(covering_key(path), merkle_value)
-            encoded = EMPTY_NODE
-        entries[encoded] = None
-        return encoded
-
-    for key in keys:
-        found = lookup(fetch, b"", key)
-        if found is not None and found.hashed:
-            whole = value(key)
-            if whole is None:
-                raise MissingNode(key, found.value or b"")
-            entries[whole] = None
-    return list(entries)
-
-
 class ProofState(TrieState):
     """The part of a state that a proof shows; a `cfnode.core.state.State`.
 
@@ -82,8 +54,8 @@ class ProofState(TrieState):
     """
 
     def __init__(self, root: bytes, nodes: Iterable[bytes]) -> None:
-        super().__init__(root)
         self._entries: dict[bytes, bytes] = {}
+        super().__init__(root, ByHash(self._entries))
         self.add(nodes)
 
     def add(self, nodes: Iterable[bytes]) -> None:
@@ -127,14 +99,3 @@ class ProofState(TrieState):
             if len(unknown) >= most:
                 break
         return unknown
-
-    def _fetch(self, path: bytes, merkle_value: bytes, key: bytes, child: bytes) -> bytes:
-        return self._fetch_value(merkle_value, key, child)
-
-    def _fetch_value(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
-        if hashed == EMPTY_ROOT:
-            return EMPTY_NODE
-        entry = self._entries.get(hashed)
-        if entry is None:
-            raise MissingNode(key, hashed, child)
-        return entry

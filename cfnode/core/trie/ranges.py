@@ -14,16 +14,17 @@ Substrate, `prove_range_read_with_child_with_size` and state sync.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
 from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, Node, decode_node, is_hash_entry
-from cfnode.core.trie.compact import Unpacked, encode_compact_proof, unpack_compact_proof
+from cfnode.core.trie.compact import encode_compact_proof, unpack_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
+from cfnode.core.trie.source import ByHash, ByPath, Collected, NodeSource
 
 __all__ = [
     "Position",
@@ -57,80 +58,69 @@ class StateRange:
     share: float = 0.0
 
 
-class _Source:
-    """Where the walk gets nodes and values from, and how far it has come."""
+class _Walk:
+    """A walk over a state, and how far it has come. `decoded`: nodes that are decoded already, by hash."""
 
-    position: Position | None = ()
-    """The last key that was met, None when there is nothing more."""
-    waiting: list[tuple[bytes, bytes]]
-    """The subtrees of the top trie that were not walked yet: (path, entry), the first one last."""
-
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
-        """The node at `path`; raises MissingNode."""
-        raise NotImplementedError
-
-    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
-        """A value of which the trie holds the hash; raises MissingNode."""
-        raise NotImplementedError
-
-
-class _Proof(_Source):
-    """What a peer sent, by hash. Nodes met are noted with their paths."""
-
-    def __init__(self, unpacked: Unpacked) -> None:
-        self._entries, self._decoded = unpacked.entries, unpacked.nodes
+    def __init__(self, source: NodeSource, decoded: Mapping[bytes, Node] | None = None) -> None:
+        self.source = source
+        self.decoded = decoded or {}
+        self.position: Position | None = ()
+        """The last key that was met, None when there is nothing more."""
         self.waiting: list[tuple[bytes, bytes]] = []
+        """The subtrees of the top trie that were not walked yet: (path, entry), the first one last."""
+
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> Node:
+        """The node at `path`; raises MissingNode."""
+        encoded = self.source.node(child, path, merkle_value)
+        return self.decoded.get(merkle_value) or _decoded(encoded)
+
+
+class _Placed(ByHash):
+    """What a peer sent. Nodes met are noted with their places."""
+
+    def __init__(self, entries: Mapping[bytes, bytes]) -> None:
+        super().__init__(entries)
         self.nodes: dict[tuple[bytes, bytes], bytes] = {}
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
-        encoded = self._entries.get(hashed)
-        if encoded is None:
-            raise MissingNode(covering_key(path), hashed, child)
-        self.nodes[child, path] = encoded
-        return self._decoded.get(hashed) or _decoded(encoded)
-
-    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
-        entry = self._entries.get(hashed)
-        if entry is None:
-            raise MissingNode(key, hashed, child)
-        return entry
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        encoded = self.nodes[child, path] = super().node(child, path, merkle_value)
+        return encoded
 
 
-class _Own(_Source):
-    """Our own state. What is met is noted; after `most` bytes and one key, everything is missing."""
+class _Limited(Collected):
+    """What is met of our own state. After `most` bytes and one key, everything is missing.
+
+    An entry counts as often as it is met: a state of equal entries is as much work as one of different ones.
+    """
 
     def __init__(self, state: State, most: int) -> None:
-        self.entries: list[bytes] = []
+        super().__init__(ByPath(state))
         self.any = False
-        self._state, self._left = state, most
+        self._left = most
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
-        return _decoded(self._take(self._state.node(path, child), covering_key(path), hashed, child))
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        if self.any and self._left <= 0:
+            raise MissingNode(covering_key(path), merkle_value, child)
+        return super().node(child, path, merkle_value)
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
-        return self._take(self._state.get(key, child), key, hashed, child)
-
-    def _take(self, entry: bytes | None, key: bytes, hashed: bytes, child: bytes) -> bytes:
-        if entry is None or (self._left <= 0 and self.any):
+        if self.any and self._left <= 0:
             raise MissingNode(key, hashed, child)
+        return super().value(child, key, hashed)
+
+    def _kept(self, entry: bytes) -> bytes:
         self._left -= len(entry)
-        self.entries.append(entry)
-        return entry
+        return super()._kept(entry)
 
 
-class _Rows(_Source):
+class _LastRow(ByPath):
     """Our own state, row by row. `row`: the path of the node that was read last."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.row: bytes | None = None
+    row: bytes | None = None
 
-    def node(self, child: bytes, path: bytes, hashed: bytes) -> Node:
-        encoded = self.state.node(path, child)
-        if encoded is None:
-            raise MissingNode(covering_key(path), hashed, child)
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
         self.row = path
-        return _decoded(encoded)
+        return super().node(child, path, merkle_value)
 
 
 def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
@@ -138,24 +128,26 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
 
     A range whose `next` is `start` shows nothing new.
     """
-    source = _Proof(unpack_compact_proof(items, root))
+    unpacked = unpack_compact_proof(items, root)
+    placed = _Placed(unpacked.entries)
+    walk = _Walk(placed, unpacked.nodes)
     found = StateRange()
     with suppress(MissingNode):
-        for pair in _walk_state(source, root, start):
+        for pair in _walk_state(walk, root, start):
             found.pairs.append(pair)
-    found.next = source.position
-    found.ahead = sorted({covering_key(path) for path, _ in source.waiting})
-    found.share = _before(source, source.position) - _before(source, start)
-    found.nodes = [(child, path, encoded) for (child, path), encoded in source.nodes.items()]
+    found.next = walk.position
+    found.ahead = sorted({covering_key(path) for path, _ in walk.waiting})
+    found.share = _before(placed, walk.position) - _before(placed, start)
+    found.nodes = [(child, path, encoded) for (child, path), encoded in placed.nodes.items()]
     return found
 
 
-def _before(source: _Proof, position: Position | None) -> float:
+def _before(placed: _Placed, position: Position | None) -> float:
     """Which part of the top trie lies before a position, if the children of a branch all weigh the same."""
     if not position:
         return 1.0 if position is None else 0.0
     wanted, path, before, weight = to_nibbles(position[0]), b"", 0.0, 1.0
-    while (encoded := source.nodes.get((TOP, path))) is not None:
+    while (encoded := placed.nodes.get((TOP, path))) is not None:
         node = decode_node(encoded)
         end = path + node.partial
         if node.children is None or len(end) >= len(wanted) or not wanted.startswith(end):
@@ -172,16 +164,17 @@ def build_range(state: State, start: Position, most: int) -> tuple[list[bytes], 
 
     It holds at least one key, unless there is none. Raises TrieError where `start` names no child trie.
     """
-    source = _Own(state, most)
+    met = _Limited(state, most)
+    walk = _Walk(met)
     roots = [state.get(start[0]) or b""] if len(start) == 2 else []
     with suppress(MissingNode):
-        for child, key, value in _walk_state(source, state.root, start):
-            source.any = True
+        for child, key, value in _walk_state(walk, state.root, start):
+            met.any = True
             if child == TOP and is_child_root(key, value):
                 roots.append(value)
-    present = {blake2_256(entry) for entry in source.entries}
+    present = {blake2_256(entry) for entry in met.entries}
     shown = [each for each in dict.fromkeys(roots) if each in present]
-    return encode_compact_proof(state.root, source.entries, shown), source.position
+    return encode_compact_proof(state.root, list(met.entries), shown), walk.position
 
 
 def trie_rows(
@@ -189,8 +182,8 @@ def trie_rows(
 ) -> Iterator[tuple[bytes | None, bytes | None, bytes | None]]:
     """The rows of a whole trie in order: the path of a node's row (None where it lies in its parent), and if
     the node has a value, its key and itself or its hash. Raises MissingNode where the trie is not whole."""
-    source = _Rows(state)
-    for end, _, value in _nodes(source, child, root, lambda _: True):
+    source = _LastRow(state)
+    for end, _, value in _nodes(_Walk(source), child, root, lambda _: True):
         yield source.row, None if value is None else whole_key(end), value
         source.row = None
 
@@ -207,53 +200,53 @@ def whole_key(path: bytes) -> bytes:
     return to_key(path)
 
 
-def _walk_state(source: _Source, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """(child, key, value) after `start`; `source.position` goes along. Raises MissingNode at the end of what
+def _walk_state(walk: _Walk, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """(child, key, value) after `start`; `walk.position` goes along. Raises MissingNode at the end of what
     there is."""
-    source.position = start
+    walk.position = start
     if len(start) == 2:
-        yield from _walk_child(source, start[0], _value_at(source, root, start[0]), start[1])
-        source.position = start[:1]
-    for key, value in _walk(source, TOP, root, start[0] if start else None):
-        source.position = (key,)
+        yield from _walk_child(walk, start[0], _value_at(walk, root, start[0]), start[1])
+        walk.position = start[:1]
+    for key, value in _pairs(walk, TOP, root, start[0] if start else None):
+        walk.position = (key,)
         yield TOP, key, value
         if is_child_root(key, value):
-            yield from _walk_child(source, key, value, None)
-            source.position = (key,)
-    source.position = None
+            yield from _walk_child(walk, key, value, None)
+            walk.position = (key,)
+    walk.position = None
 
 
 def _walk_child(
-    source: _Source, name: bytes, root: bytes, after: bytes | None
+    walk: _Walk, name: bytes, root: bytes, after: bytes | None
 ) -> Iterator[tuple[bytes, bytes, bytes]]:
     child = name.removeprefix(CHILD_STORAGE_PREFIX)
-    source.position = (name, after or b"")
-    for key, value in _walk(source, child, root, after):
-        source.position = (name, key)
+    walk.position = (name, after or b"")
+    for key, value in _pairs(walk, child, root, after):
+        walk.position = (name, key)
         yield child, key, value
 
 
-def _value_at(source: _Source, root: bytes, key: bytes) -> bytes:
+def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
     """The root of the child trie under `key`, of which the walk is in the middle."""
     wanted = to_nibbles(key)
-    for end, node, _ in _nodes(source, TOP, root, wanted.startswith):
+    for end, node, _ in _nodes(walk, TOP, root, wanted.startswith):
         if end == wanted and node.value is not None and len(node.value) == HASH_LENGTH:
             return node.value
     raise TrieError(f"there is no child trie under 0x{key.hex()}")
 
 
-def _walk(source: _Source, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+def _pairs(walk: _Walk, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
     """Keys and values strictly after `after`, in order; raises MissingNode at the first that is not there."""
     bound = None if after is None else to_nibbles(after)
 
     def wanted(path: bytes) -> bool:
         return bound is None or path > bound or bound.startswith(path)
 
-    for end, node, value in _nodes(source, child, root, wanted):
+    for end, node, value in _nodes(walk, child, root, wanted):
         if value is None or (bound is not None and end <= bound):
             continue
         key = whole_key(end)
-        yield key, source.value(child, key, value) if node.hashed else value
+        yield key, walk.source.value(child, key, value) if node.hashed else value
 
 
 def _decoded(encoded: bytes) -> Node:
@@ -263,17 +256,17 @@ def _decoded(encoded: bytes) -> Node:
 
 
 def _nodes(
-    source: _Source, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
+    walk: _Walk, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
 ) -> Iterator[tuple[bytes, Node, bytes | None]]:
     """(whole path, node, its value or the value's hash) in key order. A stack stands for the way down."""
     if root == EMPTY_ROOT:
         return
     stack = [(b"", _HASH_PREFIX + root)]
     if child == TOP:
-        source.waiting = stack
+        walk.waiting = stack
     while stack:
         path, entry = stack.pop()
-        node = source.node(child, path, entry[1:]) if is_hash_entry(entry) else _decoded(entry[1:])
+        node = walk.node(child, path, entry[1:]) if is_hash_entry(entry) else _decoded(entry[1:])
         end = path + node.partial
         if not wanted(end):
             continue

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from cfnode.core.state import TOP, State
-from cfnode.core.trie.codec import EMPTY_NODE
-from cfnode.core.trie.errors import MissingNode, TrieError
+from cfnode.core.trie.errors import TrieError
+from cfnode.core.trie.source import ByPath, Collected
 from cfnode.core.trie.trie_state import TrieState
 
 __all__ = ["Recorder", "prove_keys"]
@@ -51,38 +51,15 @@ class Recorder:
 
     def proof(self, most: int) -> list[bytes]:
         """Nodes and values that answer all that was asked; raises TrieError beyond `most` bytes."""
-        shown = _Shown(self._state, most)
-        again: tuple[Callable[[bytes, bytes], object], ...] = (shown.get, shown.next_key, shown.node)
+        met = Collected(ByPath(self._state))
+        trie = TrieState(self._state.root, met)
+        again: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
         for ask, questions in zip(again, self._asked, strict=True):
             for question in questions:
                 ask(*question)
-        return list(shown.entries)
-
-
-class _Shown(TrieState):
-    """The trie of a state, keeping what is met in it."""
-
-    def __init__(self, state: State, most: int) -> None:
-        super().__init__(state.root)
-        self.entries: dict[bytes, None] = {}
-        self._state, self._left = state, most
-
-    def _fetch(self, path: bytes, merkle_value: bytes, key: bytes, child: bytes) -> bytes:
-        node = self._state.node(path, child)
-        return self._kept(node if path or node else EMPTY_NODE, merkle_value, key, child)
-
-    def _fetch_value(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
-        return self._kept(self._state.get(key, child), hashed, key, child)
-
-    def _kept(self, entry: bytes | None, hashed: bytes, key: bytes, child: bytes) -> bytes:
-        if entry is None:
-            raise MissingNode(key, hashed, child)
-        if entry not in self.entries:
-            self.entries[entry] = None
-            self._left -= len(entry)
-        if self._left < 0:
-            raise TrieError("the proof would be too large")
-        return entry
+                if met.size > most:
+                    raise TrieError("the proof would be too large")
+        return list(met.entries)
 
 
 def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, most: int) -> list[bytes]:

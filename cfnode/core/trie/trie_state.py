@@ -12,7 +12,9 @@ from collections.abc import Iterator
 
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie.codec import EMPTY_ROOT, Node, is_hash_entry
+from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import covering_key
+from cfnode.core.trie.source import NodeSource
 from cfnode.core.trie.walk import Fetch, descend, lookup, next_key
 
 __all__ = ["TrieState"]
@@ -21,16 +23,8 @@ __all__ = ["TrieState"]
 class TrieState:
     """A `cfnode.core.state.State` over nodes and values that are fetched one by one."""
 
-    def __init__(self, root: bytes) -> None:
-        self._root = root
-
-    def _fetch(self, path: bytes, merkle_value: bytes, key: bytes, child: bytes) -> bytes:
-        """The encoded node at a path; raises MissingNode, for `key`."""
-        raise NotImplementedError
-
-    def _fetch_value(self, hashed: bytes, key: bytes, child: bytes) -> bytes:
-        """The value of a key of which the trie holds the hash; raises MissingNode."""
-        raise NotImplementedError
+    def __init__(self, root: bytes, source: NodeSource) -> None:
+        self._root, self._source = root, source
 
     @property
     def root(self) -> bytes:
@@ -42,7 +36,7 @@ class TrieState:
         found = self.find(key, child)
         if found is None or found.value is None:
             return None
-        return self._fetch_value(found.value, key, child) if found.hashed else found.value
+        return self._source.value(child, key, found.value) if found.hashed else found.value
 
     def find(self, key: bytes, child: bytes = TOP) -> Node | None:
         """The node that holds the value of `key` (or only the value's hash), None where it is absent."""
@@ -85,6 +79,13 @@ class TrieState:
 
     def _fetch_in(self, child: bytes, key: bytes | None = None) -> Fetch:
         """Nodes of one trie; what is missing is missing for `key`, or for a key below the node."""
-        return lambda path, merkle_value: self._fetch(
-            path, merkle_value, covering_key(path) if key is None else key, child
-        )
+        if key is None:
+            return lambda path, merkle_value: self._source.node(child, path, merkle_value)
+
+        def fetch(path: bytes, merkle_value: bytes) -> bytes:
+            try:
+                return self._source.node(child, path, merkle_value)
+            except MissingNode:
+                raise MissingNode(key, merkle_value, child) from None
+
+        return fetch

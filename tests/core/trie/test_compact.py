@@ -14,12 +14,12 @@ from cfnode.core.trie import (
     MissingNode,
     ProofState,
     TrieError,
-    build_proof,
     decode_compact_proof,
     decode_proof,
     encode_compact_proof,
 )
 from tests.conftest import shared
+from tests.core.trie.proofs import build_proof
 from tests.core.trie.strategies import PAIRS
 from tests.core.trie.test_proof import stored
 

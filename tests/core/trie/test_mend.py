@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP
-from cfnode.core.trie import Hole, Mend, build_proof, trie_rows
+from cfnode.core.trie import Hole, Mend, trie_rows
+from tests.core.trie.proofs import build_proof
 from tests.core.trie.test_ranges import Held, tables
 
 states = st.builds(Held, tables, st.dictionaries(st.sampled_from([b"one", b"two"]), tables, max_size=2))

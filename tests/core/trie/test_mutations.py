@@ -12,7 +12,6 @@ from cfnode.core.trie import (
     MissingNode,
     ProofState,
     TrieError,
-    build_proof,
     build_range,
     decode_compact_proof,
     decode_proof,
@@ -20,6 +19,7 @@ from cfnode.core.trie import (
     read_range,
 )
 from tests.conftest import shared
+from tests.core.trie.proofs import build_proof
 from tests.core.trie.test_proof import expected, stored
 from tests.core.trie.test_ranges import Held
 

@@ -16,12 +16,12 @@ from cfnode.core.trie import (
     MissingNode,
     ProofState,
     TrieError,
-    build_proof,
     decode_proof,
     encode_proof,
     update,
 )
 from tests.conftest import shared
+from tests.core.trie.proofs import build_proof
 from tests.core.trie.strategies import KEYS, PAIRS, VERSIONS
 
 

@@ -11,7 +11,7 @@ import pytest
 import wasmtime
 import xxhash
 
-from cfnode.core.trie import MissingNode, ProofState, build_proof
+from cfnode.core.trie import MissingNode, ProofState
 from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts
@@ -19,6 +19,7 @@ from cfnode.runtime.wasm.binding import Binding, PublicBinding
 from cfnode.runtime.wasm.host.storage import option
 from cfnode.runtime.wasm.raw import RawBinding
 from cfnode.runtime.wasm.runtime import WasmRuntime
+from tests.core.trie.proofs import build_proof
 from tests.runtime.memory_state import MemoryState
 from tests.runtime.wasm import counter
 

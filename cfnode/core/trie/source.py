@@ -1,0 +1,93 @@
+"""Where does a walk over a trie get its nodes and values from?
+
+From a proof, by the hash that names each entry, or from a state that keeps them by path and key. The walk
+gives both, so it is the same walk, and a server that makes a proof meets what the proof's reader will need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from cfnode.core.state import State
+from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT
+from cfnode.core.trie.errors import MissingNode
+from cfnode.core.trie.nibbles import covering_key
+
+__all__ = ["ByHash", "ByPath", "Collected", "NodeSource"]
+
+
+class NodeSource(Protocol):
+    """The nodes and values of a state: of its top trie, and of its child tries by their names."""
+
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        """The encoded node at a path (nibbles), which its parent names by `merkle_value`; the empty node of
+        an empty trie. Raises MissingNode.
+        """
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        """The value of a key of which the trie holds the hash. Raises MissingNode."""
+
+
+class ByHash:
+    """What a proof shows: its entries under their hashes."""
+
+    def __init__(self, entries: Mapping[bytes, bytes]) -> None:
+        self._entries = entries
+
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        if merkle_value == EMPTY_ROOT:
+            return EMPTY_NODE
+        entry = self._entries.get(merkle_value)
+        if entry is None:
+            raise MissingNode(covering_key(path), merkle_value, child)
+        return entry
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        entry = self._entries.get(hashed)
+        if entry is None:
+            raise MissingNode(key, hashed, child)
+        return entry
+
+
+class ByPath:
+    """The rows of a state. Their hashes are not compared: the state is our own."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        encoded = self._state.node(path, child)
+        if encoded is not None:
+            return encoded
+        if merkle_value == EMPTY_ROOT:
+            return EMPTY_NODE
+        raise MissingNode(covering_key(path), merkle_value, child)
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        value = self._state.get(key, child)
+        if value is None:
+            raise MissingNode(key, hashed, child)
+        return value
+
+
+class Collected:
+    """Another source, of which it keeps all that is met: each entry once, in the order of first meetings."""
+
+    def __init__(self, source: NodeSource) -> None:
+        self._source = source
+        self.entries: dict[bytes, None] = {}
+        self.size = 0
+        """Bytes of the entries."""
+
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        return self._kept(self._source.node(child, path, merkle_value))
+
+    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        return self._kept(self._source.value(child, key, hashed))
+
+    def _kept(self, entry: bytes) -> bytes:
+        if entry not in self.entries:
+            self.entries[entry] = None
+            self.size += len(entry)
+        return entry
