@@ -26,22 +26,23 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     """What the examples find on this machine: a node, its broker and its swap service."""
     states = iter(["WAITING", "SWAPPING", "COMPLETED"])
+    environment = environment_answer()
+    quotes = json.loads(shared("sdk-examples", "quote-v2-response.json").read_text())
+    channel = json.loads(shared("sdk-examples", "default-broker-open-channel.json").read_text())
 
     def backend(path: str) -> bytes | None:
         if path.startswith("/v2/quote"):
-            quotes = json.loads(shared("sdk-examples", "quote-v2-response.json").read_text())
             return page(200, json.dumps(quotes["responseBody"]).encode())
         if path.startswith("/v2/swaps/"):
             return page(200, json.dumps({"state": next(states)}).encode())
         if path == "/api/openSwapDepositChannel":
-            answer = json.loads(shared("sdk-examples", "default-broker-open-channel.json").read_text())
-            return page(201, json.dumps(answer["response201"]).encode())
+            return page(201, json.dumps(channel["response201"]).encode())
         return None
 
     def handle(request: Request) -> bytes:
         if found := backend(request.line.split()[1]):
             return found
-        answers: dict[str, Any] = {"cf_environment": environment_answer(), METHOD: OPENED}
+        answers: dict[str, Any] = {"cf_environment": environment, METHOD: OPENED}
         supported = [{"chain": "Ethereum", "asset": "ETH"}]
         return request.results(answers | {"state_getStorage": None, "cf_supported_assets": supported})
 
