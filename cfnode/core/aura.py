@@ -21,7 +21,6 @@ __all__ = [
     "author_index",
     "authorities_change",
     "pre_runtime_item",
-    "pre_seal_hash",
     "seal_item",
     "sealed",
     "slot_of",
@@ -46,7 +45,7 @@ def pre_runtime_item(slot: int) -> DigestItem:
 
 
 def seal_item(signature: bytes) -> DigestItem:
-    """The item that carries the author's sr25519 signature (64 bytes) over `pre_seal_hash`."""
+    """The item with the author's sr25519 signature (64 bytes) over the hash of the header without it."""
     return DigestItem(DigestKind.SEAL, ENGINE, signature)
 
 
@@ -79,11 +78,6 @@ def without_seal(header: Header) -> tuple[Header, bytes]:
     if last is None or seals != [last] or last.engine != ENGINE:
         raise AuraError(f"block {header.number}: its last digest item, and no other, must be an Aura seal")
     return replace(header, digest=header.digest[:-1]), last.data
-
-
-def pre_seal_hash(header: Header) -> bytes:
-    """The hash that the seal of this sealed header signs."""
-    return without_seal(header)[0].hash
 
 
 def verify_seal(header: Header, authorities: Sequence[bytes]) -> int:

@@ -114,10 +114,6 @@ class ChainClock:
         """Real milliseconds until `slot` begins; 0 when it has begun."""
         return max(0, slot * SLOT_MS - self._wall_ms())
 
-    def reserve_slots(self, parent_slot: int | None) -> int:
-        """How many blocks may still be made at once before real time is reached."""
-        return max(0, self.real_slot() - self._candidate(parent_slot) + 1)
-
     def _candidate(self, parent_slot: int | None) -> int:
         taken = [slot + 1 for slot in (parent_slot, self._last) if slot is not None]
         if self._start_slot is None:

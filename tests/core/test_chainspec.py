@@ -92,7 +92,7 @@ def test_the_boot_nodes_hold_the_keys_of_the_network() -> None:
 def test_a_raw_specification_is_read() -> None:
     spec = parse(raw_text(forkId="f1", forkBlocks=[[7, "0x" + "aa" * 32]], badBlocks=["0x" + "bb" * 32]))
     assert (spec.name, spec.id, spec.chain_type) == ("Test chain", "test", "Local")
-    assert (spec.protocol_id, spec.fork_id, spec.ss58_prefix) == (None, "f1", 42)
+    assert (spec.protocol_id, spec.fork_id, spec.properties["ss58Format"]) == (None, "f1", 42)
     assert (spec.fork_blocks, spec.bad_blocks) == (((7, b"\xaa" * 32),), (b"\xbb" * 32,))
     assert spec.genesis == RawGenesis({b"\x01": b"\x02\x03"}, {})
     assert grandpa_authorities(parse(light_text())) == ((b"\x22" * 32, 1), (b"\x33" * 32, 5))

@@ -68,14 +68,12 @@ def test_a_jump_leaves_slots_out_once_and_jumps_add_up() -> None:
     assert clock.next_slot(slot) == slot + 1
 
 
-def test_the_reserve_is_counted_and_its_end_is_said() -> None:
+def test_the_end_of_the_reserve_is_an_error_that_says_what_to_do() -> None:
     wall = Wall()
     clock = ChainClock.own(NOW - 2 * SLOT_MS, wall_ms=wall)
     slot = clock.next_slot(None)
-    assert clock.reserve_slots(None) == 3
     slot = clock.next_slot(clock.next_slot(slot))
     assert slot == clock.real_slot()
-    assert clock.reserve_slots(slot) == 0
     with pytest.raises(SlotInTheFuture, match=r"reserve is used up.*--dev-start-time") as refused:
         clock.next_slot(slot)
     assert refused.value.wait_ms == SLOT_MS

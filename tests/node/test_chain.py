@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from cfnode.core.aura import sealed, without_seal
+from cfnode.core.aura import SLOT_MS, sealed, without_seal
 from cfnode.core.header import Header
 from cfnode.node import chain_errors as refused
 from cfnode.node.chain import Chain
@@ -78,7 +78,7 @@ async def test_a_broken_block_is_refused_with_the_rule_it_breaks(rig: Rig, make_
 
 async def test_a_block_from_the_future_is_refused(rig: Rig, make_rig: MakeRig) -> None:
     rig.wall_ms += 60_000
-    rig.clock.jump((rig.clock.reserve_slots(None) - 1) * 6_000, None)
+    rig.clock.jump((rig.clock.real_slot() - rig.clock.next_slot(None)) * SLOT_MS, None)
     block = await rig.block()
     other = await copy_of(rig, make_rig)
     (header, body), *_ = await blocks_of(rig, [block])

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cfnode.core.ss58 import CHAINFLIP_PREFIX
-
 __all__ = ["CHAIN_TYPES", "Authorities", "ChainSpec", "Genesis", "LightGenesis", "RawGenesis"]
 
 Authorities = tuple[tuple[bytes, int], ...]
@@ -62,9 +60,3 @@ class ChainSpec:
     fork_blocks: tuple[tuple[int, bytes], ...] = ()
     bad_blocks: tuple[bytes, ...] = ()
     extensions: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def ss58_prefix(self) -> int:
-        """The prefix of this chain's addresses; Chainflip's where the properties do not say."""
-        prefix = self.properties.get("ss58Format", CHAINFLIP_PREFIX)
-        return prefix if isinstance(prefix, int) else CHAINFLIP_PREFIX
