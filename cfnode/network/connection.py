@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 import trio
 
 from cfnode.core.p2p import yamux
-from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.errors import FloodError, LocalError, RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
@@ -56,12 +56,15 @@ class Connection:
         inbound: bool,
         on_substream: OnSubstream,
         buffers: Buffers | None = None,
+        turns: trio.Lock | None = None,
     ) -> None:
         self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
         self.why = ""
         """After the end: what ended it."""
         self.at_fault = False
         """Whether the peer broke the protocol."""
+        self.flooded = False
+        """Whether it made us work for nothing."""
         self.received = self.sent = 0
         self.ended = trio.Event()
         self.ready = trio.Event()
@@ -69,6 +72,8 @@ class Connection:
         self.taking_part_since: float | None = None
         """When the node first took part with us over this connection; None: it never did."""
         self.buffers = buffers or Buffers()
+        self._turns = turns or trio.Lock()
+        self._paid_until = trio.current_time()
         self.stream, self._channel = stream, channel
         self._session = Session(dialer=not inbound)
         self._on_substream = on_substream
@@ -157,28 +162,46 @@ class Connection:
 
     async def _read(self, first: bytes) -> None:
         try:
-            self._dispatch(first)
-            for plaintext in self._channel.receive_data(b""):
-                self._dispatch(plaintext)
+            await self._dispatch(first)
+            await self._open_all(b"")
             while not self.why:
                 data = await self.stream.receive_some(READ_SIZE)
                 if not data:
                     self._shut("the peer hung up")
                     return
                 self.received += len(data)
-                for plaintext in self._channel.receive_data(bytes(data)):
-                    self._dispatch(plaintext)
-                    await trio.lowlevel.checkpoint()  # thousands of tiny frames keep nobody else waiting
+                await self._open_all(bytes(data))
         except RemoteError as error:
-            self.at_fault = True
+            self.at_fault, self.flooded = True, isinstance(error, FloodError)
             self._session.go_away(PROTOCOL_ERROR)
             self._wake.set()
             self._shut(str(error))
 
-    def _dispatch(self, plaintext: bytes) -> None:
-        for event in self._session.receive_data(plaintext):
-            self._on_event(event)
-        self._wake.set()
+    async def _open_all(self, data: bytes) -> None:
+        """Open what came, message by message: thousands of tiny ones keep nobody else waiting."""
+        now = trio.current_time()
+        self._session.budget.earn_time(now - self._paid_until)
+        self._paid_until = now
+        for plaintext in self._channel.messages(data):
+            if self.why:
+                return
+            self._session.budget.spend(1)
+            await self._dispatch(plaintext)
+
+    async def _dispatch(self, plaintext: bytes) -> None:
+        for events in self._session.turns(plaintext):
+            for event in events:
+                self._on_event(event)
+            self._wake.set()
+            await self._give_turn()
+
+    async def _give_turn(self) -> None:
+        """Let others go on. Of all who sent much for nothing, one goes on in each round of the loop."""
+        if self._session.budget.poor:
+            async with self._turns:
+                await trio.lowlevel.checkpoint()
+        else:
+            await trio.lowlevel.checkpoint()
 
     def _on_event(self, event: yamux.Event) -> None:
         match event:

@@ -43,6 +43,8 @@ MAX_PER_ADDRESS = 5
 """Connections from one address of the internet, or one IPv6 network of 64 bits, which one subscriber has."""
 BROKEN_RULES = -(1 << 20)
 """Reputation for a connection that ended by a broken protocol."""
+FLOODED = -(1 << 29)
+"""And for one that made us work for nothing: three of them are too many."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,7 @@ class Connections:
         self._pending = 0
         self._past_received = self._past_sent = 0
         self.buffers = Buffers(self._relieve)
+        self._turns = trio.Lock()
 
     @property
     def received(self) -> int:
@@ -187,6 +190,7 @@ class Connections:
             inbound=inbound,
             on_substream=self._on_substream,
             buffers=self.buffers,
+            turns=self._turns,
         )
         self._take_in(connection)
         await self._serve(connection, secured.first, started)
@@ -219,7 +223,8 @@ class Connections:
                 started(connection)
         finally:
             if connection.at_fault:
-                self._standing.report(connection.peer_id, BROKEN_RULES, trio.current_time())
+                change = FLOODED if connection.flooded else BROKEN_RULES
+                self._standing.report(connection.peer_id, change, trio.current_time())
             log.debug("connection with %s ended: %s", connection.peer_id, connection.why)
             self._let_go(connection)
 

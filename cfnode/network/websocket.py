@@ -5,11 +5,13 @@ memory, however long it says to be. The handshake has to fit in 16 KiB (h11's li
 agreed to, so a byte of the wire is a byte of ours. libp2p puts its own bytes in binary messages and gives
 message borders no meaning (libp2p specs, "websockets").
 
-Of pings only the last one is answered, and never by waiting for who does not read.
+Of pings only the last one is answered, and never by waiting for who does not read. Frames are paid for like
+those of yamux, and are read in turns: 64 KiB hold tens of thousands of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 import trio
@@ -29,6 +31,7 @@ from wsproto.events import (
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.yamux.budget import TURN, FrameBudget
 
 __all__ = ["WebSocketStream", "accept", "connect"]
 
@@ -47,6 +50,8 @@ class WebSocketStream(trio.abc.Stream):
         self._ended = False
         self._pong: Pong | None = None
         self._sending = trio.Lock()
+        self._budget = FrameBudget()
+        self._paid_until = trio.current_time()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """One binary message."""
@@ -60,7 +65,7 @@ class WebSocketStream(trio.abc.Stream):
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """What has arrived; b"" when the other side has closed."""
         while not (self._arrived or self._ended):
-            self._take(bytes(await self.transport_stream.receive_some(READ_SIZE)))
+            await self._take(bytes(await self.transport_stream.receive_some(READ_SIZE)))
             await self._pong_if_free()
         data = bytes(self._arrived[:max_bytes])
         del self._arrived[: len(data)]
@@ -76,14 +81,21 @@ class WebSocketStream(trio.abc.Stream):
         finally:
             await self.transport_stream.aclose()
 
-    def _take(self, data: bytes) -> None:
+    async def _take(self, data: bytes) -> None:
+        now = trio.current_time()
+        self._budget.earn_time(now - self._paid_until)
+        self._paid_until = now
         for event in _events(self._machine, data):
             self._on_event(event)
+            if self._budget.spent % TURN == 0:
+                await trio.lowlevel.checkpoint()
 
     def _on_event(self, event: Event) -> None:
+        self._budget.spend(1)
         match event:
             case BytesMessage():
                 self._arrived += event.data
+                self._budget.earn_bytes(len(event.data))
             case Ping():
                 self._pong = event.response()
             case CloseConnection() if self._machine.state is ConnectionState.OPEN:
@@ -136,8 +148,8 @@ async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
         if not data:
             raise RemoteError("websocket: the peer hung up during the handshake")
         received += len(data)
-        if events := _events(machine, data, most=1):
-            return events[0]
+        for event in islice(_events(machine, data), 1):
+            return event
     raise RemoteError(f"websocket: the handshake does not end within {MAX_HANDSHAKE} bytes")
 
 
@@ -149,12 +161,12 @@ def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketStream:
     return opened
 
 
-def _events(machine: WSConnection, data: bytes | None = None, most: int | None = None) -> list[Event]:
-    """What has happened, at `most` so much, after `data` (empty: the end). Raises RemoteError."""
+def _events(machine: WSConnection, data: bytes | None = None) -> Iterator[Event]:
+    """What has happened, one after the other, after `data` (empty: the end). Raises RemoteError."""
     try:
         if data is not None:
             machine.receive_data(data or None)
-        return list(islice(machine.events(), most))
+        yield from machine.events()
     # wsproto lets a Host header that is no name out as the UnicodeError that it meets.
     except (RemoteProtocolError, LocalProtocolError, UnicodeError) as error:
         raise RemoteError(f"websocket: {error}") from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import pairwise
 
 import pytest
 import trio
@@ -12,8 +13,9 @@ import trio.testing
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux import GoneAway, Session
+from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, FIN, HEADER, RST, SYN, WINDOW
-from cfnode.core.p2p.yamux.session import MAX_EMPTY, MAX_INBOUND
+from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
@@ -48,6 +50,7 @@ def connection(
     *,
     inbound: bool,
     sums: Buffers | None = None,
+    turns: trio.Lock | None = None,
 ) -> Connection:
     return Connection(
         stream,
@@ -58,6 +61,7 @@ def connection(
         inbound=inbound,
         on_substream=on_substream,
         buffers=sums,
+        turns=turns,
     )
 
 
@@ -67,11 +71,11 @@ async def ignore(connection: Connection, substream: Substream) -> None:
 
 @asynccontextmanager
 async def ours_and_raw(
-    on_substream: OnSubstream = ignore, sums: Buffers | None = None
+    on_substream: OnSubstream = ignore, sums: Buffers | None = None, turns: trio.Lock | None = None
 ) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
     """Our end as the one who was called, and a caller that makes its own frames."""
     (stream, raw), (theirs, secured) = await secured_pair()
-    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums)
+    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, turns=turns)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ours.run, secured.first)
         await ours.ready.wait()
@@ -212,11 +216,40 @@ async def test_frames_that_carry_nothing_end_the_connection(
     """Of streams that are gone or never were, or are one too many."""
     async with ours_and_raw() as (ours, stream, raw):
         ours._session._inbound = MAX_INBOUND
-        for _ in range(MAX_EMPTY // 5000 + 1):
-            await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, flags, 1, 0) * 5000))
+        await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, flags, 1, 0) * 5000))
         await ours.ended.wait()
         assert ours.at_fault
-        assert ours.why == f"yamux: {MAX_EMPTY} frames in a row that carry nothing"
+        assert ours.flooded
+        assert ours.why == f"over {MAX_CREDIT:.0f} frames that carry nothing"
+
+
+async def test_tiny_messages_around_the_frames_end_the_connection_too(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with ours_and_raw() as (ours, stream, raw):
+        with suppress(trio.BrokenResourceError):
+            for _ in range(10):
+                await stream.send_all(b"".join(raw.channel.seal(b"") for _ in range(400)))
+        await ours.ended.wait()
+        assert ours.flooded
+        assert not ours._session._streams
+
+
+async def test_many_that_flood_us_take_turns_with_each_other_and_with_everybody_else(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """In each round of the loop all of them together get the time of a slice or two."""
+    shared = trio.Lock()
+    async with AsyncExitStack() as stack:
+        pairs = [await stack.enter_async_context(ours_and_raw(turns=shared)) for _ in range(8)]
+        for ours, stream, raw in pairs:
+            ours._session.budget.credit = MAX_CREDIT / 2  # it has flooded us a while
+            await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, ACK, 1, 0) * 1000))
+        spent = [sum(ours._session.budget.spent for ours, _, _ in pairs)]
+        while spent[-1] < 8_000:
+            await trio.lowlevel.checkpoint()
+            spent.append(sum(ours._session.budget.spent for ours, _, _ in pairs))
+        assert max(after - before for before, after in pairwise(spent)) <= 2 * (TURN + 1)
 
 
 # Sums over all connections

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["LocalError", "RemoteError"]
+__all__ = ["FloodError", "LocalError", "RemoteError"]
 
 
 class RemoteError(Exception):
     """The other side broke a protocol; the text says how. Its connection (or substream) ends here."""
+
+
+class FloodError(RemoteError):
+    """The other side keeps within the format, but makes us work for nothing."""
 
 
 class LocalError(Exception):

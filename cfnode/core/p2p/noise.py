@@ -168,24 +168,20 @@ class Channel:
 
     def receive_data(self, data: bytes) -> list[bytes]:
         """The plaintexts of the messages that are whole now; raises RemoteError."""
+        return list(self.messages(data))
+
+    def messages(self, data: bytes) -> Iterator[bytes]:
+        """The same one by one, to be taken to the end: none is opened before it is asked for."""
         self._buffer += data
+        start = 2
         with memoryview(self._buffer) as view:
-            spans = list(_spans(view))
-            opened = [self._receiving.open(view[start:end]) for start, end in spans]
-        if spans:
-            del self._buffer[: spans[-1][1]]
-        return opened
-
-
-def _spans(view: memoryview) -> Iterator[tuple[int, int]]:
-    """Where whole messages lie."""
-    start = 2
-    while start <= len(view):
-        end = start + int.from_bytes(view[start - 2 : start], "big")
-        if end > len(view):
-            return
-        yield start, end
-        start = end + 2
+            while start <= len(view):
+                end = start + int.from_bytes(view[start - 2 : start], "big")
+                if end > len(view):
+                    break
+                yield self._receiving.open(view[start:end])
+                start = end + 2
+        del self._buffer[: start - 2]
 
 
 class Handshake:

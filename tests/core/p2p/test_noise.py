@@ -53,6 +53,16 @@ def test_what_is_sealed_is_opened_in_order(messages: list[bytes], size: int) -> 
         assert got == messages
 
 
+def test_a_message_is_not_opened_before_it_is_asked_for() -> None:
+    here, there = shake(*sides())
+    wire = b"".join(here.seal(bytes([number])) for number in range(3))
+    messages = there.messages(wire[:-1])
+    assert next(messages) == b"\0"
+    assert there._receiving._nonce == 1
+    assert list(messages) == [b"\1"]
+    assert there.receive_data(wire[-1:]) == [b"\2"]
+
+
 def test_a_message_has_a_largest_size() -> None:
     here, there = shake(*sides())
     assert there.receive_data(here.seal(bytes(MAX_PLAINTEXT))) == [bytes(MAX_PLAINTEXT)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.errors import FloodError, LocalError, RemoteError
 from cfnode.core.p2p.yamux import (
     INITIAL_WINDOW,
     DataReceived,
@@ -22,6 +22,7 @@ from cfnode.core.p2p.yamux import (
     StreamReset,
     WindowGrown,
 )
+from cfnode.core.p2p.yamux.budget import BYTES_PER_FRAME, CREDIT_PER_SECOND, MAX_CREDIT, OPENING, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, MAX_BODY, PING, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import EXTRA_WINDOWS, MAX_INBOUND, MAX_WAITING
 
@@ -170,6 +171,74 @@ def test_pings_are_answered_and_a_peer_that_does_not_read_the_answers_is_dropped
     assert session.frames_to_send() == [bytes.fromhex("0002000200000000deadbeef")]
     with pytest.raises(RemoteError, match="does not read"):
         session.receive_data(frame(PING, SYN, 0, 1) * (MAX_WAITING + 1))
+
+
+FLOODS = {
+    "pings": frame(PING, SYN, 0, 1),
+    "pongs that nobody asked for": frame(PING, ACK, 0, 1),
+    "windows of a byte": frame(WINDOW, 0, 1, 1),
+    "empty data": frame(DATA, 0, 1, 0),
+    "frames of a stream that is gone": frame(WINDOW, ACK, 9, 0),
+    "data of a stream that is gone": frame(DATA, 0, 9, 1, b"x"),
+    "data, byte by byte": frame(DATA, 0, 1, 1, b"x"),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
+def test_frames_that_carry_nothing_use_the_credit_up(flood: bytes) -> None:
+    _, listener, _ = opened()
+    with pytest.raises(FloodError, match="carry nothing"):
+        for _ in range(round(MAX_CREDIT * 1.05)):
+            listener.receive_data(flood)
+            listener.frames_to_send()
+
+
+def test_streams_that_are_opened_and_reset_at_once_use_the_credit_up() -> None:
+    listener = Session(dialer=False)
+    pairs = 0
+    with pytest.raises(FloodError, match="carry nothing"):
+        while True:
+            number = 2 * pairs + 1
+            listener.receive_data(frame(WINDOW, SYN, number, 0) + frame(WINDOW, RST, number, 0))
+            listener.release(number)
+            pairs += 1
+    assert pairs == MAX_CREDIT // (2 + OPENING)
+
+
+def test_requests_that_are_answered_cost_no_credit() -> None:
+    dialer, listener = Session(dialer=True), Session(dialer=False)
+    for _ in range(5_000):
+        stream = dialer.open()
+        dialer.send(stream, bytes(130))
+        dialer.finish(stream)
+        carry(dialer, listener)
+        listener.send(stream, bytes(100))
+        listener.finish(stream)
+        carry(listener, dialer)
+        dialer.release(stream)
+        listener.release(stream)
+    assert listener.budget.credit > MAX_CREDIT - 20
+
+
+def test_bytes_and_time_give_credit_again() -> None:
+    _, listener, stream = opened()
+    listener.receive_data(frame(PING, ACK, 0, 1) * 2_000)
+    before = listener.budget.credit
+    listener.receive_data(frame(DATA, 0, stream, 100 * BYTES_PER_FRAME, bytes(100 * BYTES_PER_FRAME)))
+    assert listener.budget.credit == before - 1 + 100
+    listener.budget.earn_time(1.5)
+    assert listener.budget.credit == before - 1 + 100 + 1.5 * CREDIT_PER_SECOND
+    listener.budget.earn_time(3_600)
+    assert listener.budget.credit == MAX_CREDIT
+
+
+def test_many_frames_are_taken_in_slices() -> None:
+    listener = Session(dialer=False)
+    opening = b"".join(frame(WINDOW, SYN, 2 * number + 1, 0) for number in range(100))
+    slices = list(listener.turns(opening + frame(DATA, 0, 1, 1, b"x") * 500))
+    assert max(map(len, slices)) <= TURN
+    assert sum(map(len, slices)) == 600
+    assert len(slices) >= (100 * (1 + OPENING) + 500) // (TURN + OPENING)
 
 
 def test_after_a_farewell_no_stream_is_opened() -> None:

@@ -9,8 +9,9 @@ What bounds the memory a peer can take:
 - inbound streams are counted until our side has released them, also those the peer has reset long ago;
 - windows beyond the first 256 KiB come from one budget a connection, so the sum has a fixed limit
   (`MAX_BUFFERED`);
-- frames that a peer makes us send (pongs, resets) and does not read are counted, too;
-- and so are frames that carry nothing.
+- frames that a peer makes us send (pongs, resets) and does not read are counted, too.
+
+What bounds the time: frames are paid for (`budget.py`), and `turns` takes them in slices.
 
 A stream that has ended may be ended again by a frame without a body: rust-yamux does that where a request's
 stream is closed by two layers, one after the other. Data after the end is against the rules.
@@ -18,9 +19,11 @@ stream is closed by two layers, one after the other. Data after the end is again
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cfnode.core.p2p.errors import LocalError, RemoteError
+from cfnode.core.p2p.yamux.budget import OPENING, TURN, FrameBudget
 from cfnode.core.p2p.yamux.events import (
     DataReceived,
     Event,
@@ -52,7 +55,6 @@ __all__ = [
     "EXTRA_WINDOWS",
     "INITIAL_WINDOW",
     "MAX_BUFFERED",
-    "MAX_EMPTY",
     "MAX_INBOUND",
     "MAX_WAITING",
     "Session",
@@ -66,10 +68,8 @@ EXTRA_WINDOWS = 32 << 20
 MAX_OUTBOUND = 128
 MAX_BUFFERED = (MAX_INBOUND + MAX_OUTBOUND) * INITIAL_WINDOW + EXTRA_WINDOWS
 """What a connection can have received that nobody has read: the sum of all windows."""
-MAX_WAITING = 10_000
+MAX_WAITING = 1_000
 """Frames the peer has made us send and does not read."""
-MAX_EMPTY = 10_000
-"""Frames in a row that carry nothing. Each costs us work and the peer twelve bytes."""
 MAX_SEND_WINDOW = (1 << 32) - 1
 
 
@@ -102,8 +102,9 @@ class Session:
     """Whether that stream ends with the body."""
     _out: list[bytes] = field(default_factory=list)
     _waiting: int = 0
-    _empty: int = 0
     _gone: bool = False
+    budget: FrameBudget = field(default_factory=FrameBudget)
+    """What the peer's frames may still cost."""
 
     def __post_init__(self) -> None:
         self._next = 1 if self.dialer else 2
@@ -111,37 +112,40 @@ class Session:
     # What comes
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Take what came; what happened, in order.
+        """Take what came, all at once; what happened, in order.
 
         Raises RemoteError, after which the connection must end.
         """
+        return [event for events in self.turns(data) for event in events]
+
+    def turns(self, data: bytes) -> Iterator[list[Event]]:
+        """Take what came, to the end, in slices of little work; what happened in each. Raises RemoteError."""
         events: list[Event] = []
+        until = self.budget.spent + TURN
         for part in self._reader.receive_data(data):
             if isinstance(part, Piece):
                 self._on_piece(part, events)
             else:
                 self._on_frame(part, events)
-        return events
+            if self.budget.spent >= until:
+                yield events
+                events, until = [], self.budget.spent + TURN
+        yield events
 
     def _on_frame(self, came: Frame, events: list[Event]) -> None:
         self._body_of, self._ends = None, False
-        before = len(events)
+        self.budget.spend(1)
         if came.kind in (PING, GO_AWAY):
             self._on_session_frame(came, events)
         else:
             self._on_stream_frame(came, events)
-            self._count_empty(came.length or len(events) > before)
 
     def _on_piece(self, piece: Piece, events: list[Event]) -> None:
         if self._body_of is not None:
+            self.budget.earn_bytes(len(piece.data))
             events.append(DataReceived(self._body_of, piece.data))
             if piece.last and self._ends:
                 self._on_end(self._body_of, events)
-
-    def _count_empty(self, carries: int | bool) -> None:
-        self._empty = 0 if carries else self._empty + 1
-        if self._empty > MAX_EMPTY:
-            raise RemoteError(f"yamux: {MAX_EMPTY} frames in a row that carry nothing")
 
     def _on_session_frame(self, came: Frame, events: list[Event]) -> None:
         if came.kind == GO_AWAY:
@@ -176,6 +180,7 @@ class Session:
             raise RemoteError(f"yamux: the peer may not open a stream with the number {number}")
         if number in self._streams:
             raise RemoteError(f"yamux: stream {number} is opened twice")
+        self.budget.spend(OPENING)
         if self._inbound >= MAX_INBOUND or self._gone:
             self._answer(frame(WINDOW, RST, number, 0))
             return
@@ -248,6 +253,7 @@ class Session:
         if size:
             stream.sendable -= size
             self._out.append(frame(DATA, 0, number, size) + bytes(data[:size]))
+            self.budget.earn_bytes(size)
         return size
 
     def consumed(self, number: int, size: int) -> None:
@@ -279,6 +285,8 @@ class Session:
             self._extra += stream.window - INITIAL_WINDOW
         else:
             self._inbound -= 1
+            if stream.ours_ended and stream.theirs_ended and not stream.reset:
+                self.budget.earn_stream()
         if self._body_of == number:
             self._body_of = None
 

@@ -1,0 +1,65 @@
+"""How much work may a peer's frames make us do?
+
+A frame costs us about the same time however little it carries. So a connection has a credit, counted in
+frames. Each frame takes from it, and opening a stream takes more. Credit comes from bytes of streams, those
+that we receive and those that we send (the peer has to give windows for them), from streams that end in order
+on both sides, and from time. A peer that transfers data or asks for things never comes near the end of its
+credit. One that sends pings, pongs, window updates of a few bytes, empty frames or streams that it resets at
+once has used it up within thousands of frames, and its connection ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.core.p2p.errors import FloodError
+
+__all__ = ["MAX_CREDIT", "OPENING", "TURN", "FrameBudget"]
+
+MAX_CREDIT = 3_000.0
+"""Frames for nothing that a peer may send at once: about 0.1 s of our time, and ten times an honest burst."""
+CREDIT_PER_SECOND = 100.0
+"""Frames for nothing that a peer may send all the time, which takes well under 1 % of a processor."""
+BYTES_PER_FRAME = 32
+"""So many useful bytes pay for one frame: about the smallest messages in use, neighbor packets."""
+OPENING = 4
+"""Frames that opening a stream costs on top: a task begins for it."""
+ENDED_WELL = 8
+"""Frames that a stream gives back when it has ended in order both ways: its opening, ends and windows."""
+TURN = 32
+"""Frames handled before others get their turn, about a millisecond."""
+
+
+@dataclass(slots=True)
+class FrameBudget:
+    """The credit of one connection. `spent`: frames paid for since the beginning."""
+
+    credit: float = MAX_CREDIT
+    spent: int = 0
+
+    @property
+    def poor(self) -> bool:
+        """Whether the peer has sent much for nothing lately."""
+        return self.credit < MAX_CREDIT / 2
+
+    def spend(self, frames: int) -> None:
+        """So many frames came. Raises FloodError when the credit is used up."""
+        self.spent += frames
+        self.credit -= frames
+        if self.credit < 0:
+            raise FloodError(f"over {MAX_CREDIT:.0f} frames that carry nothing")
+
+    def earn_bytes(self, size: int) -> None:
+        """Useful bytes went over the connection, either way."""
+        self._earn(size / BYTES_PER_FRAME)
+
+    def earn_time(self, seconds: float) -> None:
+        """Time has passed."""
+        self._earn(seconds * CREDIT_PER_SECOND)
+
+    def earn_stream(self) -> None:
+        """A stream of the peer's ended in order."""
+        self._earn(ENDED_WELL)
+
+    def _earn(self, frames: float) -> None:
+        self.credit = min(MAX_CREDIT, self.credit + frames)
