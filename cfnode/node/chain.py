@@ -43,7 +43,7 @@ from cfnode.node.events import (
 )
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
-from cfnode.node.slots import check_slot
+from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState, States
 from cfnode.node.tree import BlockTree, Route
 from cfnode.runtime.door import DoorError
@@ -259,11 +259,12 @@ class Chain:
 
     async def _check(self, header: Header) -> None:
         parent = self._check_place(header)
-        check_slot(header, self.slot_of(parent.hash), self.slot_now())
+        check_digest(header, self.slot_of(parent.hash))
         try:
             verify_seal(header, await self.queries.aura_authorities(parent.hash))
         except AuraError as error:
             raise refused.BadSeal(str(error)) from error
+        check_time(header, self.slot_now())
 
     async def _execute(self, header: Header, body: list[bytes]) -> Changes:
         try:

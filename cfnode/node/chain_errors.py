@@ -23,8 +23,12 @@ class BadDigest(ImportRefused):
     """Its digest names no slot, or announces authorities that cannot be read."""
 
 
-class SlotRefused(ImportRefused):
-    """Its slot is not later than its parent's, or in the future."""
+class BadSlot(ImportRefused):
+    """Its slot is not later than its parent's."""
+
+
+class FutureSlot(ImportRefused):
+    """It is sealed by an authority, but its slot has not begun: the author's clock is wrong, or ours is."""
 
 
 class BadSeal(ImportRefused):

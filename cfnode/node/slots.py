@@ -1,4 +1,8 @@
-"""May a block of this slot follow that parent, now? Aura: one author a slot, slots never go back."""
+"""May a block of this slot follow that parent, now? Aura: one author a slot, slots never go back.
+
+The two questions are asked apart: anybody can write a slot into a header, so the present time is compared
+only with the slot of a header whose seal holds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
 from cfnode.node import chain_errors as refused
 
-__all__ = ["check_slot", "present_slot"]
+__all__ = ["check_digest", "check_time", "present_slot"]
 
 
 def present_slot() -> int:
@@ -18,9 +22,10 @@ def present_slot() -> int:
     return time.time_ns() // 1_000_000 // SLOT_MS
 
 
-def check_slot(header: Header, parent_slot: int | None, now: int) -> None:
-    """The header's digest can be read, its slot is later than the parent's (None: genesis has none), and at
-    most one beyond the present one. Raises BadDigest or SlotRefused.
+def check_digest(header: Header, parent_slot: int | None) -> None:
+    """The header's digest can be read, and its slot is later than the parent's (None: genesis has none).
+
+    Raises BadDigest or BadSlot.
     """
     try:
         slot = slot_of(header)
@@ -28,6 +33,11 @@ def check_slot(header: Header, parent_slot: int | None, now: int) -> None:
     except (AuraError, ScaleError) as error:
         raise refused.BadDigest(str(error)) from error
     if parent_slot is not None and slot <= parent_slot:
-        raise refused.SlotRefused(f"slot {slot} is not later than its parent's, {parent_slot}")
+        raise refused.BadSlot(f"slot {slot} is not later than its parent's, {parent_slot}")
+
+
+def check_time(header: Header, now: int) -> None:
+    """The slot of a sealed header lies at most one beyond the present one. Raises FutureSlot."""
+    slot = slot_of(header)
     if slot > now + 1:
-        raise refused.SlotRefused(f"slot {slot} lies in the future: the present one is {now}")
+        raise refused.FutureSlot(f"slot {slot} lies in the future: the present one is {now}")

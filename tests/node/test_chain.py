@@ -71,7 +71,7 @@ async def test_a_broken_block_is_refused_with_the_rule_it_breaks(rig: Rig, make_
     with pytest.raises(refused.BadDigest):
         await other.import_block(replace(header, digest=header.digest[1:]), body)
     await other.import_block(header, body)
-    with pytest.raises(refused.SlotRefused, match="not later than its parent's"):
+    with pytest.raises(refused.BadSlot, match="not later than its parent's"):
         await other.import_block(resealed(replace(later, digest=header.digest)), later_body)
     assert other.best.hash == first
 
@@ -82,8 +82,13 @@ async def test_a_block_from_the_future_is_refused(rig: Rig, make_rig: MakeRig) -
     block = await rig.block()
     other = await copy_of(rig, make_rig)
     (header, body), *_ = await blocks_of(rig, [block])
-    with pytest.raises(refused.SlotRefused, match="lies in the future"):
+    with pytest.raises(refused.FutureSlot, match="lies in the future"):
         await other.import_block(header, body)
+    unsealed, _ = without_seal(header)
+    with pytest.raises(refused.BadSeal):
+        await other.import_block(sealed(unsealed, bytes(64)), body)
+    with pytest.raises(refused.BadSeal):
+        await other.import_block(unsealed, body)
 
 
 async def test_a_fork_of_depth_five_overtakes_and_both_branches_stay_readable(rig: Rig) -> None:

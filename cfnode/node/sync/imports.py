@@ -11,9 +11,11 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import trio
+
 from cfnode.core.grandpa import ENGINE, scheduled_change
 from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import FinalityRefused, ImportRefused, SlotRefused, UnknownParent
+from cfnode.node.chain_errors import FinalityRefused, FutureSlot, ImportRefused, UnknownParent
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.progress import Progress
 from cfnode.runtime.door import DoorError
@@ -29,6 +31,9 @@ MOST_BAD = 1_024
 FINAL_EACH = 16
 """Blocks that are made final in one step."""
 
+CLOCK_S = 15.0
+"""Seconds between two warnings about the clock: each block from the future has the same cause."""
+
 
 class BadBlock(Exception):
     """A block that the chain refuses for good; the text names it and says why."""
@@ -41,6 +46,7 @@ class Imports:
         self._chain = chain
         self._progress = progress
         self._bad: OrderedDict[bytes, None] = OrderedDict()
+        self._warned = float("-inf")
 
     def is_bad(self, block: bytes) -> bool:
         """Was it refused, of late?"""
@@ -67,8 +73,8 @@ class Imports:
             raise BadBlock(f"block #{number} is bad")
         try:
             await self._chain.import_block(block.header, block.body)
-        except SlotRefused as error:
-            log.warning("Block #%d of %s is left for later (is the clock right?): %s", number, peer, error)
+        except FutureSlot as error:
+            self._warn_of_clock(f"Block #{number} of {peer} is left for later", error)
             return False
         except (UnknownParent, UnknownBlock, StateDiscarded) as error:
             log.debug("Block #%d of %s has no place: %s", number, peer, error)
@@ -89,6 +95,12 @@ class Imports:
                 await self._chain.finalize(block.hash, justification)
             except (FinalityRefused, DoorError) as error:
                 log.debug("Block #%d is not final yet: %s", block.header.number, error)
+
+    def _warn_of_clock(self, what: str, error: FutureSlot) -> None:
+        now = trio.current_time()
+        if now - self._warned >= CLOCK_S:
+            self._warned = now
+            log.warning("%s (is the clock right?): %s", what, error)
 
     def _mark_bad(self, block: bytes) -> None:
         self._bad[block] = None

@@ -201,6 +201,9 @@ FORGERIES: dict[str, Callable[[Header], Header]] = {
     "a slot before its parent's": lambda it: signed_anew(
         replace(it, digest=(pre_runtime_item(3), *it.digest[1:]))
     ),
+    "a far slot, and no true seal": lambda it: replace(
+        it, digest=(pre_runtime_item(1 << 40), *it.digest[1:])
+    ),
 }
 
 
@@ -216,7 +219,9 @@ async def test_a_forged_block_is_never_taken_and_the_chain_goes_on(
         assert header is not None
         forged = forge(header)
         assert liar.announce(victim, offered(liar, forged, tuple(body or ())))
-        await victim.reached(lambda: liar.id in caplog.text)
+        await victim.reached(lambda: f"Peer {liar.id} is dropped: " in caplog.text)
+        assert score(liar, by=victim) < 0
+        assert "is the clock right?" not in caplog.text
         assert victim.rig.chain.best == before
         assert victim.rig.chain.header(forged.hash) is None
         await chain.block(tx("dave", 0))
@@ -307,6 +312,8 @@ async def test_a_clock_that_is_an_hour_slow_is_said_aloud_and_nobody_is_blamed(
             await victim.reached(lambda: "is left for later (is the clock right?)" in caplog.text)
             assert victim.rig.chain.best.number == 4
             assert score(honest, by=victim) == 0
+            await trio.sleep(0.5)
+            assert caplog.text.count("is the clock right?") == 1
             slow.undo()
             await chain.block(tx("dave", 0))
             await victim.in_step_with(honest)
