@@ -12,6 +12,7 @@ import click
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import told_by_a_runtime
+from cfnode.core.state import CODE
 
 API_NAMES = (
     *("Core", "Metadata", "BlockBuilder", "TaggedTransactionQueue", "OffchainWorkerApi", "AuraApi"),
@@ -93,7 +94,7 @@ def _of_node(url: str) -> Report:
     def ask(method: str, *params: Any) -> Any:
         return client.call(url, method, list(params))
 
-    code_key = _hex(b":code")
+    code_key = _hex(CODE)
     genesis_hash = ask("chain_getBlockHash", 0)
     return _report(
         bytes.fromhex(ask("state_call", "Core_version", "0x")[2:]),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cfnode.core.engines import AURA as ENGINE
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import verify
 from cfnode.core.scale import Cursor, ScaleError
@@ -28,7 +29,6 @@ __all__ = [
     "without_seal",
 ]
 
-ENGINE = b"aura"
 SLOT_MS = 6_000
 """Milliseconds of a slot, on this chain."""
 

@@ -15,7 +15,15 @@ from typing import Protocol
 
 import msgspec
 
-CHILD_STORAGE_PREFIX = b":child_storage:default:"
+CODE = b":code"
+"""The key of the runtime's code."""
+HEAP_PAGES = b":heappages"
+"""The key of how much memory the runtime may have, where it is set."""
+GRANDPA_AUTHORITIES = b":grandpa_authorities"
+"""The key of the first finality authorities, in the genesis state: version 1 and the SCALE list."""
+CHILD_STORAGE = b":child_storage:"
+"""What keys that belong to child tries begin with: a runtime writes none of them itself."""
+CHILD_STORAGE_PREFIX = CHILD_STORAGE + b"default:"
 """The top trie keeps the root of each child trie as the value of this prefix and the child's name."""
 
 TOP = b""

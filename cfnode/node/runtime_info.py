@@ -16,10 +16,10 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.state import CODE
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States
 
-CODE_KEY = b":code"
 MAX_BLOCKS = 4096
 MAX_RUNTIMES = 4
 
@@ -93,7 +93,7 @@ class RuntimeCache:
 
     async def _read_code_hash(self, block_hash: bytes) -> bytes:
         code_hash = await self._states.read(
-            block_hash, lambda state: blake2_256(state.get(CODE_KEY) or b""), [CODE_KEY]
+            block_hash, lambda state: blake2_256(state.get(CODE) or b""), [CODE]
         )
         self._remember(block_hash, code_hash)
         return code_hash

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.core.engines import GRANDPA
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
 from cfnode.node.events import Finalized
@@ -16,7 +17,6 @@ from cfnode.rpc.table import Method, Param, SlowReader, Subscription
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-ENGINE: Final = b"FRNK"
 NOT_READY: Final = 1
 NOT_FINAL: Final = 3
 MAX_HEADERS: Final = 4096
@@ -42,7 +42,7 @@ async def prove_finality(node: Node, number: int) -> str | None:
         if height > number:
             headers.append(header.encode())
         for engine, justification in chain.justifications(block_hash):
-            if engine == ENGINE:
+            if engine == GRANDPA:
                 return to_hex(_finality_proof(block_hash, justification, headers))
         await trio.lowlevel.checkpoint()
     return None

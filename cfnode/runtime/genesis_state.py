@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from cfnode.core.chainspec import RawGenesis
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.state import CHILD_STORAGE_PREFIX, CODE, TOP
 from cfnode.core.trie import update
 from cfnode.runtime.door import Runtime, UnsupportedCode
 from cfnode.runtime.journal import Journal
@@ -14,7 +14,6 @@ from cfnode.runtime.select import runtime_for
 __all__ = ["GenesisRuntime", "GenesisState"]
 
 _VERSION = 1
-_CODE_KEY = b":code"
 
 
 class GenesisState:
@@ -54,7 +53,7 @@ class GenesisRuntime:
     def __init__(self, genesis: RawGenesis) -> None:
         """Raises UnsupportedCode."""
         self.state = GenesisState(genesis)
-        code = self.state.get(_CODE_KEY)
+        code = self.state.get(CODE)
         if code is None:
             raise UnsupportedCode("the genesis state holds no code")
         self.code = code

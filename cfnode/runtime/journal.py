@@ -21,12 +21,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, Changes, State
+from cfnode.core.state import CHILD_STORAGE, CHILD_STORAGE_PREFIX, TOP, Changes, State
 from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
 
 __all__ = ["Journal"]
 
-_RESERVED = b":child_storage:"
 """Keys of the top trie that only the child tries' own roots may be written to."""
 
 
@@ -166,7 +165,7 @@ class Journal:
         Returns how many keys of the state below were gone through, at most `limit`, and whether none is left.
         An empty prefix clears a whole child trie.
         """
-        if child == TOP and (prefix.startswith(_RESERVED) or _RESERVED.startswith(prefix)):
+        if child == TOP and (prefix.startswith(CHILD_STORAGE) or CHILD_STORAGE.startswith(prefix)):
             return 0, True
         for key in [key for key in self._table(child).entries if key.startswith(prefix)]:
             self._write(key, None, child)
@@ -257,7 +256,7 @@ class Journal:
         return table
 
     def _write(self, key: bytes, entry: _Entry, child: bytes) -> None:
-        if child == TOP and key.startswith(_RESERVED):
+        if child == TOP and key.startswith(CHILD_STORAGE):
             return
         self._remember(key, child, self._entry(key, child))
         self._table(child).put(key, entry)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.scale import Cursor, ScaleError
-from cfnode.core.state import State
+from cfnode.core.state import CODE, State
 from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
@@ -47,7 +47,6 @@ from cfnode.store import Overlay, StateDiscarded, StoreError, StoreReader, Unkno
 
 __all__ = ["main"]
 
-_CODE_KEY = b":code"
 _PR_SET_PDEATHSIG = 1
 _KEPT_RUNTIMES = 2
 """A runtime and the one it was upgraded from."""
@@ -126,7 +125,7 @@ class Worker:
                 yield ProofState(at.root, at.nodes), self._runtime_for(at.code)
             return
         with self._reader.state(at.hash) as state:
-            code = state.get(_CODE_KEY)
+            code = state.get(CODE)
             if code is None:
                 raise UnsupportedCode(f"the state of block 0x{at.hash.hex()} holds no code")
             with _foreign_errors():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from cfnode.core.block import BlockRef
+from cfnode.core.engines import GRANDPA
 from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import decode_compact
 from cfnode.store.versioned import block_suffix
@@ -33,7 +34,6 @@ _encode = msgspec.msgpack.Encoder().encode
 _body = msgspec.msgpack.Decoder(list[bytes])
 _justifications = msgspec.msgpack.Decoder(list[Justification])
 
-_GRANDPA_ENGINE = b"FRNK"
 _CHANGE_TAGS = (b"\1", b"\2")  # ConsensusLog::ScheduledChange and ForcedChange of sp_consensus_grandpa
 
 
@@ -217,6 +217,6 @@ class Blocks:
 def changes_authorities(header: Header) -> bool:
     """Whether the block signals a change of the GRANDPA authority set: its justification stays for ever."""
     return any(
-        item.kind is DigestKind.CONSENSUS and item.engine == _GRANDPA_ENGINE and item.data[:1] in _CHANGE_TAGS
+        item.kind is DigestKind.CONSENSUS and item.engine == GRANDPA and item.data[:1] in _CHANGE_TAGS
         for item in header.digest
     )

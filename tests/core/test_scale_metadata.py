@@ -9,6 +9,7 @@ import pytest
 from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
+from tests.conftest import shared
 from tests.core.scale_tables import hand_made_metadata
 
 
@@ -33,6 +34,20 @@ def test_v14_and_back_keeps_everything_that_v14_has(metadata):
     assert v14.outer_enums == metadata.outer_enums
     assert [replace(pallet, docs=()) for pallet in metadata.pallets] == list(v14.pallets)
     assert encode_metadata(v14) == encode_metadata(replace(metadata, version=14))
+
+
+NEWER = [(20209, 62, "TronElections"), (20300, 68, "AssethubElections")]
+
+
+@pytest.mark.parametrize(("spec", "pallets", "last"), NEWER)
+def test_newer_runtimes_decode_and_encode_to_the_same_bytes(spec: int, pallets: int, last: str) -> None:
+    encoded = shared("vectors", "chainflip", f"metadata-v15-{spec}.scale").read_bytes()
+    newer = decode_metadata(encoded)
+    assert encode_metadata(newer) == encoded
+    assert (len(newer.pallets), newer.pallets[-1].name) == (pallets, last)
+    assert newer.constant("System", "Version")["spec_version"] == spec
+    for row in newer.registry.types:
+        assert newer.registry.codec(row.id).type_id == row.id
 
 
 def test_every_type_compiles(metadata):

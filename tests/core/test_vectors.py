@@ -15,8 +15,9 @@ import pytest
 
 from cfnode.core.scale import Variants
 from cfnode.core.scale.metadata import decode_metadata
+from cfnode.rpc.reference import full_table
 from tests.conftest import shared
-from tests.core import test_chainspec, test_header
+from tests.core import test_chainspec, test_header, test_scale_metadata
 from tests.core.grandpa import test_messages, test_verify
 from tests.core.trie import test_codec, test_compact, test_proof, test_roots
 from tests.core.wire import test_wire
@@ -36,6 +37,15 @@ def _snapshots() -> None:
         variants = {variant.name: variant for variant in definition.variants}
         for event, fields in events.items():
             assert fields.keys() <= {field.name for field in variants[event].fields}
+
+
+def _answers() -> None:
+    """Calls with the answers of an executed runtime: each method is one that a node can serve."""
+    served = full_table().by_name
+    calls = json.loads(shared("vectors", "chainflip", "runtime-20209-answers.json").read_text())
+    assert len(calls) == 500
+    assert {call["method"] for call in calls} <= served.keys()
+    assert all(("result" in call) != ("error" in call) for call in calls)
 
 
 CHECKS: list[Callable[[], None]] = [
@@ -62,15 +72,22 @@ CHECKS: list[Callable[[], None]] = [
     test_codec.test_the_branch_with_a_partial_key_seen_on_chain_encodes_to_the_same_bytes,
     test_chainspec.test_the_built_in_main_net_has_the_hash_that_the_network_goes_by,
     test_roots.test_published_roots_of_both_state_versions,
+    *(partial(test_scale_metadata.test_newer_runtimes_decode_and_encode_to_the_same_bytes, *row)
+      for row in test_scale_metadata.NEWER),
     _snapshots,
+    _answers,
 ]  # fmt: skip
 
 
 def listed() -> set[str]:
-    """The patterns in the tables of the list, by folder: `smoldot/header-*`."""
+    """The patterns in the tables of the lists, by folder: `smoldot/header-*`."""
     patterns: set[str] = set()
     folder = ""
-    for line in shared("vectors", "README.md").read_text().splitlines():
+    runtimes = [
+        "## chainflip/",
+        *shared("vectors", "chainflip", "README-runtimes.md").read_text().splitlines(),
+    ]
+    for line in [*shared("vectors", "README.md").read_text().splitlines(), *runtimes]:
         heading = re.match(r"## (\w+/)", line)
         folder = heading[1] if heading else folder
         cell = re.match(r"\| ([^|]+?) \|", line)
@@ -91,10 +108,10 @@ def _names(cell: str) -> Iterator[str]:
 
 
 def files() -> set[str]:
-    """All vectors there are, but for the list and licences."""
+    """All vectors there are, but for the lists and licences."""
     folder = shared("vectors")
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return {name for name in found if name != "README.md" and not Path(name).name.startswith("LICENSE")}
+    return {name for name in found if not Path(name).name.startswith(("README", "LICENSE"))}
 
 
 def unread(checks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch) -> set[str]:

@@ -18,13 +18,13 @@ from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.model import ChainSpec, RawGenesis
 from cfnode.core.scale import NotInMetadataError, ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata, StorageItem
+from cfnode.core.state import GRANDPA_AUTHORITIES
 
 __all__ = ["FUNDS", "Rewritten", "SpecAuthority", "with_authorities"]
 
 FUNDS = 10_000 * 10**18
 """FLIP atoms of each authority's account."""
 
-_GRANDPA_KEY = b":grandpa_authorities"
 _Rows = Mapping[tuple[Any, ...], Any]
 """Map keys to value; a plain item has the key ()."""
 
@@ -85,9 +85,9 @@ def _renamed(spec: ChainSpec) -> ChainSpec:
 
 
 def _write_grandpa_key(top: dict[bytes, bytes], authorities: tuple[SpecAuthority, ...]) -> Rewritten:
-    removed = int(_GRANDPA_KEY in top)
+    removed = int(GRANDPA_AUTHORITIES in top)
     votes = b"".join(one.grandpa + (1).to_bytes(8, "little") for one in authorities)
-    top[_GRANDPA_KEY] = b"\x01" + encode_compact(len(authorities)) + votes
+    top[GRANDPA_AUTHORITIES] = b"\x01" + encode_compact(len(authorities)) + votes
     return Rewritten(":grandpa_authorities", removed, 1)
 
 

@@ -15,7 +15,7 @@ from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.model import Authorities, ChainSpec, LightGenesis
 from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, ScaleError
-from cfnode.core.state import CHILD_STORAGE_PREFIX
+from cfnode.core.state import CHILD_STORAGE_PREFIX, GRANDPA_AUTHORITIES
 from cfnode.core.trie import EMPTY_ROOT, root
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
 ]  # fmt: skip
 
 STATE_VERSION = 1
-GRANDPA_AUTHORITIES = b":grandpa_authorities"
 AUTHORITIES_VERSION = 1
 AUTHORITY_LENGTH = 40
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cfnode.core.engines import GRANDPA as ENGINE
 from cfnode.core.grandpa.authorities import Authority, encode_authorities, read_authorities
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.scale import Cursor
 
 __all__ = ["ENGINE", "ForcedChange", "ScheduledChange", "forced_change", "scheduled_change"]
-
-ENGINE = b"FRNK"
-"""The consensus engine id of GRANDPA, in digest items and justifications."""
 
 _SCHEDULED, _FORCED = 1, 2
 

@@ -38,7 +38,8 @@ MAX_PARTIAL_KEY = 2 * 65_535
 NO_CHILDREN: tuple[bytes, ...] = (b"",) * 16
 
 _LEAF, _BRANCH, _BRANCH_VALUE, _LEAF_HASHED, _BRANCH_HASHED = 0x40, 0x80, 0xC0, 0x20, 0x10
-_HASH_PREFIX = b"\x80"  # compact(32), which leads every child given by its hash
+HASH_PREFIX = b"\x80"
+"""Compact 32, which leads every child that is given by its hash."""
 _HASH_FIELD = 1 + HASH_LENGTH
 _BITS = tuple(1 << index for index in range(16))
 _SHORT = tuple(bytes([n << 2]) for n in range(64))  # compact(n) of the lengths met nearly always
@@ -61,7 +62,7 @@ class Node:
 def merkle_entry(encoded: bytes) -> bytes:
     """What a parent holds for a node: its length-prefixed hash, or its length-prefixed bytes below 32."""
     length = len(encoded)
-    return _HASH_PREFIX + blake2_256(encoded) if length >= HASH_LENGTH else _SHORT[length] + encoded
+    return HASH_PREFIX + blake2_256(encoded) if length >= HASH_LENGTH else _SHORT[length] + encoded
 
 
 def is_hash_entry(entry: bytes) -> bool:
@@ -204,7 +205,7 @@ def _positions(bitmap: int) -> tuple[int, ...]:
 def _all_hashed(data: bytes, at: int, count: int) -> list[bytes] | None:
     """The usual branch at once: every child by hash."""
     end = at + count * _HASH_FIELD
-    if end != len(data) or data[at::_HASH_FIELD] != _HASH_PREFIX * count:
+    if end != len(data) or data[at::_HASH_FIELD] != HASH_PREFIX * count:
         return None
     return [data[i : i + _HASH_FIELD] for i in range(at, end, _HASH_FIELD)]
 

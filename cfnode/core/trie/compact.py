@@ -25,6 +25,7 @@ from cfnode.core.trie.codec import (
     EMPTY_NODE,
     EMPTY_ROOT,
     HASH_LENGTH,
+    HASH_PREFIX,
     Node,
     decode_node,
     encode_node,
@@ -35,7 +36,6 @@ from cfnode.core.trie.nibbles import to_nibbles
 
 ESCAPE = b"\x01"
 _OMITTED = b"\x00"  # the entry of a child of no bytes
-_HASH_PREFIX = b"\x80"
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
             return hashed
         parent = stack[-1]
         assert parent.node.children is not None
-        parent.node.children[parent.waiting.pop(0)] = _HASH_PREFIX + hashed
+        parent.node.children[parent.waiting.pop(0)] = HASH_PREFIX + hashed
 
 
 def _close_node(node: Node, into: Unpacked) -> bytes:
@@ -139,7 +139,7 @@ def _next(items: Iterator[bytes]) -> bytes:
 def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
     """The roots of child tries that a proof names anywhere: it may show keys after one that it leaves out."""
     prefix = to_nibbles(CHILD_STORAGE_PREFIX)
-    stack = [(b"", _HASH_PREFIX + root)]
+    stack = [(b"", HASH_PREFIX + root)]
     while stack:
         path, entry = stack.pop()
         node = nodes.get(entry[1:]) if is_hash_entry(entry) else decode_node(entry[1:])

@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
-from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, is_hash_entry
+from cfnode.core.trie.codec import EMPTY_ROOT, HASH_PREFIX, Node, decode_node, is_hash_entry
 from cfnode.core.trie.nibbles import covering_key
 from cfnode.core.trie.ranges import is_child_root, whole_key
 
 __all__ = ["Found", "Hole", "Mend"]
-
-_HASH_PREFIX = b"\x80"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ class Mend:
     def filled(self, hole: Hole) -> None:
         """What was missing is at hand now, in its row: the walk goes on below it."""
         if not hole.is_value:
-            self._stack.append((hole.child, hole.path, _HASH_PREFIX + hole.hash))
+            self._stack.append((hole.child, hole.path, HASH_PREFIX + hole.hash))
 
     def _meet_value(self, state: State, child: bytes, path: bytes, node: Node, found: Found) -> None:
         assert node.value is not None
@@ -108,4 +106,4 @@ class Mend:
 
     def _enter(self, child: bytes, root: bytes) -> None:
         if root != EMPTY_ROOT:
-            self._stack.append((child, b"", _HASH_PREFIX + root))
+            self._stack.append((child, b"", HASH_PREFIX + root))

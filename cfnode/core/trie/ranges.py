@@ -20,7 +20,15 @@ from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
-from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, Node, decode_node, is_hash_entry
+from cfnode.core.trie.codec import (
+    EMPTY_NODE,
+    EMPTY_ROOT,
+    HASH_LENGTH,
+    HASH_PREFIX,
+    Node,
+    decode_node,
+    is_hash_entry,
+)
 from cfnode.core.trie.compact import encode_compact_proof, unpack_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
@@ -38,8 +46,6 @@ __all__ = [
 
 Position = tuple[bytes, ...]
 """Where a range begins (exclusive): (), (key,) or (child trie's key, key in it)."""
-
-_HASH_PREFIX = b"\x80"
 
 
 @dataclass(slots=True)
@@ -261,7 +267,7 @@ def _nodes(
     """(whole path, node, its value or the value's hash) in key order. A stack stands for the way down."""
     if root == EMPTY_ROOT:
         return
-    stack = [(b"", _HASH_PREFIX + root)]
+    stack = [(b"", HASH_PREFIX + root)]
     if child == TOP:
         walk.waiting = stack
     while stack:

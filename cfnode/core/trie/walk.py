@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cfnode.core.trie.codec import Node, decode_node, is_hash_entry
+from cfnode.core.trie.codec import HASH_PREFIX, Node, decode_node, is_hash_entry
 from cfnode.core.trie.errors import TrieError
 from cfnode.core.trie.nibbles import to_key, to_nibbles
 
@@ -90,7 +90,7 @@ def subtrees_after(fetch: Fetch, root: bytes, key: bytes) -> Iterator[bytes]:
     A node for which `fetch` gives the empty node has nothing below it.
     """
     nibbles = to_nibbles(key)
-    waiting = [(b"", b"\x80" + root)]
+    waiting = [(b"", HASH_PREFIX + root)]
     while waiting:
         path, entry = waiting.pop()
         encoded = fetch(path, entry[1:]) if is_hash_entry(entry) else entry[1:]

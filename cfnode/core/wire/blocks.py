@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
+from cfnode.core.engines import GRANDPA
 from cfnode.core.header import Header
 from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.scale import Cursor, encode_compact
@@ -32,7 +33,6 @@ MAX_JUSTIFICATIONS = 8
 _FIELDS, _HASH, _NUMBER, _DIRECTION, _MOST, _SEVERAL = 1, 2, 3, 5, 6, 7
 _BLOCK = 1
 _D_HASH, _D_HEADER, _D_BODY, _D_ONE, _D_EMPTY_ONE, _D_ALL = 1, 2, 3, 6, 7, 8
-_GRANDPA = b"FRNK"
 
 
 class Attributes(IntFlag):
@@ -115,7 +115,7 @@ class BlockData:
         if self.justifications and several_justifications:
             parts.append(bytes_field(_D_ALL, _encode_justifications(self.justifications)))
         elif self.justifications:
-            parts += [bytes_field(_D_ONE, data) for engine, data in self.justifications if engine == _GRANDPA]
+            parts += [bytes_field(_D_ONE, data) for engine, data in self.justifications if engine == GRANDPA]
         return b"".join(parts)
 
     @classmethod
@@ -139,7 +139,7 @@ def _justifications(message: Message) -> tuple[tuple[bytes, bytes], ...]:
     if data:
         return _decode_justifications(data)
     one = message.data(_D_ONE)
-    return ((_GRANDPA, one or b""),) if one or message.uint(_D_EMPTY_ONE) else ()
+    return ((GRANDPA, one or b""),) if one or message.uint(_D_EMPTY_ONE) else ()
 
 
 def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:

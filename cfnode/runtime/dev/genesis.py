@@ -11,10 +11,10 @@ from functools import lru_cache
 
 from cfnode.core.chainspec import ChainSpec, RawGenesis, genesis_hash
 from cfnode.core.keys import Keypair
+from cfnode.core.state import CODE
 
 from .config import FLIP, DevAuthority, DevGenesis
 from .frame import GenesisHost
-from .pallets.system import CODE
 from .runtime import DevRuntime
 
 WELL_KNOWN = ("Alice", "Bob", "Charlie", "Dave", "Eve", "Ferdie")

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import wasmtime
 
+from cfnode.core.state import HEAP_PAGES
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
 from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
 from cfnode.runtime.journal import Journal
@@ -35,14 +36,13 @@ CALL_S = 25.0
 BLOCK_S = 55.0
 """The same for a whole block."""
 
-HEAP_PAGES = 2048
+USUAL_HEAP_PAGES = 2048
 """Pages of 64 KiB beyond its first ones that a runtime may have, where the state does not say."""
 
 MOST_HEAP_PAGES = 4096
 """What a state may ask for: 256 MiB."""
 
 _TESTED_WITH_RAW = ("50.0.1",)
-_HEAP_PAGES_KEY = b":heappages"
 _BLOCK = "Core_execute_block"
 
 
@@ -134,10 +134,10 @@ def _best_binding() -> Binding:
 def _heap_pages(journal: Journal) -> int:
     """How many pages the state grants; what a proof does not show, or what is no number, is the default."""
     with suppress(MissingNode):
-        value = journal.get(_HEAP_PAGES_KEY)
+        value = journal.get(HEAP_PAGES)
         if value is not None and len(value) == 8:
             return min(int.from_bytes(value, "little"), MOST_HEAP_PAGES)
-    return HEAP_PAGES
+    return USUAL_HEAP_PAGES
 
 
 _SHIM_TRAPS = {

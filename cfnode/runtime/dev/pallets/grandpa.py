@@ -7,7 +7,9 @@ changes).
 
 from __future__ import annotations
 
+from cfnode.core.engines import GRANDPA
 from cfnode.core.scale import encode_compact
+from cfnode.core.state import GRANDPA_AUTHORITIES
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.frame import (
     ConstantSet,
@@ -22,9 +24,7 @@ from cfnode.runtime.dev.frame import (
 
 from .system import System
 
-ENGINE = b"FRNK"
 SCHEDULED_CHANGE = b"\x01"
-LEGACY_AUTHORITIES = b":grandpa_authorities"
 KEPT_SESSIONS = 8
 
 
@@ -90,7 +90,7 @@ class Grandpa(Pallet):
             key + weight.to_bytes(8, "little") for key, weight in voters
         )
         # Where warp sync looks for the first set, on the main net too: version 1, then the list.
-        self.runtime.host.set(LEGACY_AUTHORITIES, b"\x01" + encoded)
+        self.runtime.host.set(GRANDPA_AUTHORITIES, b"\x01" + encoded)
 
     def rotate(self, number: int, session: int) -> None:
         """Schedule the change to the next set, which has the same voters, for this block."""
@@ -120,4 +120,4 @@ class Grandpa(Pallet):
 
     def _announce(self, voters: list[tuple[bytes, int]], delay: int) -> None:
         codec = self.codec("(Vec<(grandpa::Public, u64)>, u32)")
-        self.other(System).log(("Consensus", (ENGINE, SCHEDULED_CHANGE + codec.encode((voters, delay)))))
+        self.other(System).log(("Consensus", (GRANDPA, SCHEDULED_CHANGE + codec.encode((voters, delay)))))

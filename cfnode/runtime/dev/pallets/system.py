@@ -11,6 +11,7 @@ from typing import Any
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
+from cfnode.core.state import CODE, HEAP_PAGES
 from cfnode.runtime.dev.frame import (
     ConstantSet,
     Cost,
@@ -31,8 +32,6 @@ from cfnode.runtime.dev.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORM
 from cfnode.runtime.dev.version import runtime_version
 
 BLOCK_HASH_COUNT = 2_400
-CODE = b":code"
-HEAP_PAGES = b":heappages"
 EXTRINSIC_INDEX = b":extrinsic_index"
 CODE_PREFIX = b"cfnode-dev:"
 

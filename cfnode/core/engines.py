@@ -1,0 +1,10 @@
+"""Who speaks in a header's digest and in a justification? Consensus engines, by ids of four bytes."""
+
+from __future__ import annotations
+
+__all__ = ["AURA", "GRANDPA"]
+
+AURA = b"aura"
+"""Authorship: whose slot it is, and the author's seal."""
+GRANDPA = b"FRNK"
+"""Finality: changes of the authorities, and their votes."""
