@@ -3,23 +3,29 @@
 A header is `parent hash ‖ compact number ‖ state root ‖ extrinsics root ‖ digest`, and the block's hash is
 the BLAKE2b-256 of exactly that. Digest items of engines we do not know are kept as they are, or the hash
 would be another. Polkadot spec, "Block header".
+
+A header that was decoded keeps its bytes, and a hash is computed once. Strangers send headers, so their size
+and the number of their items are bounded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
 
-__all__ = ["DigestItem", "DigestKind", "Header"]
+__all__ = ["MAX_HEADER", "DigestItem", "DigestKind", "Header"]
 
 MAX_NUMBER = (1 << 32) - 1
 """Block numbers are u32 on the chain, though compact in headers."""
 
-MAX_DIGEST_ITEMS = 16_384
-"""Items of one digest. An item may be a single byte, so the bytes at hand do not bound the memory well."""
+MAX_HEADER = 64 << 10
+"""Bytes of a header. The largest real one schedules a change of 150 to 200 authorities in 8,000 bytes."""
+
+MAX_DIGEST_ITEMS = 128
+"""Items of one digest. Real headers have two to five, and an item may be a single byte."""
 
 
 class DigestKind(IntEnum):
@@ -76,9 +82,17 @@ class Header:
     state_root: bytes
     extrinsics_root: bytes
     digest: tuple[DigestItem, ...] = ()
+    _encoded: bytes | None = field(default=None, init=False, repr=False, compare=False)
+    _hash: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
-        """The bytes that the hash is taken of."""
+        """The bytes that the hash is taken of; those that were decoded, or made at the first call."""
+        if self._encoded is None:
+            object.__setattr__(self, "_encoded", self._encode())
+        assert self._encoded is not None
+        return self._encoded
+
+    def _encode(self) -> bytes:
         return b"".join(
             (
                 self.parent_hash,
@@ -92,12 +106,17 @@ class Header:
 
     @property
     def hash(self) -> bytes:
-        """The block hash: 32 bytes, computed at each call."""
-        return blake2_256(self.encode())
+        """The block hash: 32 bytes, computed at the first call."""
+        if self._hash is None:
+            object.__setattr__(self, "_hash", blake2_256(self.encode()))
+        assert self._hash is not None
+        return self._hash
 
     @classmethod
     def decode(cls, data: bytes) -> Header:
         """The header in these bytes, to the last one; raises ScaleError."""
+        if len(data) > MAX_HEADER:
+            raise _too_large()
         cursor = Cursor(data)
         header = cls.read(cursor)
         cursor.finish()
@@ -106,12 +125,29 @@ class Header:
     @classmethod
     def read(cls, cursor: Cursor) -> Header:
         """The header at the cursor; raises ScaleError."""
+        start = cursor.offset
         parent_hash, number = cursor.take(32), cursor.compact()
         if number > MAX_NUMBER:
             raise ScaleError(f"header: block number {number} does not fit in 32 bits")
         state_root, extrinsics_root = cursor.take(32), cursor.take(32)
-        count = cursor.count()
-        if count > MAX_DIGEST_ITEMS:
-            raise ScaleError(f"header: {count} digest items, more than {MAX_DIGEST_ITEMS}")
-        digest = tuple(DigestItem.read(cursor) for _ in range(count))
-        return cls(parent_hash, number, state_root, extrinsics_root, digest)
+        digest = _read_digest(cursor, start + MAX_HEADER)
+        header = cls(parent_hash, number, state_root, extrinsics_root, digest)
+        object.__setattr__(header, "_encoded", cursor.data[start : cursor.offset])
+        return header
+
+
+def _read_digest(cursor: Cursor, end: int) -> tuple[DigestItem, ...]:
+    """The items at the cursor, which have to lie before the offset `end`."""
+    count = cursor.count()
+    if count > MAX_DIGEST_ITEMS:
+        raise ScaleError(f"header: {count} digest items, more than {MAX_DIGEST_ITEMS}")
+    items = []
+    for _ in range(count):
+        items.append(DigestItem.read(cursor))
+        if cursor.offset > end:
+            raise _too_large()
+    return tuple(items)
+
+
+def _too_large() -> ScaleError:
+    return ScaleError(f"header: more than {MAX_HEADER} bytes")

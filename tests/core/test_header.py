@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.core.header import DigestItem, DigestKind, Header
-from cfnode.core.scale import ScaleError, encode_compact
+from cfnode.core.hashing import blake2_256
+from cfnode.core.header import MAX_DIGEST_ITEMS, DigestItem, DigestKind, Header
+from cfnode.core.scale import Cursor, ScaleError, encode_compact
 from cfnode.core.trie import EMPTY_ROOT
 from tests.conftest import shared
 
@@ -108,11 +110,35 @@ def test_a_number_above_32_bits_is_refused() -> None:
 
 
 def test_a_digest_of_a_million_tiny_items_is_refused_before_they_are_made() -> None:
-    most = bytes(97) + encode_compact(16_384) + b"\x08" * 16_384
-    assert len(Header.decode(most).digest) == 16_384
-    for count in (16_385, 1_000_000):
-        with pytest.raises(ScaleError, match="digest items"):
+    most = bytes(97) + encode_compact(MAX_DIGEST_ITEMS) + b"\x08" * MAX_DIGEST_ITEMS
+    assert len(Header.decode(most).digest) == MAX_DIGEST_ITEMS
+    for count in (MAX_DIGEST_ITEMS + 1, 1_000_000):
+        with pytest.raises(ScaleError, match=r"digest items|more than 65536 bytes"):
             Header.decode(bytes(97) + encode_compact(count) + b"\x08" * count)
+
+
+def test_a_header_has_room_for_a_change_of_a_thousand_authorities_and_no_more_than_64_kib() -> None:
+    change = DigestItem(DigestKind.CONSENSUS, b"FRNK", bytes(1 + 2 + 1_000 * 40 + 4))
+    header = Header(bytes(32), 7, bytes(32), bytes(32), (change,))
+    assert Header.decode(header.encode()) == header
+    large = replace(header, digest=(change, change)).encode()
+    for read in (Header.decode, lambda data: Header.read(Cursor(data))):
+        with pytest.raises(ScaleError, match="more than 65536 bytes"):
+            read(large)
+
+
+def test_a_hash_is_computed_once_and_of_the_bytes_that_were_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Header(bytes(32), 7, bytes(32), bytes(32), (DigestItem(DigestKind.SEAL, b"aura", b"x"),)).encode()
+    header = Header.read(Cursor(b"before" + data + b"behind", 6))
+    assert header.encode() == data
+    assert header.hash == blake2_256(data)
+    monkeypatch.setattr("cfnode.core.header.blake2_256", lambda data: pytest.fail("hashed again"))
+    assert header.hash == blake2_256(data)
+    monkeypatch.undo()
+    other = replace(header, number=8)
+    assert other.hash == blake2_256(other.encode()) != header.hash
+    assert replace(other, number=7) == header
+    assert replace(other, number=7).hash == header.hash
 
 
 def test_an_engine_stands_only_where_the_kind_has_one() -> None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag
 
-from cfnode.core.header import Header
+from cfnode.core.header import MAX_HEADER, Header
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["SUFFIX", "BlockAnnounce", "Handshake", "Roles"]
+__all__ = ["MAX_ANNOUNCEMENT", "SUFFIX", "BlockAnnounce", "Handshake", "Roles"]
 
 SUFFIX = "block-announces/1"
+
+MAX_ANNOUNCEMENT = MAX_HEADER + 1024
+"""Bytes of an announcement: a header, a byte, and data that no State Chain node puts in."""
 
 
 class Roles(IntFlag):
@@ -66,6 +69,8 @@ class BlockAnnounce:
     def decode(cls, data: bytes) -> BlockAnnounce:
         """Raises WireError."""
         with reading("block announcement"):
+            if len(data) > MAX_ANNOUNCEMENT:
+                raise WireError(f"block announcement: {len(data)} bytes, {MAX_ANNOUNCEMENT} are allowed")
             cursor = Cursor(data)
             header = Header.read(cursor)
             best = cursor.boolean() if cursor.remaining else False

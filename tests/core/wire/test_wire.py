@@ -111,6 +111,13 @@ def test_block_answers_come_back(answer: BlockResponse) -> None:
     assert BlockResponse.decode(answer.encode()) == answer
 
 
+def test_an_announcement_over_its_limit_is_refused_before_it_is_read() -> None:
+    header = Header(bytes(32), 1, bytes(32), bytes(32))
+    assert announces.BlockAnnounce.decode(header.encode() + b"\1\0").header == header
+    with pytest.raises(WireError, match=f"{announces.MAX_ANNOUNCEMENT} are allowed"):
+        announces.BlockAnnounce.decode(header.encode() + bytes(announces.MAX_ANNOUNCEMENT))
+
+
 def test_a_peer_without_several_justifications_gets_the_one_of_grandpa() -> None:
     block = BlockData(bytes(32), justifications=((b"FRNK", b"votes"),))
     assert BlockData.decode(block.encode(several_justifications=False)) == block
