@@ -2,8 +2,9 @@
 
 Each connection has its bounds, but their sum over all connections would be gigabytes. So there are two sums
 over the whole node. What peers send without being asked and nobody has read: beyond `MAX_UNASKED` the peer
-that holds most of it is let go. And answers that wait for peers to read them: beyond `MAX_ANSWERS` further
-requests are refused. What we ask for ourselves is bounded by how much we ask at a time.
+that holds most of it is let go. And answers that wait for peers to read them: beyond `MAX_ANSWERS` the peer
+that leaves most of them unread is let go, or, where that is the peer that asks, its request is refused. What
+we ask for ourselves is bounded by how much we ask at a time.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ MAX_ANSWERS = 96 << 20
 
 @dataclass(slots=True)
 class Buffers:
-    """The sums. `on_excess` is told which connection holds most of what nobody asked for."""
+    """The sums. `on_excess` gets the connection that holds most, of what nobody asked for or of answers."""
 
     on_excess: Callable[[object], None] = lambda connection: None
     answers: int = 0
     unasked: int = 0
     asked: int = 0
     _holders: Counter[object] = field(default_factory=Counter)
+    _readers: Counter[object] = field(default_factory=Counter)
 
     @property
     def total(self) -> int:
@@ -49,13 +51,26 @@ class Buffers:
             self.on_excess(max(self._holders, key=self._holders.__getitem__))
 
     @contextmanager
-    def answer(self, size: int) -> Iterator[bool]:
+    def answer(self, connection: object, size: int) -> Iterator[bool]:
         """Hold an answer while the block runs; False where there is no room for it."""
-        if self.answers + size > MAX_ANSWERS:
+        if not self._makes_room(connection, size):
             yield False
             return
         self.answers += size
+        self._readers[connection] += size
         try:
             yield True
         finally:
             self.answers -= size
+            self._readers[connection] -= size
+            self._readers += Counter()  # drops who is at zero
+
+    def _makes_room(self, connection: object, size: int) -> bool:
+        """Is there room for an answer, or does a peer that leaves more unread have to go for it?"""
+        if self.answers + size <= MAX_ANSWERS:
+            return True
+        slowest = max(self._readers, key=self._readers.__getitem__, default=None)
+        if slowest is None or self._readers[slowest] <= self._readers[connection] + size:
+            return False
+        self.on_excess(slowest)
+        return True

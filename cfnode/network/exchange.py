@@ -3,11 +3,15 @@
 A substream for each: multistream, then the request with its length in front; the answer the same way. Whoever
 refuses just ends the substream. Asking takes one round trip, since the request follows the proposal at once.
 Everything has a limit in bytes and in seconds over all, so a peer that drips is cut off like a silent one.
+
+A request takes a place among those that are served when it has come whole, and peers get places in fair turns
+(`fair.py`). The place is free again when the answer is made: how fast the peer reads it is its own affair.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Container
 
@@ -17,6 +21,7 @@ from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.connection import Connection
+from cfnode.network.fair import Places
 from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, TooSlow
 from cfnode.network.substream import Substream, SubstreamEnded
 
@@ -26,8 +31,13 @@ log = logging.getLogger("cfnode.sub-libp2p")
 
 PING = "/ipfs/ping/1.0.0"
 PING_SIZE = 32
+PINGS_AT_ONCE = 20
+PING_PAUSE = 0.05
+"""Seconds between pings beyond so many: a peer measures how far we are, and needs no more than that."""
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""
+WAITING = 4
+"""Requests that wait, for each one that is served at a time."""
 
 
 async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[str, bytes]:
@@ -92,36 +102,50 @@ class Served:
 
     def __init__(self, handler: RequestHandler, limits: RequestLimits) -> None:
         self._handler, self._limits = handler, limits
-        self._running: Counter[str] = Counter()
+        share = max(1, limits.concurrent // 2)
+        self._places = Places(limits.concurrent, each=share, waiting=WAITING * limits.concurrent)
+        self._unfinished: Counter[str] = Counter()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
         """Answer one substream; one too many is refused."""
-        peer, limit = connection.peer_id, self._limits.concurrent
-        if self._running.total() >= limit or self._running[peer] >= max(1, limit // 2):
-            return
-        self._running[peer] += 1
-        try:
-            await self._serve(connection, substream, first)
-        finally:
-            self._running[peer] -= 1
-            self._running += Counter()  # drops the peers that are at zero
-
-    async def _serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
-        frames = Frames(self._limits.request)
-        frames.feed(first)
-        with trio.fail_after(NEGOTIATION):
-            request = await substream.receive_frame(frames)
+        request = await self._read(connection.peer_id, substream, first)
         if request is None:
-            raise RemoteError("a request substream without a request")
-        answer = await self._handler(connection.peer_id, request)
-        if answer is None or len(answer) > self._limits.response:
             return
-        with connection.buffers.answer(len(answer)) as has_room:
+        message = await self._answer(connection.peer_id, request)
+        if message is None:
+            return
+        with connection.buffers.answer(connection, len(message)) as has_room:
             if has_room:
                 with trio.fail_after(self._limits.timeout):
-                    await substream.send_all(framed(answer))
+                    await substream.send_all(message)
                 substream.finish()
                 await self._let_read(substream)
+
+    async def _read(self, peer: str, substream: Substream, first: bytes) -> bytes | None:
+        """The whole request; None where the peer has too many others under way."""
+        if self._unfinished[peer] >= self._limits.concurrent:
+            return None
+        frames = Frames(self._limits.request)
+        frames.feed(first)
+        self._unfinished[peer] += 1
+        try:
+            with trio.fail_after(NEGOTIATION):
+                request = await substream.receive_frame(frames)
+        finally:
+            self._unfinished[peer] -= 1
+            self._unfinished += Counter()  # drops the peers that are at zero
+        if request is None:
+            raise RemoteError("a request substream without a request")
+        return request
+
+    async def _answer(self, peer: str, request: bytes) -> bytes | None:
+        """The answer with its length in front; None where it is refused."""
+        with trio.move_on_after(self._limits.timeout) as waiting:
+            async with self._places.place(peer) as has_place:
+                waiting.deadline = math.inf
+                answer = await self._handler(peer, request) if has_place else None
+                return None if answer is None or len(answer) > self._limits.response else framed(answer)
+        return None
 
     async def _let_read(self, substream: Substream) -> None:
         """Wait for the peer's end, so that leaving does not reset what is still under way."""
@@ -131,12 +155,15 @@ class Served:
 
 
 async def answer_pings(substream: Substream, first: bytes) -> None:
-    """Echo 32 bytes at a time, as long as the peer likes."""
-    waiting = bytearray(first)
+    """Echo 32 bytes at a time, as long as the peer likes, and no faster than anybody needs."""
+    waiting, answered = bytearray(first), 0
     while True:
         while len(waiting) >= PING_SIZE:
             await substream.send_all(bytes(waiting[:PING_SIZE]))
             del waiting[:PING_SIZE]
+            answered += 1
+            if answered > PINGS_AT_ONCE:
+                await trio.sleep(PING_PAUSE)
         data = await substream.receive()
         if not data:
             substream.finish()

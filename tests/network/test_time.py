@@ -20,7 +20,7 @@ from cfnode.core.peer_id import peer_id
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
-from cfnode.network.exchange import Served, accept_protocol, ask, propose
+from cfnode.network.exchange import PING, PING_PAUSE, Served, accept_protocol, answer_pings, ask, propose
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import Secured, upgrade
@@ -29,7 +29,9 @@ from tests.network.conftest import key
 ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
 
 
-async def secured_pair() -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
+async def secured_pair(
+    caller: int = 1,
+) -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
     """Two ends in memory that have proven who they are: the dialer, the listener."""
     left, right = trio.testing.memory_stream_pair()
     ends: dict[bool, Secured] = {}
@@ -38,7 +40,7 @@ async def secured_pair() -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.ab
         ends[dialer] = await upgrade(stream, key(number), dialer=dialer)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(prove, left, 1, True)
+        nursery.start_soon(prove, left, caller, True)
         nursery.start_soon(prove, right, 2, False)
     return (left, ends[True]), (right, ends[False])
 
@@ -85,10 +87,10 @@ async def ours_and_raw(
 
 @asynccontextmanager
 async def both(
-    handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore
+    handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
 ) -> AsyncIterator[tuple[Connection, Connection]]:
     """The caller's end and the end of the one who was called, with what they do with substreams."""
-    (left, there), (right, here) = await secured_pair()
+    (left, there), (right, here) = await secured_pair(number)
     caller = connection(left, there, caller_does, inbound=False, sums=None)
     called = connection(right, here, handler, inbound=True, sums=sums)
     async with trio.open_nursery() as nursery:
@@ -311,10 +313,67 @@ async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
         for _ in range(2):
             await nursery.start(asks_and_never_reads, caller)
         await trio.testing.wait_all_tasks_blocked()
-        assert sums.answers == 1_000_000
+        assert sums.answers == 2 * len(framed(bytes(500_000)))
         with pytest.raises(RequestFailed):
             await ask(caller, "/echo", b"x", RequestLimits(), 5)
         await trio.sleep(30)  # the time in which an answer has to be read is over
         assert sums.answers == 0
         assert len(await ask(caller, "/echo", b"x", RequestLimits(), 5)) == 500_000
         nursery.cancel_scope.cancel()
+
+
+async def test_a_peer_that_leaves_answers_unread_makes_way_for_one_that_asks_for_little(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
+    sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, Connection) else None)
+
+    async def large(peer: str, data: bytes) -> bytes | None:
+        return bytes(500_000)
+
+    served = Served(large, RequestLimits())
+    async with (
+        both(serving(served), sums) as (greedy, dropped),
+        both(serving(served), sums) as (modest, kept),
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(2):
+            await nursery.start(asks_and_never_reads, greedy)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(await ask(modest, "/echo", b"x", RequestLimits(), 5)) == 500_000
+        assert dropped.why == "unread"
+        assert not kept.why
+        nursery.cancel_scope.cancel()
+
+
+async def test_requests_that_are_not_whole_take_no_place(autojump_clock: trio.testing.MockClock) -> None:
+    """Three peers send a length and a byte as often as they may; an honest one is answered each time."""
+    served, sums = Served(echo, RequestLimits()), Buffers()
+    async with AsyncExitStack() as stack:
+        honest, _ = await stack.enter_async_context(both(serving(served), sums))
+        for number in (11, 12, 13):
+            liar = both(serving(served), sums, number=number)
+            caller, _ = await stack.enter_async_context(liar)
+            for _ in range(25):
+                substream = await stack.enter_async_context(caller.substream())
+                await propose(substream, "/echo", framed(bytes(1000))[:3])
+        await trio.testing.wait_all_tasks_blocked()
+        assert sorted(served._unfinished.values()) == [20, 20, 20]
+        for _ in range(20):
+            assert await ask(honest, "/echo", b"x", RequestLimits(), 1) == b"x" * 1000
+
+
+async def test_pings_are_answered_no_faster_than_anybody_needs(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def serve(connection: Connection, substream: Substream) -> None:
+        _, first = await accept_protocol(substream, {PING})
+        await answer_pings(substream, first)
+
+    async with both(serve) as (caller, _), caller.substream() as substream:
+        await propose(substream, PING)
+        began, echoed = trio.current_time(), 0
+        await substream.send_all(bytes(32) * 200)
+        while echoed < 200 * 32:
+            echoed += len(await substream.receive())
+        assert trio.current_time() - began == pytest.approx(180 * PING_PAUSE, abs=0.1)
