@@ -181,7 +181,7 @@ class Author:
                 if self._clock.is_real:
                     return None
                 await self._wait_for_real_time(error)
-            except (AuthorError, ImportRefused) as error:
+            except (AuthorError, ImportRefused, DoorError) as error:
                 log.error("No block was made: %s", error)
                 return None
             else:

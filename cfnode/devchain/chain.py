@@ -24,6 +24,7 @@ from cfnode.node import service
 from cfnode.node.config import Config, DevConfig
 from cfnode.node.node import Node
 from cfnode.node.swap_index import SwapIndex
+from cfnode.node.upkeep import kept_up
 from cfnode.store.base_path import ChainPaths
 from cfnode.store.keystore import Keystore
 
@@ -64,8 +65,8 @@ class DevelopmentChain:
     async def produce(self) -> None:
         """Make blocks, and make them final."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.voter.run)
-            nursery.start_soon(self.author.run)
+            nursery.start_soon(kept_up, "finality voter", self.voter.run)
+            nursery.start_soon(kept_up, "block author", self.author.run)
 
 
 def development_chain(node: Node) -> DevelopmentChain | None:

@@ -5,6 +5,9 @@ its seal is by the author whose slot it is (Aura), and executing it on the paren
 (Polkadot spec, "Block execution"). The longest chain is the best. A GRANDPA justification by the present
 authorities makes a block and all before it final, but never in one step past a block that changes them.
 
+Only a verdict of the runtime makes a block bad. A local fault (the executor died, the disk is full) says
+nothing of it: the block is not added, and may be tried again (`local_faults.py`).
+
 One lock orders all changes; reading needs none.
 """
 
@@ -41,12 +44,13 @@ from cfnode.node.events import (
     Publisher,
     Subscription,
 )
+from cfnode.node.local_faults import LocalFaults, stored, tried_again
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState, States
 from cfnode.node.tree import BlockTree, Route
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.door import LocalFault, Verdict
 from cfnode.runtime.executor import Executor
 from cfnode.store import Adoption, Store
 
@@ -62,6 +66,7 @@ class Chain:
     def __init__(self, store: Store, executor: Executor, slot_now: Callable[[], int]) -> None:
         self.states = States(store, executor)
         self.queries = RuntimeQueries(self.states, executor)
+        self.faults = LocalFaults()
         self._store = store
         self._executor = executor
         self.slot_now = slot_now
@@ -197,23 +202,33 @@ class Chain:
     # Changing
 
     async def import_block(self, header: Header, body: Sequence[bytes]) -> bool:
-        """Check, execute and add a block of somebody else; False if it was known. Raises ImportRefused."""
+        """Check, execute and add a block of somebody else; False if it was known.
+
+        Raises ImportRefused, and LocalFault where this node could not judge it.
+        """
         async with self._changing:
             if header.hash in self._tree:
                 return False
-            await self._check(header)
-            await self._add(header, list(body), await self._execute(header, list(body)))
+            with self.faults.judging(BlockRef(header.hash, header.number)):
+                await self._check(header)
+                await self._add(header, list(body), await self._execute(header, list(body)))
         return True
 
     async def import_built(self, header: Header, body: Sequence[bytes], changes: Changes) -> None:
-        """Add a block that this node has just built and sealed; `changes` are those of building it."""
+        """Add a block that this node has just built and sealed; `changes` are those of building it.
+
+        Raises ImportRefused and LocalFault.
+        """
         async with self._changing:
             if header.hash not in self._tree:
                 self._check_place(header)
                 await self._add(header, list(body), changes)
 
     async def finalize(self, block_hash: bytes, justification: bytes) -> None:
-        """Make a block, and all before it, final. Raises FinalityRefused; a block that is final is none."""
+        """Make a block, and all before it, final. Raises FinalityRefused and LocalFault.
+
+        Nothing is done for a block that is final already.
+        """
         async with self._changing:
             if block_hash != self.finalized.hash:
                 await self._finalize(block_hash, justification)
@@ -269,7 +284,7 @@ class Chain:
     async def _execute(self, header: Header, body: list[bytes]) -> Changes:
         try:
             return await self._executor.execute_block(header, body)
-        except DoorError as error:
+        except Verdict as error:
             raise refused.ExecutionFailed(f"block #{header.number}: {error}") from error
 
     async def _restore(self, header: Header, body: list[bytes]) -> None:
@@ -280,12 +295,17 @@ class Chain:
             if self._store.has_state(header.hash):
                 self._grow(header)
             else:
-                await self._add(header, body, await self._execute(header, body))
-        except refused.ImportRefused as error:
+                await tried_again(BlockRef(header.hash, header.number), lambda: self._again(header, body))
+        except (refused.ImportRefused, LocalFault) as error:
             log.warning("Block #%d of the last run is left out: %s", header.number, error)
 
+    async def _again(self, header: Header, body: list[bytes]) -> bool:
+        await self._add(header, body, await self._execute(header, body))
+        return True
+
     async def _add(self, header: Header, body: list[bytes], changes: Changes) -> None:
-        with trio.CancelScope(shield=True):  # store, executor and tree change together or not at all
+        # Store, executor and tree change together or not at all.
+        with trio.CancelScope(shield=True), stored():
             overlay = await trio.to_thread.run_sync(self._store.add_block, header, body, changes)
             await self._executor.overlay_added(overlay)
         self._grow(header)
@@ -317,12 +337,13 @@ class Chain:
         if change is not None and change != block:
             raise refused.PastSetChange(change.number)
         await self._verify(block, justification)
-        with trio.CancelScope(shield=True):
+        with trio.CancelScope(shield=True), stored():
             done = await trio.to_thread.run_sync(self._store.finalize, block_hash, (ENGINE, justification))
         if not self._tree.is_ancestor(block_hash, self.best.hash):
             self._move_best(self._tree.longest_above(block_hash))
         cut = self._tree.finalize(block_hash)
         self._set_changes &= set(self._tree.hashes())
+        self.faults.final_at(block.number)
         if change is not None:
             self._voters = None
         dropped = tuple(each.hash for each in cut.dropped)

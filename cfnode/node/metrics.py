@@ -152,6 +152,10 @@ class NodeMetrics:
         )
         leaves = self._gauge("substrate_number_leaves", "Known leaves, in other words forks")
         leaves.set_function(lambda: chain.leaves)
+        faults = self._gauge("cfnode_local_faults", "Attempts of blocks that failed by a local fault")
+        faults.set_function(lambda: chain.faults.total)
+        failing = self._gauge("cfnode_failing_blocks", "Blocks that several attempts could not execute")
+        failing.set_function(lambda: chain.faults.failing)
         proven = self._gauge("cfnode_answers_on_proof", "Answers that rested on proofs of peers")
         proven.set_function(lambda: chain.states.on_proof)
 

@@ -19,6 +19,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.config import Config
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool import TransactionPool
+from cfnode.node.readiness import Impediment
 from cfnode.node.sync.service import ChainSync
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -90,6 +91,18 @@ class Node:
     def local_peer_id(self) -> str:
         """The node's name on the network."""
         return peer_id(self.identity.public)
+
+    @property
+    def impediments(self) -> list[Impediment]:
+        """Why nobody should rely on this node just now; empty when there is no reason."""
+        found: list[Impediment] = []
+        if self.syncing is not None:
+            found.append({"kind": "syncing", "message": self.syncing})
+        elif self.producer is None and not self.peers:
+            found.append({"kind": "isolated", "message": "no peers"})
+        if self.chain.faults.reason is not None:
+            found.append({"kind": "failing", "message": self.chain.faults.reason})
+        return found
 
     def health(self) -> Health:
         """Peers, whether the node is behind, and whether it should have peers."""

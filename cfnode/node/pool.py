@@ -28,6 +28,7 @@ from cfnode.node.pool_errors import (
     TemporarilyBanned,
     VerificationFailed,
 )
+from cfnode.node.upkeep import kept_up
 from cfnode.node.validation import Validator, check_format, is_signed
 from cfnode.node.watchers import Watch, Watchers
 
@@ -152,15 +153,21 @@ class TransactionPool:
     async def run(self) -> None:
         """Follow the chain until cancelled."""
         try:
+            await kept_up("transaction pool", self._run)
+        finally:
+            self._events.close()
+            self._watchers.finish()
+            self._arrivals.finish()
+
+    async def _run(self) -> None:
+        try:
             while True:
                 async for event in self._events:
                     await self._follow(event)
                 self._events = self._chain.subscribe()
                 await self._catch_up()
         finally:
-            self._events.close()
-            self._watchers.finish()
-            self._arrivals.finish()
+            self._events.close()  # who begins anew has missed events
 
     async def _follow(self, event: object) -> None:
         if isinstance(event, BestChanged):

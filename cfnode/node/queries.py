@@ -7,18 +7,31 @@ TaggedTransactionQueue, BlockBuilder): they are asked without metadata.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
 from cfnode.node.states import States
-from cfnode.runtime.door import AtBlock
+from cfnode.runtime.door import AtBlock, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor
 
 MAX_NONCES = 256
 """Answers to `account_nonce` that are kept."""
+
+
+@contextmanager
+def _own_question(name: str) -> Iterator[None]:
+    """Ask what holds no input of a stranger: if the runtime has no answer that this build can read, the block
+    or the votes that it was asked for are not to blame."""
+    try:
+        yield
+    except Verdict as error:
+        raise Unanswerable(f"{name} fails on a state of our own: {error}") from error
+    except ValueError as error:  # ScaleError too
+        raise Unanswerable(f"{name} has an answer unknown to this build: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +64,17 @@ class RuntimeQueries:
         return await self._states.call_all(at, calls)
 
     async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
-        """The sr25519 keys whose turn it is by slot, for the children of `at`."""
-        cursor = Cursor(await self.call(at, "AuraApi_authorities"))
-        return tuple(cursor.take(32) for _ in range(cursor.count(32)))
+        """The sr25519 keys whose turn it is by slot, for the children of `at`. Raises LocalFault."""
+        with _own_question("AuraApi_authorities"):
+            cursor = Cursor(await self.call(at, "AuraApi_authorities"))
+            return tuple(cursor.take(32) for _ in range(cursor.count(32)))
 
     async def grandpa_authorities(self, at: bytes) -> AuthoritySet:
-        """The weighted voters that finalize what follows `at`."""
-        cursor = Cursor(await self.call(at, "GrandpaApi_grandpa_authorities"))
-        voters = read_authorities(cursor)
-        set_id = Cursor(await self.call(at, "GrandpaApi_current_set_id")).u64()
-        return AuthoritySet(set_id, voters)
+        """The weighted voters that finalize what follows `at`. Raises LocalFault."""
+        calls = [("GrandpaApi_grandpa_authorities", b""), ("GrandpaApi_current_set_id", b"")]
+        with _own_question("GrandpaApi"):
+            voters, set_id = await self.call_all(at, calls)
+            return AuthoritySet(Cursor(set_id).u64(), read_authorities(Cursor(voters)))
 
     async def account_nonce(self, at: bytes, account: bytes) -> int:
         """How many transactions of `account` (32 bytes) the chain has counted.

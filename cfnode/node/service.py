@@ -34,6 +34,8 @@ from cfnode.node.node import Node, Producer
 from cfnode.node.pool import TransactionPool
 from cfnode.node.slots import present_slot
 from cfnode.node.submission import SignedClient
+from cfnode.node.sync.checkpoint import BadCheckpoint
+from cfnode.node.upkeep import kept_up
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked
@@ -83,7 +85,7 @@ async def run(
 async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.pool.run)
-        nursery.start_soon(_informant(node).run)
+        nursery.start_soon(kept_up, "informant", _informant(node).run)
         prometheus = node.config.prometheus
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
@@ -177,7 +179,7 @@ async def _join_network(nursery: trio.Nursery, node: Node) -> None:
         await nursery.start(partial(node.network.run, listen=False))
     for address in node.network.listening:
         network_log.info("🔍 Listening for peers at %s/p2p/%s", address, node.local_peer_id)
-    nursery.start_soon(node.sync.run)
+    nursery.start_soon(kept_up, "sync", node.sync.run, BadCheckpoint)
     if node.sync.progress.is_syncing:
         network_log.warning("No peers: none is connected yet; isSyncing stays true until %s is followed",
                             node.spec.name)  # fmt: skip

@@ -22,8 +22,8 @@ from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
 from cfnode.node.chain import Chain
 from cfnode.node.events import BestChanged
-from cfnode.runtime.door import DoorError, ExecutorDied
-from cfnode.store import StateDiscarded, UnknownBlock
+from cfnode.runtime.door import DoorError, LocalFault
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 __all__ = ["Entry", "Key", "SwapIndex"]
 
@@ -32,6 +32,8 @@ log = logging.getLogger("cfnode.dev")
 MAX_ENTRIES = 100_000
 MAX_CATCH_UP = 512
 """Blocks that are looked back at when the node starts, or the index was too slow."""
+PAUSE_S = 0.2
+"""Seconds between attempts to read a block, after a fault of this machine."""
 ATTEMPTS = 5
 """At the events of a block, where the executor process is ended meanwhile."""
 _INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
@@ -105,7 +107,7 @@ class SwapIndex:
                 break
             self._forget(newest)
         for block in self._new_blocks():
-            self._keep(block, [pair for entry in await self._read(block) for pair in _named(entry)])
+            self._keep(block, _all_named(await self._read(block)))
         self._progress.set()
         self._progress = trio.Event()
 
@@ -123,8 +125,9 @@ class SwapIndex:
         for _ in range(ATTEMPTS):
             try:
                 return await self._entries(block)
-            except ExecutorDied as death:
-                log.debug("the events of block %d have to be read again: %s", block.number, death)
+            except (LocalFault, StoreError) as fault:
+                log.warning("the events of block %d have to be read again: %s", block.number, fault)
+                await trio.sleep(PAUSE_S)
             except (StateDiscarded, UnknownBlock):
                 log.debug("the events of block %d are gone already", block.number)
                 return []
@@ -162,6 +165,17 @@ class SwapIndex:
                 self._found[key] = left
             else:
                 del self._found[key]
+
+
+def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
+    """Events under their names; one of an unknown form is left out."""
+    named: list[tuple[Key, Entry]] = []
+    for entry in entries:
+        try:
+            named += _named(entry)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            log.exception("an event %s.%s has a form unknown to the swap index", entry.pallet, entry.name)
+    return named
 
 
 def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:

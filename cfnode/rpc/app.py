@@ -144,13 +144,19 @@ class App:
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
             await respond(send, 200, b"", self._gate.preflight_headers(origin))
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
-            health = self._dispatcher.node.health()
-            is_ready = not health["isSyncing"] and (health["peers"] > 0 or not health["shouldHavePeers"])
-            status = 200 if is_ready or scope["path"] != "/health/readiness" else 500
-            await respond(send, status, jsonrpc.encode(health), [_JSON, *self._gate.cors_headers(origin)])
+            status, page = self._health(scope["path"])
+            await respond(send, status, jsonrpc.encode(page), [_JSON, *self._gate.cors_headers(origin)])
         else:
             text = b"Used HTTP Method is not allowed. POST is required\n"
             await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
+
+    def _health(self, path: str) -> tuple[int, dict[str, Any]]:
+        """Status and contents of a health page; that of readiness says why the node is not ready."""
+        node = self._dispatcher.node
+        page: dict[str, Any] = {**node.health()}
+        if path != "/health/readiness" or not (reasons := node.impediments):
+            return 200, page
+        return 500, page | {"reasons": reasons}
 
     def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> Client:
         client: Client = scope["state"]["connection"].client

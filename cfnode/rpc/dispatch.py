@@ -18,6 +18,7 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
 from cfnode.node.config import RpcConfig
+from cfnode.node.readiness import Impediment
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held
 from cfnode.rpc.pins import Pins
@@ -47,6 +48,10 @@ class ServedNode(Protocol):
 
     def health(self) -> Health:
         """How it is doing."""
+
+    @property
+    def impediments(self) -> list[Impediment]:
+        """Why nobody should rely on it just now; empty when there is no reason."""
 
     @property
     def syncing(self) -> str | None:

@@ -18,6 +18,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
+import msgspec
 import trio
 
 from cfnode.runtime import frames
@@ -87,7 +88,7 @@ class Child:
             waited = await self._fill(end) or waited
             with memoryview(self._buffer)[frames.LENGTH_SIZE : end] as body:
                 answer = frames.decode_answer(body)
-        except ValueError as error:
+        except (ValueError, msgspec.MsgspecError) as error:
             raise ExecutorDied(f"the executor process answers nonsense: {error}") from error
         del self._buffer[:end]
         if not waited:  # others have their turn with every message, but no more often: a call passes many

@@ -5,7 +5,10 @@ On one side stands the node: it asks an entry point of the runtime (Substrate's 
 a state. On the other side stands a `Runtime`, which answers one call synchronously over a journal. Which one
 that is, is decided by the code in the state and known to nobody in the node.
 
-This module holds what both sides speak of: where a call runs, what a runtime is, and how a call can fail.
+This module holds what both sides speak of: where a call runs, what a runtime is, and how a call can fail. A
+call fails in one of two ways, and they must never be confused. A *verdict* is the chain's own answer: every
+node that makes the same call gets it, so a block that fails by one is bad, and its sender answers for it. A
+*local fault* is this node's: the call may succeed later, or elsewhere, and nobody else pays for it.
 """
 
 from __future__ import annotations
@@ -26,16 +29,23 @@ __all__ = [
     "Deadline",
     "DoorError",
     "ExecutorDied",
+    "HostFault",
     "InherentData",
+    "LocalFault",
+    "MessageTooLarge",
     "Missing",
     "OnProof",
+    "OutOfMemory",
     "Prepares",
     "ProofRefused",
     "Runtime",
     "RuntimeTrap",
     "StateRef",
+    "StoreFault",
+    "Unanswerable",
     "UnknownFunction",
     "UnsupportedCode",
+    "Verdict",
 ]
 
 
@@ -98,14 +108,25 @@ class BuiltBlock:
 
 
 class DoorError(Exception):
-    """A call to the runtime that has no result."""
+    """A call to the runtime that has no result: a Verdict, or a LocalFault."""
 
 
-class RuntimeTrap(DoorError):
+class Verdict(DoorError):
+    """The chain's own answer to this input: every node that makes the same call gets it."""
+
+
+class LocalFault(DoorError):
+    """This node could not make the call; it says nothing of the input, and may succeed when tried again."""
+
+
+# Verdicts
+
+
+class RuntimeTrap(Verdict):
     """The runtime gave up on this input (a panic); the text is its own."""
 
 
-class UnknownFunction(DoorError):
+class UnknownFunction(Verdict):
     """The runtime has no entry point of this name."""
 
     def __init__(self, function: str) -> None:
@@ -113,15 +134,11 @@ class UnknownFunction(DoorError):
         self.function = function
 
 
-class UnsupportedCode(DoorError):
-    """The state's `:code` is missing, or of a kind that this build cannot run."""
-
-
-class BlockRefused(DoorError):
+class BlockRefused(Verdict):
     """The block's execution does not give what its header says, or it cannot be built; the text says why."""
 
 
-class Missing(DoorError):
+class Missing(Verdict):
     """The proof does not show what the call reads. A proof for `key` as well would lead further."""
 
     def __init__(self, key: bytes, child: bytes = b"") -> None:
@@ -130,18 +147,45 @@ class Missing(DoorError):
         self.child = child
 
 
-class ProofRefused(DoorError):
+class ProofRefused(Verdict):
     """The proof leads to bytes that are no trie."""
 
 
-class ExecutorDied(DoorError):
-    """The executor process ended during the call; a new one takes its place."""
+# Local faults
 
 
-class Deadline(DoorError):
+class UnsupportedCode(LocalFault):
+    """The state's `:code` is missing, or of a kind that this build cannot run."""
+
+
+class ExecutorDied(LocalFault):
+    """The executor process ended during the call, or cannot be started; a new one takes its place."""
+
+
+class Deadline(LocalFault):
     """The call took longer than it may and was ended, if need be with the executor process."""
 
     def __init__(self, function: str, seconds: float) -> None:
         super().__init__(f"{function} took longer than {seconds:g} s and was ended")
         self.function = function
         self.seconds = seconds
+
+
+class OutOfMemory(LocalFault):
+    """This machine has no memory left for the call. A runtime that wants more than its heap traps instead."""
+
+
+class MessageTooLarge(LocalFault):
+    """The question or its answer is larger than what node and executor process exchange."""
+
+
+class StoreFault(LocalFault):
+    """The database cannot be read or written now: it is full, damaged, or at a limit of the system."""
+
+
+class HostFault(LocalFault):
+    """A mistake of this node's own, around the runtime: please report it."""
+
+
+class Unanswerable(LocalFault):
+    """A call without any input of a stranger failed, or its answer has a form unknown to this build."""

@@ -69,7 +69,7 @@ class Executor:
             finally:
                 nursery.cancel_scope.cancel()
 
-    # --- what can be asked; each raises a DoorError, UnknownBlock or StateDiscarded, or StoreError
+    # --- what can be asked; each raises a Verdict, a LocalFault, UnknownBlock or StateDiscarded
 
     async def call(self, at: StateRef, function: str, args: bytes = b"", *, seconds: float = CALL_S) -> bytes:
         """The SCALE output of a runtime function; what it writes is thrown away."""

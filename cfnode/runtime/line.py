@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -18,9 +19,9 @@ import trio
 from cfnode.core.header import Header
 from cfnode.runtime import frames
 from cfnode.runtime.child import Child
-from cfnode.runtime.door import BuiltBlock, Deadline, DoorError, ExecutorDied
+from cfnode.runtime.door import BuiltBlock, Deadline, ExecutorDied, MessageTooLarge
 from cfnode.runtime.requests import Request, failure
-from cfnode.store import Overlay, Store
+from cfnode.store import Overlay, Store, StoreError
 
 __all__ = ["Line"]
 
@@ -31,6 +32,9 @@ ATTEMPTS = 3
 
 START_S = 30.0
 """Seconds that a new process may take to be ready."""
+
+NO_RESOURCES = (MemoryError, RuntimeError, subprocess.SubprocessError)
+"""What Python raises where the system gives no memory, no thread or no process."""
 
 
 class Line:
@@ -112,6 +116,8 @@ class Line:
             await self._child.send(_overlay_messages(overlay))
         except ExecutorDied:
             await self._renew()
+        except ValueError as error:  # calls at this block find its state unknown
+            log.error("block #%d is not given to the executor process: %s", overlay.number, error)
 
     async def _answer(self, request: Request) -> None:
         """Have one request answered. A process that is gone before it has begun costs no request."""
@@ -142,7 +148,7 @@ class Line:
         try:
             await self._child.send(request.orders)
         except ValueError as error:
-            request.fail(DoorError(str(error)))
+            request.fail(MessageTooLarge(str(error)))
             return
         assembly = frames.Assembly()
         while not request.done:
@@ -171,10 +177,10 @@ class Line:
             self._child.kill()
             await self._child.end()
             self._child = None
-        await trio.to_thread.run_sync(self._store.forget_dead_readers)
         try:
+            await trio.to_thread.run_sync(self._store.forget_dead_readers)
             self._child = child = Child.start(self._store.database.path, self._runtimes)
-        except OSError as error:
+        except (OSError, StoreError, *NO_RESOURCES) as error:
             raise ExecutorDied(f"the executor process cannot be started: {error}") from error
         self.started += 1
         try:
@@ -182,7 +188,7 @@ class Line:
                 await child.receive()  # Ready
                 for overlay in self._store.overlays():
                     await child.send(_overlay_messages(overlay))
-        except (trio.TooSlowError, ExecutorDied) as error:
+        except (trio.TooSlowError, ExecutorDied, ValueError) as error:
             child.kill()
             await child.end()
             self._child = None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cfnode.core.state import State
-from cfnode.core.trie import Recorder
-from cfnode.runtime.door import Runtime, RuntimeTrap
+from cfnode.core.trie import Recorder, TrieError
+from cfnode.runtime.door import MessageTooLarge, Runtime, RuntimeTrap
 from cfnode.runtime.journal import Journal
 
 __all__ = ["MOST_BYTES", "prove_call"]
@@ -21,9 +21,12 @@ MOST_BYTES = 15 << 20
 def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> list[bytes]:
     """The proof of all that a call reads, also of one that traps: whoever makes it then sees it trap.
 
-    Raises UnknownFunction, and TrieError where it would be too large.
+    Raises UnknownFunction, and MessageTooLarge.
     """
     recorder = Recorder(state)
     with suppress(RuntimeTrap):
         runtime.call(function, args, Journal(recorder))
-    return recorder.proof(MOST_BYTES)
+    try:
+        return recorder.proof(MOST_BYTES)
+    except TrieError as error:
+        raise MessageTooLarge(f"the proof of {function}: {error}") from error

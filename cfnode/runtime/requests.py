@@ -12,14 +12,17 @@ from cfnode.runtime.door import (
     BlockRefused,
     BuiltBlock,
     Deadline,
-    DoorError,
+    HostFault,
+    MessageTooLarge,
     Missing,
+    OutOfMemory,
     ProofRefused,
     RuntimeTrap,
+    StoreFault,
     UnknownFunction,
     UnsupportedCode,
 )
-from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Request", "failure"]
 
@@ -89,11 +92,15 @@ _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
     "ScaleError": lambda failed: RuntimeTrap(failed.text),
     "UnknownBlock": lambda failed: UnknownBlock(failed.key),
     "StateDiscarded": lambda failed: StateDiscarded(failed.key),
-    "StoreError": lambda failed: StoreError(failed.text),
+    "StoreError": lambda failed: StoreFault(failed.text),
+    "StoreFault": lambda failed: StoreFault(failed.text),
+    "OutOfMemory": lambda failed: OutOfMemory(failed.text),
+    "MessageTooLarge": lambda failed: MessageTooLarge(failed.text),
+    "HostFault": lambda failed: HostFault(failed.text),
 }
 
 
 def failure(failed: frames.Failed) -> Exception:
     """The error that the executor process has met, as this side raises it."""
     make = _BY_KIND.get(failed.kind)
-    return make(failed) if make else DoorError(f"{failed.kind}: {failed.text}")
+    return make(failed) if make else HostFault(f"{failed.kind}: {failed.text}")

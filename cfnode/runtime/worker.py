@@ -33,10 +33,15 @@ from cfnode.runtime.door import (
     AtBlock,
     BlockRefused,
     Deadline,
+    HostFault,
+    LocalFault,
+    MessageTooLarge,
     OnProof,
+    OutOfMemory,
     Prepares,
     Runtime,
     RuntimeTrap,
+    StoreFault,
     UnknownFunction,
     UnsupportedCode,
 )
@@ -77,6 +82,8 @@ class Worker:
                     self._answer(order)
                 except _ANSWERED as error:
                     self._send(_failed(order.id, error))
+                except MemoryError:
+                    self._send(_failed(order.id, OutOfMemory("no memory is left for the call")))
                 self._runtime_for.prepare()
 
     def _answer(self, order: frames.Call | frames.Execute | frames.Build) -> None:
@@ -124,7 +131,7 @@ class Worker:
             with _foreign_errors():
                 yield ProofState(at.root, at.nodes), self._runtime_for(at.code)
             return
-        with self._reader.state(at.hash) as state:
+        with _own_state(at.hash), self._reader.state(at.hash) as state:
             code = state.get(CODE)
             if code is None:
                 raise UnsupportedCode(f"the state of block 0x{at.hash.hex()} holds no code")
@@ -153,10 +160,9 @@ class _Kept:
 
 
 _ANSWERED = (
-    Deadline,
+    LocalFault,
     RuntimeTrap,
     UnknownFunction,
-    UnsupportedCode,
     BlockRefused,
     MissingNode,
     TrieError,
@@ -169,17 +175,37 @@ _ANSWERED = (
 
 @contextmanager
 def _foreign_errors() -> Iterator[None]:
-    """A mistake in a runtime written in Python is a trap, as in WebAssembly: it costs one call."""
+    """A mistake in a runtime written in Python is a trap, as in WebAssembly: it costs one call.
+
+    Such a runtime *is* the rules of its chain: whoever runs it, the block's author included, meets the same
+    mistake on the same input. What the machine lacks is another matter, and a fault of this node alone.
+    """
     try:
         yield
     except _ANSWERED:
         raise
+    except MemoryError as error:
+        raise OutOfMemory(f"no memory is left for the call{_place(error)}") from error
+    except OSError as error:
+        raise HostFault(f"{type(error).__name__}: {error}{_place(error)}") from error
     except Exception as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        place = f" ({trace.tb_frame.f_code.co_qualname}, line {trace.tb_lineno})" if trace else ""
-        raise RuntimeTrap(f"{type(error).__name__}: {error}{place}") from error
+        raise RuntimeTrap(f"{type(error).__name__}: {error}{_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" ({trace.tb_frame.f_code.co_qualname}, line {trace.tb_lineno})" if trace else ""
+
+
+@contextmanager
+def _own_state(block: bytes) -> Iterator[None]:
+    """A state that was verified when it was stored: if it does not hold together, the database does not."""
+    try:
+        yield
+    except (MissingNode, TrieError) as error:
+        raise StoreFault(f"the state of block 0x{block.hex()} is damaged: {error}") from error
 
 
 def _failed(request: int, error: Exception) -> frames.Failed:
@@ -211,12 +237,20 @@ def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
     factory: RuntimeFactory = getattr(import_module(module), name)
 
     def send(answer: frames.Answer) -> None:
-        connection.sendall(frames.encode_frame(answer))
+        connection.sendall(_frame(answer))
 
     worker = Worker(StoreReader.open(Path(store)), factory, send)
     send(frames.Ready())
     while True:
         worker.obey(frames.decode_order(orders.get()))
+
+
+def _frame(answer: frames.Answer) -> bytes:
+    """The frame of an answer; raises MessageTooLarge."""
+    try:
+        return frames.encode_frame(answer)
+    except ValueError as error:
+        raise MessageTooLarge(str(error)) from error
 
 
 def _listen(connection: socket.socket, orders: queue.SimpleQueue[bytes]) -> None:

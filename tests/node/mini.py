@@ -7,7 +7,7 @@ Accounts that begin with "poor" cannot pay, with "odd" have their own tags.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -281,21 +281,22 @@ class Rig:
         lag: int = 2,
         pruning: Pruning = Pruning(),  # noqa: B008
         clock: ChainClock | None = None,
+        executor: Callable[[Store], Any] | None = None,
         **author: Any,
     ) -> Rig:
         rig = cls(path, authorities or well_known(1), pruning)
         rig.store = Store.open(path, pruning=pruning, sync=False)
         if rig.store.genesis_hash is None:
             rig.store.initialise(*rig.genesis())
-        rig.executor = LocalExecutor(rig.store, rig.runtime)
+        rig.executor = LocalExecutor(rig.store, rig.runtime) if executor is None else executor(rig.store)
         rig.clock = clock or ChainClock.own(wall_ms=lambda: rig.wall_ms)
-        rig.chain = await Chain.open(rig.store, rig.executor, rig.clock.real_slot)  # type: ignore[arg-type]
+        rig.chain = await Chain.open(rig.store, rig.executor, rig.clock.real_slot)
         rig.pool = TransactionPool(rig.chain, ready_limit=limit, authoring=True)
         voters = {keys.grandpa.public: keys.grandpa for keys in rig.authorities}
         rig.finality = Voter(rig.chain, voters, lag=lag)
         rig.author = Author(
             rig.chain,
-            rig.executor,  # type: ignore[arg-type]
+            rig.executor,
             rig.pool,
             rig.clock,
             rig.finality,
@@ -305,7 +306,7 @@ class Rig:
         return rig
 
     store: Store
-    executor: LocalExecutor
+    executor: Any
     clock: ChainClock
     chain: Chain
     pool: TransactionPool

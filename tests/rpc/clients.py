@@ -16,6 +16,7 @@ from typing import Any
 import trio
 
 from cfnode.node.config import RpcConfig
+from cfnode.node.readiness import Impediment
 from cfnode.rpc.dispatch import Health
 from cfnode.rpc.server import serve_table
 from cfnode.rpc.table import Method, Subscription, Table
@@ -33,6 +34,14 @@ class StandIn:
     def syncing(self) -> str | None:
         """In words."""
         return "Waiting for peers" if self.is_syncing else None
+
+    @property
+    def impediments(self) -> list[Impediment]:
+        """As a node has them."""
+        if self.is_syncing:
+            return [{"kind": "syncing", "message": "Waiting for peers"}]
+        alone = self.should_have_peers and not self.peers
+        return [{"kind": "isolated", "message": "no peers"}] if alone else []
 
     def health(self) -> Health:
         """As a node answers it."""

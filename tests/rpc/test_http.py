@@ -260,7 +260,11 @@ async def test_health_pages() -> None:
     async with served(ROWS, node) as port, Http(port) as http:
         page = await http.request("GET", "/health")
         assert (page.status, page.json()) == (200, node.health())
-        assert (await http.request("GET", "/health/readiness")).status == 500
+        page = await http.request("GET", "/health/readiness")
+        assert (page.status, page.json()) == (
+            500,
+            {**node.health(), "reasons": [{"kind": "syncing", "message": "Waiting for peers"}]},
+        )
         assert (await http.request("GET", "/health/liveness")).status == 200
         node.is_syncing = False
         assert (await http.request("GET", "/health/readiness")).status == 500

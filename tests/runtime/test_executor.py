@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +24,18 @@ from cfnode.runtime.door import (
     Deadline,
     DoorError,
     ExecutorDied,
+    HostFault,
+    LocalFault,
+    MessageTooLarge,
     Missing,
     OnProof,
+    OutOfMemory,
     ProofRefused,
     RuntimeTrap,
+    StoreFault,
     UnknownFunction,
     UnsupportedCode,
+    Verdict,
 )
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.frames import SLICE
@@ -118,6 +124,50 @@ async def test_errors_cross_the_door_as_what_they_are_and_the_process_stays(stor
         assert executor.pid == pid
 
 
+def test_each_error_is_a_verdict_or_a_local_fault() -> None:
+    kinds = [kind for base in DoorError.__subclasses__() for kind in base.__subclasses__()]
+    assert DoorError.__subclasses__() == [Verdict, LocalFault]
+    assert {kind for kind in kinds if issubclass(kind, Verdict)} == {
+        *(RuntimeTrap, UnknownFunction, BlockRefused, Missing, ProofRefused)
+    }
+
+
+async def test_what_the_machine_lacks_is_no_verdict_of_the_runtime(store: Store) -> None:
+    async with running(store) as executor:
+        pid = int(await executor.call(AT, "Toy_pid"))
+        with pytest.raises(OutOfMemory, match="no memory is left"):
+            await executor.call(AT, "Toy_hoard")
+        with pytest.raises(HostFault, match=r"FileNotFoundError.*/no/such/file"):
+            await executor.call(AT, "Toy_file", b"/no/such/file")
+        with pytest.raises(StoreFault, match="is damaged"):
+            await executor.call(AT, "Toy_hole", b"key")
+        with pytest.raises(OutOfMemory):  # outside of the runtime, when the answer is put together
+            await executor.call_all(AT, [("Toy_huge", b"")] * 40)
+        assert int(await executor.call(AT, "Toy_pid")) == pid
+
+
+async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grants_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusal(error: Exception) -> Callable[..., None]:
+        def refuse(*_: object) -> None:
+            raise error
+
+        return refuse
+
+    errors = (BlockingIOError("no more processes"), RuntimeError("can't start new thread"), MemoryError())
+    async with running(store) as executor:
+        await executor.call(AT, "Toy_pid")
+        for error in errors:
+            with monkeypatch.context() as patched:
+                patched.setattr("cfnode.runtime.line.Child.start", refusal(error))
+                with pytest.raises(ExecutorDied):
+                    await executor.call(AT, "Toy_kill")
+                with pytest.raises(ExecutorDied, match="cannot be started"):
+                    await executor.call(AT, "Toy_pid")
+            assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+
+
 async def test_on_a_proof_a_call_tells_what_is_missing(store: Store) -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     shown = OnProof(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
@@ -163,7 +213,7 @@ async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_answer
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         monkeypatch.setattr("cfnode.runtime.frames.MAX_FRAME", 1000)
-        with pytest.raises(DoorError, match="at most"):
+        with pytest.raises(MessageTooLarge, match="at most"):
             await executor.call(AT, "Toy_get", bytes(2000))
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from cfnode.core.hashing import twox_128
 from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, encode_compact
-from cfnode.core.trie import ordered_root
+from cfnode.core.trie import MissingNode, ordered_root
 from cfnode.runtime.door import Runtime, RuntimeTrap, UnknownFunction, UnsupportedCode
 from cfnode.runtime.journal import Journal
 
@@ -130,6 +130,22 @@ class Toy:
 
     def Toy_mistake(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
         return bytes([1 // len(args)])
+
+    def Toy_hoard(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return bytes(1 << 50)
+
+    def Toy_huge(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        class Huge(bytes):
+            def __len__(self) -> int:
+                raise MemoryError
+
+        return Huge()
+
+    def Toy_file(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return Path(args.decode()).read_bytes()
+
+    def Toy_hole(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        raise MissingNode(args)
 
     def Toy_runaway(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
         while True:

@@ -27,6 +27,7 @@ from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.state import StateSync, TargetLost
 from cfnode.node.sync.warp import WarpSync
+from cfnode.runtime.door import LocalFault
 from cfnode.store import Store
 
 __all__ = ["Download"]
@@ -121,12 +122,19 @@ class Download:
         votes = [] if trust.votes is None else [(ENGINE, trust.votes)]
         await self._chain.adopt(self._adoption, trust.header, target.body, votes)
         self._progress.enter(Phase.BLOCKS, "blocks after the downloaded state")
-        voters = await self._chain.voters()
+        await self._compare_authorities(trust)
+        log.info("State of block #%d (%s) is here: %d keys",
+                 trust.number, short(trust.header.hash), keys)  # fmt: skip
+
+    async def _compare_authorities(self, trust: Trust) -> None:
+        try:
+            voters = await self._chain.voters()
+        except LocalFault as fault:  # they are asked for again when votes come
+            log.error("The authorities in the state of block #%d cannot be read: %s", trust.number, fault)
+            return
         if voters != trust.authorities:
             log.error("The state of block #%d names other authorities (set %d) than its proof (set %d)",
                       trust.number, voters.set_id, trust.authorities.set_id)  # fmt: skip
-        log.info("State of block #%d (%s) is here: %d keys",
-                 trust.number, short(trust.header.hash), keys)  # fmt: skip
 
     async def _download(self, trust: Trust, target: FetchedBlock) -> int:
         """Have the state here, peers answering meanwhile: how many keys it has. Raises TargetLost."""

@@ -32,13 +32,16 @@ from cfnode.node.events import BestChanged, BlockRef, Finalized
 from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.set_changes import SetChanges
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.door import LocalFault
+from cfnode.store import StateDiscarded
 
 __all__ = ["FinalityGossip", "justification_of"]
 
 log = logging.getLogger("cfnode.grandpa")
 
 NEIGHBOUR_S = 120.0
+RETRY_S = 1.0
+"""Seconds after which this node asks itself again what it could not answer."""
 MAX_ANCESTRY = 1_024
 """Headers between the votes of a commit."""
 
@@ -78,7 +81,7 @@ class FinalityGossip:
     async def run(self) -> None:
         """Until cancelled; begin when the chain has a state."""
         with self._chain.subscribe(4096) as events:
-            self._set_id = (await self._chain.voters()).set_id
+            self._set_id = await self._present_set()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._listen)
                 nursery.start_soon(self._remind)
@@ -89,6 +92,15 @@ class FinalityGossip:
                     elif isinstance(event, BestChanged):
                         await self._retry()
                     self._changes.wake()
+
+    async def _present_set(self) -> int:
+        """The set that votes now; a local fault only delays the answer."""
+        while True:
+            try:
+                return (await self._chain.voters()).set_id
+            except (LocalFault, StateDiscarded) as fault:
+                log.warning("The present authorities are not known yet: %s", fault)
+                await trio.sleep(RETRY_S)
 
     def silent(self) -> list[str]:
         """The peers that have not told what is final for them."""
@@ -179,8 +191,10 @@ class FinalityGossip:
         except BadJustification as error:
             log.warning("Peer %s sent votes that do not hold: %s", peer, error)
             self._network.report(peer, repute.BAD_GOSSIP, str(error))
-        except (FinalityRefused, DoorError) as error:
+        except FinalityRefused as error:
             log.debug("Votes of %s are of no use: %s", peer, error)
+        except (LocalFault, StateDiscarded) as fault:
+            log.warning("Votes for #%d are not judged: %s", block.number, fault)
 
     async def _retry(self) -> None:
         """A block has come: commits may have waited for it."""

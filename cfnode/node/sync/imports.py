@@ -1,8 +1,9 @@
 """How do fetched blocks come into the chain?
 
 Each passes the chain's own gate (slot, seal, execution). One that does not is never taken again; a block from
-the future is left for later, and said aloud. Of many blocks only the newest justification is used: it proves
-those below it too, up to a change of the authorities.
+the future, and one that this node could not judge for a reason of its own, is left for later, and said aloud.
+Of many blocks only the newest justification is used: it proves those below it too, up to a change of the
+authorities.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from collections.abc import Sequence
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, scheduled_change
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, FutureSlot, ImportRefused, UnknownParent
+from cfnode.node.local_faults import tried_again
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.progress import Progress
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.door import LocalFault
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["BadBlock", "Imports"]
@@ -72,12 +75,18 @@ class Imports:
         if block.hash in self._bad:
             raise BadBlock(f"block #{number} is bad")
         try:
-            await self._chain.import_block(block.header, block.body)
+            await tried_again(
+                BlockRef(block.hash, number), lambda: self._chain.import_block(block.header, block.body)
+            )
         except FutureSlot as error:
             self._warn_of_clock(f"Block #{number} of {peer} is left for later", error)
             return False
         except (UnknownParent, UnknownBlock, StateDiscarded) as error:
             log.debug("Block #%d of %s has no place: %s", number, peer, error)
+            return False
+        except LocalFault as fault:
+            log.error("Block #%d is left for later: this node cannot execute it, through no fault of %s: %s",
+                      number, peer, fault)  # fmt: skip
             return False
         except ImportRefused as error:
             self._mark_bad(block.hash)
@@ -93,8 +102,10 @@ class Imports:
                 continue
             try:
                 await self._chain.finalize(block.hash, justification)
-            except (FinalityRefused, DoorError) as error:
+            except FinalityRefused as error:
                 log.debug("Block #%d is not final yet: %s", block.header.number, error)
+            except LocalFault as fault:  # its votes come again with a later block
+                log.warning("Block #%d is not final yet: %s", block.header.number, fault)
 
     def _warn_of_clock(self, what: str, error: FutureSlot) -> None:
         now = trio.current_time()

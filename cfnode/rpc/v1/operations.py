@@ -17,7 +17,7 @@ from cfnode.rpc.convert import to_hex
 from cfnode.rpc.errors import words
 from cfnode.rpc.storage import CLIENT_READS
 from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
-from cfnode.runtime.door import ExecutorDied
+from cfnode.runtime.door import LocalFault
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -100,7 +100,7 @@ class Operation:
     async def _run(self) -> None:
         try:
             await self._work(self)
-        except ExecutorDied:
+        except LocalFault:
             await self.tell("operationInaccessible")
         except trio.BrokenResourceError:
             raise

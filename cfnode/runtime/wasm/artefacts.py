@@ -15,6 +15,7 @@ import json
 import mmap
 import os
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -28,7 +29,7 @@ import wasmtime
 import xxhash
 
 from cfnode.core.hashing import sha2_256
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.door import OutOfMemory, UnsupportedCode
 from cfnode.runtime.wasm.code import expand
 from cfnode.runtime.wasm.engine import engine, fingerprint
 
@@ -136,7 +137,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _compile(module: bytes, path: Path) -> None:
-    """Have a process of its own write the machine code to `path`; raises UnsupportedCode."""
+    """Have a process of its own write the machine code to `path`; raises UnsupportedCode, and OutOfMemory."""
     number, passing = tempfile.mkstemp(dir=path.parent, prefix=_HALF)
     os.close(number)
     search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
@@ -147,6 +148,8 @@ def _compile(module: bytes, path: Path) -> None:
             capture_output=True,
             cwd="/",
         )
+        if done.returncode == -signal.SIGKILL:
+            raise OutOfMemory("the process that compiles the state's code was killed")
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             reason = said[-1] if said else f"the compiler ended with code {done.returncode}"

@@ -18,14 +18,14 @@ from typing import Any
 
 import wasmtime
 
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.door import OutOfMemory, UnsupportedCode
 from cfnode.runtime.wasm.allocator import Allocator
 from cfnode.runtime.wasm.binding import Binding, over_slots
 from cfnode.runtime.wasm.engine import engine
 from cfnode.runtime.wasm.host import HOST_FUNCTIONS, Host, HostError, Signature
 from cfnode.runtime.wasm.memory import GuestMemory
 
-__all__ = ["Instance", "LoadedModule"]
+__all__ = ["Instance", "LoadedModule", "trap_place"]
 
 PAGE = 1 << 16
 MOST_PAGES = 1 << 16
@@ -37,6 +37,9 @@ _ALLOCATOR = {
     "ext_allocator_free_version_1": Signature(("u32",), None),
 }
 _MALLOC = "ext_allocator_malloc_version_1"
+_OFFCHAIN = "ext_offchain_"
+_NO_MEMORY = "out_of_memory"
+"""The shim's function that traps where the memory does not grow."""
 
 
 class LoadedModule:
@@ -95,7 +98,7 @@ class LoadedModule:
     def instance(self, heap_pages: int, ticks: int) -> Iterator[Instance]:
         """A fresh instance with so many pages beyond its first ones, and so many epochs to live.
 
-        Raises wasmtime's errors and traps, and HostError.
+        Raises wasmtime's errors and traps, HostError, and UnsupportedCode.
         """
         try:
             if self._spare is None or self._spare.heap_pages != heap_pages:
@@ -109,7 +112,7 @@ class LoadedModule:
     def prepare(self) -> None:
         """Make the instance of the next call, while nobody waits; what fails is met by that call."""
         if self._spare is None:
-            with suppress(wasmtime.WasmtimeError, wasmtime.Trap, HostError, UnsupportedCode):
+            with suppress(wasmtime.WasmtimeError, wasmtime.Trap, HostError, UnsupportedCode, MemoryError):
                 self._spare = self._instantiate(wasmtime.Store(engine()), self._last_heap_pages)
 
     def _discard(self) -> None:
@@ -125,9 +128,11 @@ class LoadedModule:
         try:
             make = self._with_memory if self._imports_memory else self._with_own_memory
             return Instance(self, store, make(store, heap_pages), heap_pages)
-        except BaseException:
+        except BaseException as error:
             self.memory.detach()
             store.close()
+            if isinstance(error, wasmtime.WasmtimeError):  # the call has not begun: no verdict on its input
+                raise UnsupportedCode(f"the state's code gets no instance: {error}") from error
             raise
 
     def _with_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
@@ -163,8 +168,13 @@ class LoadedModule:
     def run(self, store: wasmtime.Store, instance: wasmtime.Instance, function: str, args: bytes) -> bytes:
         """Call a runtime's entry point: pointer and length of the arguments, span of the output."""
         entry = self._binding.export(store, instance, function)
-        pointer = self.memory.place(args) if args else 0
-        return self.memory.span(self._binding.call(store, entry, (pointer, len(args))))
+        try:
+            pointer = self.memory.place(args) if args else 0
+            return self.memory.span(self._binding.call(store, entry, (pointer, len(args))))
+        except wasmtime.Trap as trap:
+            if trap_place(trap) == _NO_MEMORY and self.memory.below_limit:
+                raise OutOfMemory(f"{function}: the system refuses memory that it may have") from None
+            raise
 
 
 class Instance:
@@ -182,8 +192,16 @@ class Instance:
         return self._loaded.run(self.store, self._instance, function, args)
 
 
+def trap_place(trap: wasmtime.Trap) -> str | None:
+    """The name of the function in which a trap happened, where it has one."""
+    frames = trap.frames
+    return frames[0].func_name if frames else None
+
+
 def _not_offered(name: str, _slots: Any) -> None:
-    raise HostError(f"the runtime calls {name}, which this node does not offer")
+    """Off-chain functions trap in every node's blocks; any other one is lacking here, and only here."""
+    text = f"the runtime calls {name}, which this node does not offer"
+    raise HostError(text) if name.startswith(_OFFCHAIN) else UnsupportedCode(text)
 
 
 def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:

@@ -24,6 +24,9 @@ _view_of.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
 
 _LOW = 0xFFFFFFFF
 
+MOST_PAGES_AT_ONCE = (32 << 20) // (1 << 16) + 2
+"""Pages that one allocation may add: its largest size, the block's header, and the start of the last page."""
+
 
 class GuestMemory:
     """The memory of one instance after the other. A *span* is pointer | length << 32."""
@@ -55,6 +58,12 @@ class GuestMemory:
         if pointer + size > self._size:
             self._look()
         return pointer + size > self._size
+
+    @property
+    def below_limit(self) -> bool:
+        """Whether any one allocation, failed or not, would have stayed within the memory's limit."""
+        most = self._memory.type(self._store).limits.max
+        return most is not None and self._memory.size(self._store) + MOST_PAGES_AT_ONCE <= most
 
     def array(self, pointer: int, size: int) -> bytes:
         """The bytes at a pointer; raises HostError."""

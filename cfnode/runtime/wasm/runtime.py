@@ -18,15 +18,24 @@ from typing import NoReturn
 import wasmtime
 
 from cfnode.core.state import HEAP_PAGES
-from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
-from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, TrieError
+from cfnode.runtime.door import (
+    Deadline,
+    DoorError,
+    HostFault,
+    OutOfMemory,
+    RuntimeTrap,
+    UnknownFunction,
+    UnsupportedCode,
+)
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts, directory
 from cfnode.runtime.wasm.binding import Binding, PublicBinding
 from cfnode.runtime.wasm.code import embedded_version, expand
 from cfnode.runtime.wasm.engine import TICK_S, WASMTIME
 from cfnode.runtime.wasm.host import Host, HostError
-from cfnode.runtime.wasm.instance import LoadedModule
+from cfnode.runtime.wasm.instance import LoadedModule, trap_place
+from cfnode.store import StoreError
 
 __all__ = ["WasmRuntime", "wasm_runtime"]
 
@@ -87,7 +96,21 @@ class WasmRuntime:
         return self._version
 
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
-        """As `door.Runtime.call`. Raises Deadline too."""
+        """As `door.Runtime.call`. Raises the local faults too.
+
+        What a host function raises without meaning to is a mistake of this node's: unlike a trap, it says
+        nothing of the block, which other nodes may well execute.
+        """
+        try:
+            return self._call(function, args, journal)
+        except (DoorError, MissingNode, TrieError, StoreError):
+            raise
+        except MemoryError:
+            raise OutOfMemory(f"no memory is left for {function}") from None
+        except Exception as error:
+            raise HostFault(f"{function}: {type(error).__name__}: {error}") from error
+
+    def _call(self, function: str, args: bytes, journal: Journal) -> bytes:
         loaded = self.loaded
         if function not in loaded.functions:
             raise UnknownFunction(function)
@@ -116,10 +139,13 @@ class WasmRuntime:
         raise RuntimeTrap(f"{function}: {' / '.join(words) or reason}") from None
 
     def _version_of(self, code: bytes) -> bytes | None:
-        """The version of code that this runtime is asked to put into the state."""
+        """The version of code that this runtime is asked to put into the state.
+
+        None decides what becomes of the block, so it must not stand for a local fault such as Deadline.
+        """
         try:
             return WasmRuntime(code, self._artefacts).version()
-        except (UnsupportedCode, RuntimeTrap, UnknownFunction, Deadline):
+        except (UnsupportedCode, RuntimeTrap, UnknownFunction):
             return None
 
 
@@ -149,8 +175,8 @@ _SHIM_TRAPS = {
 
 def _reason(trap: wasmtime.Trap) -> str:
     """What the shim says by its functions' names, or wasmtime behind its list of frames."""
-    frames = trap.frames
-    if frames and frames[0].func_name in _SHIM_TRAPS:
-        return _SHIM_TRAPS[frames[0].func_name]
+    place = trap_place(trap)
+    if place in _SHIM_TRAPS:
+        return _SHIM_TRAPS[place]
     lines = [line.strip() for line in trap.message.splitlines() if line.strip()]
     return lines[-1].removeprefix("1: ") if lines else "trap"

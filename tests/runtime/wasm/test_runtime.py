@@ -11,8 +11,16 @@ import pytest
 import wasmtime
 import xxhash
 
-from cfnode.core.trie import MissingNode, ProofState
-from cfnode.runtime.door import Deadline, RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.core.trie import MissingNode, ProofState, TrieError
+from cfnode.runtime.door import (
+    Deadline,
+    HostFault,
+    OutOfMemory,
+    RuntimeTrap,
+    UnknownFunction,
+    UnsupportedCode,
+    Verdict,
+)
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts
 from cfnode.runtime.wasm.binding import Binding, PublicBinding
@@ -108,6 +116,51 @@ def test_a_runaway_is_ended_and_named(runtime: WasmRuntime) -> None:
     with pytest.raises(Deadline, match="Counter_loop took longer than 1 s"):
         runtime.call("Counter_loop", b"", journal())
     assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "words"),
+    [
+        (AttributeError("no such thing"), HostFault, "Counter_read: AttributeError: no such thing"),
+        (OSError("no space left"), HostFault, "Counter_read: OSError: no space left"),
+        (MemoryError(), OutOfMemory, "no memory is left for Counter_read"),
+        (TrieError("a node that is none"), TrieError, "a node that is none"),
+    ],
+)
+def test_a_mistake_in_a_host_function_is_this_nodes_and_no_verdict(
+    runtime: WasmRuntime, raised: Exception, kind: type[Exception], words: str
+) -> None:
+    class Broken(MemoryState):
+        def get(self, key: bytes, child: bytes = b"") -> bytes | None:
+            if key == b"broken":
+                raise raised
+            return super().get(key, child)
+
+    with pytest.raises(kind, match=words):
+        runtime.call("Counter_read", b"broken", Journal(Broken({})))
+    assert not issubclass(kind, Verdict)
+    assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
+
+
+def test_memory_that_the_system_refuses_is_no_trap_of_the_runtime(
+    artefacts: Artefacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = WasmRuntime(counter.module(), artefacts)
+    small = journal({b":heappages": (4).to_bytes(8, "little")})
+    with pytest.raises(RuntimeTrap):
+        runtime.call("Counter_hoard", b"", small)
+    # As if the limit were further away than any allocation reaches: then only the system can have refused.
+    monkeypatch.setattr("cfnode.runtime.wasm.memory.MOST_PAGES_AT_ONCE", 0)
+    with pytest.raises(OutOfMemory, match="Counter_hoard: the system refuses memory"):
+        runtime.call("Counter_hoard", b"", small)
+
+
+def test_a_host_function_unknown_here_means_unsupported_code(artefacts: Artefacts) -> None:
+    text = """(module (import "env" "memory" (memory 1)) (import "env" "ext_crypto_novel_version_1" (func $f))
+        (global (export "__heap_base") i32 (i32.const 1024))
+        (func (export "f") (param i32 i32) (result i64) (call $f) i64.const 0))"""
+    with pytest.raises(UnsupportedCode, match="calls ext_crypto_novel_version_1, which this node does not"):
+        WasmRuntime(bytes(wasmtime.wat2wasm(text)), artefacts).call("f", b"", journal())
 
 
 def test_only_functions_of_the_runtime_can_be_called(runtime: WasmRuntime) -> None:

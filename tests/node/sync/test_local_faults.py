@@ -1,0 +1,145 @@
+"""A follower's executor is killed, out of time or out of memory: real processes on a growing chain."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import trio
+
+from cfnode.runtime import executor as executor_module
+from cfnode.runtime.door import Runtime
+from cfnode.runtime.executor import Executor
+from cfnode.runtime.journal import Journal
+from cfnode.store import Store
+from tests.conftest import ROOT
+from tests.node.conftest import MakeRig
+from tests.node.mini import MiniRuntime, put, tx
+from tests.node.sync.net import join
+from tests.node.sync.peers import KEYS, Peer
+
+MODE = "CFNODE_TEST_EXECUTOR_MODE"
+KILLS = int(os.environ.get("CFNODE_TEST_KILLS", "18"))
+"""Each takes more than a second: a new process has to start. `scripts/redteam` makes a hundred."""
+LAG = 3
+AFTER_S = 10.0
+BLOCK_S = 4.0
+
+
+class Disturbed(MiniRuntime):
+    """The mini chain's rules in a process that fails as the file of the environment says."""
+
+    def call(self, function: str, args: bytes, journal: Journal) -> bytes:
+        if function == "Core_execute_block":
+            disturb(Path(os.environ[MODE]))
+        return super().call(function, args, journal)
+
+
+def disturb(mode: Path) -> None:
+    kind = mode.read_text()
+    if kind == "slow":
+        time.sleep(0.05)
+    elif kind == "endless":
+        time.sleep(60)
+    elif kind == "memory":
+        limit = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, limit[1]))
+        try:
+            bytearray(1 << 31)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limit)
+
+
+def runtime_for(code: bytes) -> Runtime:
+    return Disturbed()
+
+
+def started(store: Store, nursery: trio.Nursery) -> Executor:
+    executor = Executor(store, f"{__name__}:runtime_for", nursery)
+    nursery.start_soon(executor._serve)
+    return executor
+
+
+async def test_kills_deadlines_and_lack_of_memory_cost_no_peer_and_no_block(
+    make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mode = tmp_path / "mode"
+    mode.write_text("slow")
+    monkeypatch.setenv(MODE, str(mode))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(executor_module, "EXECUTE_S", 1.0)
+    authority = Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
+    async with trio.open_nursery() as nursery:
+        rig = await make_rig("follower", authorities=KEYS, executor=lambda store: started(store, nursery))
+        await _disturb(authority, Peer("follower", rig), mode)
+        nursery.cancel_scope.cancel()
+
+
+async def _disturb(authority: Peer, follower: Peer, mode: Path) -> None:
+    chain, killed = follower.chain, set[int]()
+    executor = follower.rig.executor
+    assert isinstance(executor, Executor)
+
+    async def grow() -> None:
+        nonce = 0
+        while True:
+            block = await authority.rig.block(tx("alice", nonce, put("number", str(nonce))))
+            await authority.rig.finality.finalize(block)
+            nonce += 1
+            await trio.sleep(BLOCK_S)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(authority.sync.run)
+        nursery.start_soon(follower.sync.run)
+        join(follower.network, authority.network)
+        nursery.start_soon(grow)
+        with trio.fail_after(30 + 4 * KILLS):
+            while len(killed) < KILLS:
+                await _kill(executor, killed)
+                if len(killed) % 3 == 0:  # three attempts in a row are ended, then one goes through
+                    await _until(lambda best=chain.best: chain.best != best)
+                if len(killed) % 9 == 0:
+                    for kind in ("endless", "memory"):
+                        await trio.Path(mode).write_text(kind)
+                        await _until(lambda faults=chain.faults.total: chain.faults.total > faults)
+                        await trio.Path(mode).write_text("slow")
+        await trio.sleep(AFTER_S)
+        assert authority.chain.best.number - chain.best.number <= LAG
+        assert chain.best.number >= KILLS // 3
+        assert authority.chain.finalized.number - chain.finalized.number <= LAG
+        assert follower.network.reports == authority.network.reports == []
+        assert "authority" in follower.network.others
+        assert not follower.sync.progress.is_syncing
+        assert chain.faults.total > KILLS / 2
+        assert chain.faults.reason is None
+        nursery.cancel_scope.cancel()
+
+
+async def _kill(executor: Executor, killed: set[int]) -> None:
+    """Once more, a process that is executing a block."""
+    await _until(lambda: _at_work(executor) not in (None, *killed))
+    pid = _at_work(executor)
+    assert pid is not None
+    killed.add(pid)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+async def _until(met: Callable[[], bool]) -> None:
+    for _ in range(20_000):
+        if met():
+            return
+        await trio.sleep(0.005)
+    raise AssertionError("it never came to that")
+
+
+def _at_work(executor: Executor) -> int | None:
+    """The process that has begun to execute a block."""
+    request = executor._first._in_hand
+    return executor.pid if request is not None and request.block_work and request.begun else None

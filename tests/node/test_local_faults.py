@@ -1,0 +1,237 @@
+"""A block that this node cannot execute: tried again, logged, never charged to anybody else."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from cfnode.core.header import Header
+from cfnode.core.state import Changes
+from cfnode.node.chain_errors import ExecutionFailed
+from cfnode.node.local_faults import MANY, MAX_BLOCKS, MAX_RETRY_S, PAUSES_S, LocalFaults
+from cfnode.node.sync.blocks import FetchedBlock
+from cfnode.node.sync.imports import BadBlock, Imports
+from cfnode.node.sync.progress import Progress
+from cfnode.node.upkeep import PAUSE_S, kept_up
+from cfnode.runtime.door import (
+    Deadline,
+    DoorError,
+    ExecutorDied,
+    HostFault,
+    LocalFault,
+    MessageTooLarge,
+    OutOfMemory,
+    RuntimeTrap,
+    StoreFault,
+    Unanswerable,
+    UnknownFunction,
+    UnsupportedCode,
+)
+from cfnode.store import Store, StoreError
+from tests.node.conftest import MakeRig
+from tests.node.mini import LocalExecutor, Rig, put, tx
+
+FAULTS: list[LocalFault] = [
+    ExecutorDied("the executor process was ended by signal 9 during the call"),
+    Deadline("Core_execute_block", 60.0),
+    OutOfMemory("no memory is left for the call"),
+    MessageTooLarge("a message of 70000000 bytes"),
+    StoreFault("no space left for the database"),
+    HostFault("Core_execute_block: AttributeError"),
+]
+
+
+class Failing(LocalExecutor):
+    """Executes blocks once what is in the way has been met; `instead` are the errors of the next attempts."""
+
+    def __init__(self, store: Store, runtime: Any) -> None:
+        super().__init__(store, runtime)
+        self.instead: list[DoorError] = []
+        self.attempts = 0
+        self.call_fault: DoorError | None = None
+
+    async def execute_block(self, header: Header, body: list[bytes]) -> Changes:
+        self.attempts += 1
+        if self.instead:
+            await trio.lowlevel.checkpoint()
+            raise self.instead.pop(0)
+        return await super().execute_block(header, body)
+
+    async def call_all(self, at: Any, calls: Any) -> list[bytes]:
+        if self.call_fault is not None:
+            await trio.lowlevel.checkpoint()
+            raise self.call_fault
+        return await super().call_all(at, calls)
+
+
+async def follower(rig: Rig, make_rig: MakeRig) -> tuple[Rig, Failing, Imports]:
+    other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
+    assert isinstance(other.executor, Failing)
+    return other, other.executor, Imports(other.chain, Progress())
+
+
+def fetched(rig: Rig, block: bytes) -> FetchedBlock:
+    header, body = rig.chain.header(block), rig.chain.body(block)
+    assert header is not None
+    assert body is not None
+    return FetchedBlock(header, block, body, [])
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+async def test_a_local_fault_is_tried_again_and_the_block_enters_the_chain(
+    rig: Rig,
+    make_rig: MakeRig,
+    fault: LocalFault,
+    autojump_clock: MockClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    block = fetched(rig, await rig.block(tx("alice", 0, put("a", "1"))))
+    other, executor, imports = await follower(rig, make_rig)
+    executor.instead = [fault, fault]
+    assert await imports.take("honest", [block])
+    assert other.chain.best.hash == block.hash
+    assert executor.attempts == 3
+    assert trio.current_time() == pytest.approx(sum(PAUSES_S[:2]), abs=0.01)
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+    assert f"through no fault of the block; tried again in 0.1 s: {fault}" in caplog.text
+    assert other.chain.faults.total == 2
+    assert other.chain.faults.reason is None
+
+
+async def test_a_verdict_makes_the_block_bad_at_once(rig: Rig, make_rig: MakeRig) -> None:
+    block = fetched(rig, await rig.block())
+    other, executor, imports = await follower(rig, make_rig)
+    for verdict in (RuntimeTrap("panicked"), UnknownFunction("Core_execute_block")):
+        executor.instead = [verdict]
+        with pytest.raises(ExecutionFailed, match=str(verdict)):
+            await other.chain.import_block(block.header, block.body)
+    executor.instead = [RuntimeTrap("panicked")]
+    with pytest.raises(BadBlock, match="panicked"):
+        await imports.take("liar", [block])
+    assert imports.is_bad(block.hash)
+    assert other.chain.faults.total == 0
+
+
+async def test_a_fault_that_stays_leaves_the_block_for_later_and_says_so(
+    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    block = fetched(rig, await rig.block())
+    other, executor, imports = await follower(rig, make_rig)
+    executor.instead = [OutOfMemory("no memory is left for the call")] * (len(PAUSES_S) + 1)
+    assert not await imports.take("honest", [block])
+    assert not imports.is_bad(block.hash)
+    assert executor.attempts == len(PAUSES_S) + 1 >= MANY
+    reason = "block #1 cannot be executed by this node (5 attempts): no memory is left for the call"
+    assert other.chain.faults.reason == reason
+    assert (
+        "Block #1 is left for later: this node cannot execute it, through no fault of honest" in caplog.text
+    )
+    assert await imports.take("honest", [block])
+    assert (other.chain.best.hash, other.chain.faults.reason) == (block.hash, None)
+
+
+async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeated_at_once(
+    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = fetched(rig, await rig.block())
+    _, executor, imports = await follower(rig, make_rig)
+    executor.instead = [UnsupportedCode("no host offers this")] * 9
+    assert not await imports.take("honest", [block])
+    assert executor.attempts == 1
+
+    async def slowly(header: Header, body: list[bytes]) -> Changes:
+        await trio.sleep(MAX_RETRY_S + 1)
+        raise Deadline("Core_execute_block", MAX_RETRY_S + 1)
+
+    monkeypatch.setattr(executor, "execute_block", slowly)
+    began = trio.current_time()
+    assert not await imports.take("honest", [block])
+    assert trio.current_time() - began == pytest.approx(MAX_RETRY_S + 1)
+
+
+async def test_a_question_of_our_own_that_fails_is_no_verdict_on_the_block(
+    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock
+) -> None:
+    block = fetched(rig, await rig.block())
+    other, executor, imports = await follower(rig, make_rig)
+    for fault in (
+        RuntimeTrap("AuraApi is broken"),
+        UnknownFunction("AuraApi_authorities"),
+        ExecutorDied("?"),
+    ):
+        executor.call_fault = fault
+        with pytest.raises(LocalFault):
+            await other.chain.import_block(block.header, block.body)
+        with pytest.raises(LocalFault):
+            await other.chain.voters()
+    assert not await imports.take("honest", [block])
+    executor.call_fault = None
+    assert await imports.take("honest", [block])
+
+
+async def test_an_answer_that_cannot_be_read_is_a_local_fault(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("aura", "voters"):
+        monkeypatch.setattr(rig.runtime, "call", lambda function, args, journal: b"\xff")
+        with pytest.raises(Unanswerable, match="an answer unknown to this build"):
+            question = rig.chain.queries.aura_authorities if name == "aura" else None
+            await (question(rig.chain.best.hash) if question else rig.chain.voters())
+
+
+async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
+    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = await rig.block()
+    other, _, imports = await follower(rig, make_rig)
+    full = StoreError("no space left for the database")
+
+    def refuse(*_: object) -> None:
+        raise full
+
+    with monkeypatch.context() as patched:
+        patched.setattr(other.store, "add_block", refuse)
+        assert not await imports.take("honest", [fetched(rig, block)])
+    assert await imports.take("honest", [fetched(rig, block)])
+    justification = other.finality.justification(other.chain.best, await other.chain.voters(), 1).encode()
+    with monkeypatch.context() as patched:
+        patched.setattr(other.store, "finalize", refuse)
+        with pytest.raises(StoreFault, match="no space"):
+            await other.chain.finalize(block, justification)
+    await other.chain.finalize(block, justification)
+    assert other.chain.finalized.hash == block
+
+
+def test_the_faults_remembered_are_bounded() -> None:
+    from cfnode.node.events import BlockRef
+
+    faults = LocalFaults()
+    for number in range(3 * MAX_BLOCKS):
+        for _ in range(MANY):
+            with pytest.raises(ExecutorDied), faults.judging(BlockRef(number.to_bytes(32), number)):
+                raise ExecutorDied("killed")
+    assert faults.failing == MAX_BLOCKS
+    faults.final_at(3 * MAX_BLOCKS)
+    assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MANY)
+
+
+async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person_ends(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors: list[Exception] = [KeyError("surprise"), ExceptionGroup("in a nursery", [KeyError("again")])]
+
+    async def part() -> None:
+        await trio.lowlevel.checkpoint()
+        if errors:
+            raise errors.pop()
+
+    await kept_up("informant", part)
+    assert trio.current_time() == pytest.approx(2 * PAUSE_S)
+    assert caplog.text.count("The informant ended with a bug, please report it; it begins anew") == 2
+    errors.append(ExceptionGroup("in a nursery", [StoreError("no space left")]))
+    with pytest.raises(ExceptionGroup):
+        await kept_up("informant", part)
