@@ -21,12 +21,13 @@ __all__ = [
     "RemoteRead",
     "decode_request",
     "encode_answer",
+    "is_call",
 ]
 
 SUFFIX = "light/2"
 
-MAX_KEYS = 4_096
-"""Keys of one read."""
+MAX_KEYS = 1_024
+"""Keys of one read. Our own nodes ask for 256 at a time."""
 
 MAX_METHOD = 512
 """Bytes of a runtime function's name."""
@@ -77,6 +78,12 @@ def decode_request(data: bytes) -> RemoteCall | RemoteRead:
             if inner is not None:
                 return read(Message.decode(inner, max_fields=MAX_KEYS + 8))
     raise WireError("light request: neither a call nor a read")
+
+
+def is_call(data: bytes) -> bool:
+    """Whether a request asks for a call; raises WireError. Cheap, whatever the request holds."""
+    with reading("light request"):
+        return Message.decode(data, max_fields=8).data(_CALL) is not None
 
 
 def _block(message: Message) -> bytes:

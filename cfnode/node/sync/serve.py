@@ -2,16 +2,14 @@
 
 All four request protocols are answered from the store (calls with proof by the executor), with Substrate's
 caps and rules of refusal. What a node does not hold (a pruned state, blocks before an adopted one) is
-refused, which costs the asker nothing but another peer. Reading and packing happen in a thread: an answer
-may be megabytes.
+refused, which costs the asker nothing but another peer. Reading and packing happen in threads, few and in
+fair turns (`serve_rooms.py`): an answer may be megabytes.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-
-import trio
 
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError, blocks, light, state, warp
@@ -20,6 +18,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.sync import repute
 from cfnode.node.sync.repeats import Repeats
 from cfnode.node.sync.serve_blocks import BlockServer
+from cfnode.node.sync.serve_rooms import Refused, Room, Threads
 from cfnode.node.sync.serve_state import read_proof, state_range
 from cfnode.node.sync.serve_warp import warp_proof
 from cfnode.runtime.door import DoorError
@@ -29,14 +28,17 @@ __all__ = ["LIMITS", "Server"]
 
 log = logging.getLogger("cfnode.sync")
 
+KIB = 1 << 10
 MIB = 1 << 20
 LIMITS = {
-    blocks.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=20, window=8 * MIB),
+    blocks.SUFFIX: RequestLimits(request=KIB, response=16 * MIB, timeout=20, window=8 * MIB),
     warp.SUFFIX: RequestLimits(request=32, response=32 * MIB, timeout=24, window=16 * MIB),
-    state.SUFFIX: RequestLimits(request=MIB, response=32 * MIB, timeout=40, window=8 * MIB),
+    state.SUFFIX: RequestLimits(request=130 * KIB, response=32 * MIB, timeout=40, window=8 * MIB),
     light.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=15, window=4 * MIB),
 }
-"""Substrate's bounds; the time of a warp request is smoldot's, for slow servers."""
+"""Substrate's bounds; the time of a warp request is smoldot's, for slow servers. Requests for blocks have
+less than 100 bytes, those for states two keys at most: Substrate's megabyte for them would be ours to hold.
+"""
 
 CALLS_AT_ONCE = 2
 """Runtime calls of all peers together that may be with the executor: our own clients come first."""
@@ -51,9 +53,11 @@ class Server:
         self._network = network
         self._chain = chain
         self._store = store
-        self._calls = trio.CapacityLimiter(CALLS_AT_ONCE)
+        threads = Threads()
+        self._calls = Room(threads, CALLS_AT_ONCE)
+        self._warps, self._states, self._reads = (Room(threads) for _ in range(3))
         self._repeats = Repeats()
-        self._blocks = BlockServer(network, chain, self._repeats)
+        self._blocks = BlockServer(network, chain, self._repeats, Room(threads))
 
     def declare(self) -> None:
         """Tell the network which protocols are answered, and by whom."""
@@ -74,7 +78,7 @@ class Server:
                 return await answer(peer, data)
             except WireError as error:
                 self._network.report(peer, repute.BAD_MESSAGE, str(error))
-            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, DoorError) as error:
+            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, DoorError, Refused) as error:
                 log.debug("%s request of %s is refused: %s", suffix, peer, error)
             return None
 
@@ -82,22 +86,28 @@ class Server:
 
     async def _warp(self, peer: str, data: bytes) -> bytes | None:
         begin = warp.read_begin(data)
-        return await trio.to_thread.run_sync(warp_proof, self._store, begin)
+        return await self._warps.run(peer, lambda: warp_proof(self._store, begin))
 
     async def _state(self, peer: str, data: bytes) -> bytes | None:
         request = state.StateRequest.decode(data)
-        if self._repeats.exhausted(peer, request):
+        if self._repeats.exhausted(peer, data):
             self._network.report(peer, repute.FATAL, "the same state request a third time")
             return None
-        answer = await trio.to_thread.run_sync(state_range, self._store, request)
-        self._repeats.answered(peer, request)
-        return answer.encode()
+        with self._repeats.answering(peer, data) as answering:
+            answer = await self._states.run(peer, lambda: state_range(self._store, request).encode())
+            answering.useful = True
+        return answer
 
     async def _light(self, peer: str, data: bytes) -> bytes | None:
-        request = light.decode_request(data)
-        if isinstance(request, light.RemoteCall):
-            async with self._calls:
+        if light.is_call(data):
+            request = light.decode_request(data)
+            assert isinstance(request, light.RemoteCall)
+            async with self._calls.turn(peer):
                 call = self._chain.states.prove_call(request.block, request.method, request.data)
                 return light.encode_answer(await call, call=True)
-        proof = await trio.to_thread.run_sync(read_proof, self._store, request)
-        return light.LightResponse(tuple(proof)).encode()
+        return await self._reads.run(peer, lambda: self._read(data))
+
+    def _read(self, data: bytes) -> bytes:
+        request = light.decode_request(data)
+        assert isinstance(request, light.RemoteRead)
+        return light.LightResponse(tuple(read_proof(self._store, request))).encode()

@@ -7,10 +7,8 @@ at least one; the list ends at the first block of which something that was asked
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-import trio
-
-from cfnode.core.header import Header
 from cfnode.core.wire.blocks import (
     MOST_BLOCKS,
     MOST_BODY_BYTES,
@@ -23,6 +21,7 @@ from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.sync import repute
 from cfnode.node.sync.repeats import Repeats
+from cfnode.node.sync.serve_rooms import Room
 
 __all__ = ["BlockServer"]
 
@@ -30,47 +29,57 @@ __all__ = ["BlockServer"]
 class BlockServer:
     """Answers block requests from a chain."""
 
-    def __init__(self, network: Network, chain: Chain, repeats: Repeats) -> None:
+    def __init__(self, network: Network, chain: Chain, repeats: Repeats, room: Room) -> None:
         self._network = network
         self._chain = chain
         self._repeats = repeats
+        self._room = room
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
         """The answer to one request; None refuses. Raises WireError."""
         request = BlockRequest.decode(data)
-        if self._repeats.exhausted(peer, request):
+        if self._repeats.exhausted(peer, data):
             if Attributes.BODY in request.attributes:
                 self._network.report(peer, repute.FATAL, "the same block request a third time")
                 return None
             self._network.report(peer, repute.REPEATED, "the same headers a third time")
-        hashes = self._hashes(request)
-        found = await trio.to_thread.run_sync(self._read, hashes, request.attributes)
-        if found and request.attributes & (Attributes.HEADER | Attributes.BODY):
-            self._repeats.answered(peer, request)
-        response = BlockResponse(tuple(found))
-        return response.encode(several_justifications=request.several_justifications)
+        with self._repeats.answering(peer, data) as answering:
+            async with self._room.turn(peer):
+                first = self._first(request)
+                above = self._above(request, first)
+                job = partial(self._answer, request, first, above)
+                found, answer = await self._room.threads.run(job)
+            answering.useful = bool(found and request.attributes & (Attributes.HEADER | Attributes.BODY))
+        return answer
 
-    def _hashes(self, request: BlockRequest) -> list[bytes]:
-        """The blocks that are meant, as far as they are known."""
-        most = min(request.most or MOST_BLOCKS, MOST_BLOCKS)
-        first = request.start if isinstance(request.start, bytes) else self._chain.hash_at(request.start)
+    def _first(self, request: BlockRequest) -> bytes | None:
+        return request.start if isinstance(request.start, bytes) else self._chain.hash_at(request.start)
+
+    def _above(self, request: BlockRequest, first: bytes | None) -> list[bytes]:
+        """Upwards, the blocks that are meant, read in one go: the best chain may change later."""
         header = self._chain.header(first) if first is not None else None
-        if first is None or header is None:
+        if request.descending or first is None or header is None:
             return []
-        if request.descending:
-            return list(self._ancestors(first, header, most))
         if self._chain.hash_at(header.number) != first:
             return [first]  # a block of a fork has nothing above it on the best chain
-        above = (self._chain.hash_at(header.number + step) for step in range(most))
+        above = (self._chain.hash_at(header.number + step) for step in range(_most(request)))
         return [block for block in above if block is not None]
 
-    def _ancestors(self, block: bytes, header: Header, most: int) -> Iterator[bytes]:
+    def _answer(self, request: BlockRequest, first: bytes | None, above: list[bytes]) -> tuple[int, bytes]:
+        """How many blocks are found, and the answer. Reads much: call it in a thread."""
+        hashes = list(self._below(first, _most(request))) if request.descending else above
+        found = self._read(hashes, request.attributes)
+        encoded = BlockResponse(tuple(found)).encode(several_justifications=request.several_justifications)
+        return len(found), encoded
+
+    def _below(self, block: bytes | None, most: int) -> Iterator[bytes]:
+        """Downwards, a block and its ancestors, as far as they are known."""
         for _ in range(most):
-            yield block
-            above = self._chain.header(header.parent_hash)
-            if above is None:
+            header = None if block is None else self._chain.header(block)
+            if block is None or header is None:
                 return
-            block, header = header.parent_hash, above
+            yield block
+            block = header.parent_hash
 
     def _read(self, hashes: list[bytes], attributes: Attributes) -> list[BlockData]:
         found: list[BlockData] = []
@@ -93,3 +102,7 @@ class BlockServer:
             return None
         justified = chain.justifications(block) if Attributes.JUSTIFICATION in attributes else []
         return BlockData(block, header, tuple(body), tuple(justified))
+
+
+def _most(request: BlockRequest) -> int:
+    return min(request.most or MOST_BLOCKS, MOST_BLOCKS)

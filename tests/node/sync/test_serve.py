@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+
 import pytest
+import trio
+import trio.testing
 
 from cfnode.core.grandpa import AuthoritySet, WarpProof, verify_warp_proof
 from cfnode.core.trie import ProofState, read_range
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
-from cfnode.core.wire.light import LightResponse, RemoteCall, RemoteRead
+from cfnode.core.wire.light import MAX_KEYS, LightResponse, RemoteCall, RemoteRead
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
 from cfnode.node.sync import repute
 from cfnode.node.sync.serve import Server
+from cfnode.node.sync.serve_rooms import MAX_OF_A_PEER, SWITCH_S
 from cfnode.runtime.journal import Journal
+from cfnode.store import Store
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, account, put, tx, u32, voter_set, voters_of
 from tests.node.sync.net import MemoryNetwork, join
@@ -76,6 +84,86 @@ async def test_who_asks_the_same_a_third_time_has_said_enough(rig: Rig) -> None:
     with pytest.raises(RequestFailed):
         await asker.blocks(BlockRequest(1, WHOLE))
     assert asker.server.reports == [("asker", repute.FATAL, "the same block request a third time")]
+
+
+async def test_asking_the_same_at_the_same_time_is_asking_again(rig: Rig) -> None:
+    await rig.blocks(1)
+    asker, refused = Asker(rig), 0
+
+    async def ask() -> None:
+        nonlocal refused
+        try:
+            await asker.blocks(BlockRequest(1, WHOLE))
+        except RequestFailed:
+            refused += 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+    assert refused == 3
+
+
+async def test_few_requests_are_worked_on_at_a_time_and_peers_take_turns(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One peer asks for eight pieces of a state; another one, that comes after it, waits for one of them."""
+    at_work, most, answered = 0, 0, list[str]()
+    lock, usual = threading.Lock(), sys.getswitchinterval()
+
+    def slow(store: Store, request: StateRequest) -> StateResponse:
+        nonlocal at_work, most
+        with lock:
+            at_work, most = at_work + 1, max(most, at_work + 1)
+        time.sleep(0.02)
+        assert sys.getswitchinterval() <= SWITCH_S
+        with lock:
+            at_work -= 1
+        return StateResponse(proof=(b"x",))
+
+    monkeypatch.setattr("cfnode.node.sync.serve.state_range", slow)
+    greedy, modest = Asker(rig), MemoryNetwork("modest")
+    join(modest, greedy.server)
+
+    async def ask(network: MemoryNetwork, number: int) -> None:
+        request = StateRequest(rig.chain.genesis_hash, (bytes([number]),))
+        await network.request("server", "state/2", request.encode())
+        answered.append(network.name)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(ask, greedy.network, number)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ask, modest, 9)
+    assert most == 1
+    assert "modest" in answered[1:3]
+    assert len(answered) == 9
+    assert sys.getswitchinterval() == usual
+
+
+async def test_a_peer_with_too_many_requests_is_refused_until_some_are_answered(rig: Rig) -> None:
+    asker, refused = Asker(rig), 0
+
+    async def ask(number: int) -> None:
+        nonlocal refused
+        try:
+            await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, (bytes([number]),)).encode())
+        except RequestFailed:
+            refused += 1
+
+    async with trio.open_nursery() as nursery:
+        for number in range(MAX_OF_A_PEER + 5):
+            nursery.start_soon(ask, number)
+    assert refused == 5
+    await ask(99)
+    assert refused == 5
+
+
+async def test_more_keys_than_a_read_may_have_are_refused(rig: Rig) -> None:
+    asker = Asker(rig)
+    keys = tuple(number.to_bytes(2, "big") for number in range(MAX_KEYS + 1))
+    await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, keys[1:]).encode())
+    with pytest.raises(RequestFailed):
+        await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, keys).encode())
 
 
 async def test_a_justification_may_be_asked_for_as_often_as_one_likes(rig: Rig) -> None:

@@ -17,7 +17,7 @@ from cfnode.core.p2p.errors import FloodError
 __all__ = ["MAX_CREDIT", "OPENING", "TURN", "FrameBudget"]
 
 MAX_CREDIT = 3_000.0
-"""Frames for nothing that a peer may send at once: about 0.1 s of our time, and ten times an honest burst."""
+"""Frames for nothing that a peer may send at once: some hundredths of a second of our time."""
 CREDIT_PER_SECOND = 100.0
 """Frames for nothing that a peer may send all the time, which takes well under 1 % of a processor."""
 BYTES_PER_FRAME = 32
