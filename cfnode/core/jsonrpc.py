@@ -7,15 +7,15 @@ and u256), `NaN` and unpaired surrogates are not JSON, the last of two equal key
 for the decoder is a parse error like any other.
 
 A message is judged by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`), how
-many entries a batch has (`max_batch`). Both are found without making an object for each value, so a message
-that is refused costs a few milliseconds however large it is.
+much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has (`max_batch`). The first
+two are counted piece by piece as the message comes (`Incoming`), the last without making an object for each
+value; so a message that is refused costs a few milliseconds however large it is.
 
 Nothing here knows methods, sessions or sockets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Literal
@@ -23,10 +23,24 @@ from typing import Any, Literal
 import msgspec
 
 NULL = b"null"
-MAX_VALUES = 65_536
+MAX_VALUES = 32_768
 """JSON values of one message. The largest calls of clients, lists of storage keys, have some thousand; 15 MiB
 could hold seven million, which take seconds to decode."""
+MAX_FILLING = 1024 * 1024
+"""White space and backslashes of one message: decoders pass over them one by one, ten times as slowly as over
+other text."""
+MAX_WIDE = 1024 * 1024
+"""Bytes of the parameters of a call that may hold other characters than ASCII: one such character can make
+each of a text take four bytes. Only hex is ever longer."""
+MAX_ID = 4096
+"""Bytes of an id, which is kept until its call is answered and is sent back; ids of clients have some ten."""
+LARGE = 256 * 1024
+"""Bytes of a message from which on the event loop has its turn between the steps of reading it: each step
+takes up to 3 ms per MiB."""
+_STRUCTURE = b",[{"
+_FILLING = b" \t\r\n\\"
 _ABSENT = msgspec.Raw()
+_WHITE = (b" ", b"\t", b"\r", b"\n")
 _NO_ARGUMENTS = frozenset({b"", b"[]", b"{}", b"null"})
 
 
@@ -82,19 +96,33 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         return not bytes(self.id)
 
     @property
+    def is_large(self) -> bool:
+        """Whether reading its parameters takes so long that others should have their turn first."""
+        return memoryview(self.params).nbytes >= LARGE
+
+    @property
     def reply_id(self) -> bytes:
         """The id as it came, JSON text."""
         return bytes(self.id)
+
+    @property
+    def _is_wide(self) -> bool:
+        if memoryview(self.params).nbytes <= MAX_WIDE:
+            return False
+        text = bytes(self.params)
+        return not text.isascii() or b"\\u" in text
 
     def arguments(self) -> list[Any] | dict[str, Any]:
         """The decoded `params`: a list by position, a dict by name, `[]` if there are none.
 
         Raises InvalidParams for any other JSON value and for text inside that is no JSON.
         """
-        if (raw := bytes(self.params)) in _NO_ARGUMENTS:
+        if memoryview(self.params).nbytes <= 4 and bytes(self.params) in _NO_ARGUMENTS:
             return []
+        if self._is_wide:
+            raise InvalidParams(f"more than {MAX_WIDE} bytes of parameters must be ASCII")
         try:
-            arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(raw)
+            arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(self.params)
         except _UNREADABLE as error:
             raise InvalidParams(f"params must be an array or an object: {error}") from None
         return arguments
@@ -136,63 +164,99 @@ encode = _ENCODER.encode
 """JSON bytes of a result. `bytes` never belong in one: write hex first."""
 
 
+class Incoming:
+    """A message that comes in pieces: they are joined once, and what could make it slow to read is counted as
+    they come. One that has too much of it is not kept.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._data = bytearray()
+        self._values = 0
+        self._filling = 0
+
+    def add(self, piece: bytes | bytearray) -> None:
+        """The next piece."""
+        self.size += len(piece)
+        if self._refusal() is None:
+            self._count(piece)
+            self._data += piece
+        if self._refusal() is not None and self._data:
+            self._data = bytearray()
+
+    def _count(self, piece: bytes | bytearray) -> None:
+        """Each value but the first follows a comma or a bracket. Those inside of strings are counted, too; no
+        string that a method takes has thousands.
+        """
+        values = len(piece) - len(piece.translate(None, _STRUCTURE))
+        self._values += values
+        self._filling += len(piece) - len(piece.translate(None, _FILLING))
+
+    def _refusal(self) -> str | None:
+        if self._values > MAX_VALUES:
+            return f"{MAX_VALUES} JSON values"
+        return f"{MAX_FILLING} spaces and escapes" if self._filling > MAX_FILLING else None
+
+    def parse(self, max_batch: int) -> Call | Batch | Refused:
+        """Read the whole message. `max_batch`: the most entries of a batch; 0 refuses every batch.
+
+        Never raises: what cannot be read, or is too much, comes back as Refused.
+        """
+        if (limit := self._refusal()) is not None:
+            return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
+        if self._data.lstrip()[:1] == b"[" if self._data[:1] in _WHITE else self._data[:1] == b"[":
+            return _parse_batch(self._data, max_batch)
+        return _parse_call(self._data)
+
+
 def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
-    """Read one message. `max_batch`: the most entries of a batch; 0 refuses every batch.
-
-    Never raises: what cannot be read, or is too much, comes back as Refused.
-    """
-    if _has_too_many_values(data):
-        return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", f"{MAX_VALUES} JSON values")
-    if _opens_an_array(data):
-        return _parse_batch(data, max_batch)
-    return _parse_call(data)
+    """Read a message that is here as a whole; see `Incoming.parse`."""
+    incoming = Incoming()
+    incoming.add(data.encode(errors="surrogatepass") if isinstance(data, str) else data)
+    return incoming.parse(max_batch)
 
 
-def _has_too_many_values(data: bytes | str) -> bool:
-    """Whether there may be more values than MAX_VALUES: each but the first of its kind follows a comma or a
-    bracket. Those inside of strings are counted, too; no string that a method takes has thousands.
-    """
-    if isinstance(data, str):
-        return data.count(",") + data.count("[") + data.count("{") > MAX_VALUES
-    return data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_VALUES
-
-
-def _opens_an_array(data: bytes | str) -> bool:
-    head = data[:64].lstrip()
-    if not head:
-        head = data.lstrip()
-    return head[:1] in ("[", b"[")
-
-
-def _parse_call(data: bytes | str | msgspec.Raw) -> Call | Refused:
+def _parse_call(data: bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:
+    """`is_json`: the syntax has been checked already."""
     try:
         call = _CALL.decode(data)
+        if memoryview(call.id).nbytes > MAX_ID:
+            return _invalid(NULL)
         if not (raw := bytes(call.id)).isdigit() and raw:
             _ID.decode(raw)
     except _UNREADABLE:
-        return _explain(data)
+        return _explain(data, is_json=is_json)
     return call
 
 
-def _explain(data: bytes | str | msgspec.Raw) -> Refused:
+def _explain(data: bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
     """JSON that is no request is an invalid request under its own id; the rest is no JSON."""
     try:
-        _SYNTAX.decode(data if isinstance(data, str) else bytes(data).decode())
+        str(memoryview(data), "utf-8")
+        return _invalid(_id_of(data, is_json=is_json))
     except _UNREADABLE:
         return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
-    return Refused(_id_of(data), RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
 
 
-def _id_of(data: bytes | str | msgspec.Raw) -> bytes:
-    """The id of JSON that is no request; `null` where it has none that could be one."""
+def _invalid(identity: bytes) -> Refused:
+    return Refused(identity, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+
+
+def _id_of(data: bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
+    """The id of JSON that is no request; `null` where it has none that could be one. Raises for no JSON."""
     try:
-        identity = _ID.decode(_IDENTIFIED.decode(data).id)
+        raw = _IDENTIFIED.decode(data).id
+    except msgspec.ValidationError:  # no object
+        if not is_json:
+            _SYNTAX.decode(data)
+        return NULL
+    try:
+        return encode(_ID.decode(raw)) if 0 < memoryview(raw).nbytes <= MAX_ID else NULL
     except _UNREADABLE:
-        identity = None
-    return encode(identity)
+        return NULL
 
 
-def _parse_batch(data: bytes | str, max_batch: int) -> Batch | Refused:
+def _parse_batch(data: bytearray, max_batch: int) -> Batch | Refused:
     if not max_batch:
         text = "Batched requests are not supported by this server"
         return Refused(NULL, RpcError(ErrorCode.BATCHES_REFUSED, text))
@@ -201,10 +265,10 @@ def _parse_batch(data: bytes | str, max_batch: int) -> Batch | Refused:
     except _UNREADABLE:
         return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
     if not entries:
-        return Refused(NULL, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+        return _invalid(NULL)
     if len(entries) > max_batch:
         return _over_limit(ErrorCode.BATCH_REQUEST_TOO_BIG, "The batch request was too large", max_batch)
-    return Batch(tuple(_parse_call(entry) for entry in entries))
+    return Batch(tuple(_parse_call(entry, is_json=True) for entry in entries))
 
 
 def _over_limit(code: ErrorCode, message: str, limit: int | str) -> Refused:
@@ -222,11 +286,6 @@ def failure(identity: bytes, error: RpcError) -> bytes:
     if error.data is not None:
         body["data"] = error.data
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (identity, encode(body))
-
-
-def batch(replies: Sequence[bytes]) -> bytes:
-    """The answers to a batch in its order. Empty bytes if it held nothing but notifications."""
-    return b"[%b]" % b",".join(replies) if replies else b""
 
 
 def notification(method: str, subscription: str, result: bytes) -> bytes:

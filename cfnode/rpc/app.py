@@ -16,16 +16,22 @@ from typing import Any
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import Gate, Headers
 from cfnode.rpc.backend.routes import MAX_BODY, Backend
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.peers import Peers
+from cfnode.rpc.reply import Reply, whole
 from cfnode.rpc.session import Session
 
 BODY_DEADLINE = 30.0
+MIN_PIECE = 64
+"""Bytes that the pieces of a body have on average: each piece costs a turn of the event loop, and a chunk of
+one byte costs the client six."""
+FREE_PIECES = 1024
+"""Pieces of a body, or messages of TCP, that may be smaller than that."""
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 
@@ -86,15 +92,17 @@ class App:
         with _burden(scope).holding() as hold:
             try:
                 limit = self._config.max_request_size
-                body = await self._body(headers.get(b"content-length"), receive, limit, hold)
+                message = Incoming()
+                is_whole = await _read_body(headers.get(b"content-length"), receive, limit, message.add, hold)
             except BodyRefused as error:
                 await respond(send, error.status, self._too_big(error.status), [_JSON, *cors], close=True)
                 return
-            if body is None:
+            if not is_whole:
                 return
-            reply = await self._dispatcher.answer(self._dispatcher.parse(body), self._client(scope, headers))
-            hold(2 * len(reply))  # itself, and the packet that is made of it
-            await respond(send, 200, reply, [_JSON, *cors])
+            parsed = await self._dispatcher.parse(message)
+            reply = await self._dispatcher.answer(parsed, self._client(scope, headers))
+            with _burden(scope).keeping(reply):
+                await respond(send, 200, reply, [_JSON, *cors])
 
     async def _swap_service(
         self, backend: Backend, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
@@ -102,36 +110,16 @@ class App:
         cors = self._gate.cors_headers(headers.get(b"origin"))
         try:
             with _burden(scope).holding() as hold:
-                body = await self._body(headers.get(b"content-length"), receive, MAX_BODY, hold)
+                announced, body = headers.get(b"content-length"), bytearray()
+                is_whole = await _read_body(announced, receive, MAX_BODY, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode({"message": f"the body has more than {MAX_BODY} bytes or came too slowly"})
             await respond(send, error.status, text, [_JSON, *cors], close=True)
             return
-        if body is not None:
+        if is_whole:
             version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
-            answer = await backend.answer(scope["path"], scope["query_string"], body, version)
+            answer = await backend.answer(scope["path"], scope["query_string"], bytes(body), version)
             await respond(send, answer.status, answer.body, [_TEXT if answer.is_text else _JSON, *cors])
-
-    @staticmethod
-    async def _body(
-        announced: bytes | None, receive: Receive, limit: int, hold: Callable[[int], None]
-    ) -> bytes | None:
-        """The whole body, each piece of it counted; None if the client left meanwhile. Raises BodyRefused."""
-        if announced is not None and int(announced) > limit:
-            raise BodyRefused(413)
-        parts = bytearray()
-        with trio.move_on_after(BODY_DEADLINE):
-            while True:
-                event = await receive()
-                if event["type"] != "http.request":
-                    return None
-                parts += event["body"]
-                hold(len(event["body"]))
-                if len(parts) > limit:
-                    raise BodyRefused(413)
-                if not event["more_body"]:
-                    return bytes(parts)
-        raise BodyRefused(408)
 
     def _too_big(self, status: int) -> bytes:
         if status != 413:
@@ -175,7 +163,7 @@ class App:
             await deny(send, 403, refused)
             return
         await send({"type": "websocket.accept"})
-        wire = Wire(receive, send)
+        wire = Wire(receive, send, _burden(scope))
         client = replace(self._client(scope, headers), protocol="ws")
         session = Session(self._dispatcher, self._config, client, wire.send, _burden(scope))
         with self._counted():
@@ -201,25 +189,59 @@ class App:
         scope.cancel()
 
 
-class Wire:
-    """Whole messages of one WebSocket."""
+async def _read_body(
+    announced: bytes | None,
+    receive: Receive,
+    limit: int,
+    add: Callable[[bytes], None],
+    hold: Callable[[int], None],
+) -> bool:
+    """Take the whole body, each piece of it counted; False if the client left meanwhile. Raises
+    BodyRefused."""
+    if announced is not None and int(announced) > limit:
+        raise BodyRefused(413)
+    size = pieces = 0
+    with trio.move_on_after(BODY_DEADLINE):
+        while True:
+            event = await receive()
+            if event["type"] != "http.request":
+                return False
+            piece = event["body"]
+            size, pieces = size + len(piece), pieces + 1
+            hold(len(piece))
+            if size > limit:
+                raise BodyRefused(413)
+            if pieces > FREE_PIECES + size // MIN_PIECE:
+                raise BodyRefused(400)
+            add(piece)
+            if not event["more_body"]:
+                return True
+    raise BodyRefused(408)
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+
+class Wire:
+    """Whole messages of one WebSocket. One that was received counts until the next is asked for."""
+
+    def __init__(self, receive: Receive, send: Send, burden: Burden) -> None:
         self._receive = receive
         self._send = send
+        self._burden = burden
+        self._taken = 0
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, reply: Reply) -> None:
         """Send JSON as a text message."""
-        await self._send({"type": "websocket.send", "text": message.decode()})
+        await self._send({"type": "websocket.send", "parts": reply.parts})
 
-    async def receive(self) -> str | bytes | None:
+    async def receive(self) -> Incoming | None:
         """The next message, text or binary; None when the client has left."""
+        self._burden.remove(self._taken)
+        self._taken = 0
         event = await self._receive()
         if event["type"] != "websocket.receive":
             return None
-        text: str | None = event["text"]
-        data: bytes = event["bytes"]
-        return data if text is None else text
+        message: Incoming = event["message"]
+        self._taken = message.size
+        return message
 
 
 def _burden(scope: Scope) -> Burden:
@@ -231,13 +253,16 @@ def _burden(scope: Scope) -> Burden:
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})
 
 
-async def respond(send: Send, status: int, body: bytes, headers: Headers, *, close: bool = False) -> None:
+async def respond(
+    send: Send, status: int, body: bytes | Reply, headers: Headers, *, close: bool = False
+) -> None:
     """One whole HTTP answer."""
-    head = [*headers, (b"content-length", b"%d" % len(body))]
+    reply = body if isinstance(body, Reply) else whole(body)
+    head = [*headers, (b"content-length", b"%d" % reply.size)]
     if close:
         head.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": "http.response.body", "parts": reply.parts, "more_body": False})
 
 
 async def deny(send: Send, status: int, body: bytes) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from cfnode.rpc.reply import Reply
+
 __all__ = ["MOST_BYTES", "Burden", "Burdens"]
 
 log = logging.getLogger("cfnode.rpc")
@@ -28,6 +30,8 @@ class Burden:
         self._burdens = burdens
         self._cut_off = cut_off
         self._is_over = False
+        self._shared: dict[int, int] = {}
+        """How many answers hold a shared text, by the identity of the text, which they keep alive."""
         self.size = 0
 
     def add(self, size: int) -> None:
@@ -54,6 +58,33 @@ class Burden:
             yield add
         finally:
             self.remove(held)
+
+    def keep(self, reply: Reply) -> None:
+        """An answer waits to be sent. What several of a connection's answers share counts once."""
+        self.add(reply.own)
+        for part in reply.shared:
+            users = self._shared.get(id(part.obj), 0)
+            self._shared[id(part.obj)] = users + 1
+            if not users:
+                self.add(len(part))
+
+    def release(self, reply: Reply) -> None:
+        """It has been sent, or will not be."""
+        self.remove(reply.own)
+        for part in reply.shared:
+            self._shared[id(part.obj)] -= 1
+            if not self._shared[id(part.obj)]:
+                del self._shared[id(part.obj)]
+                self.remove(len(part))
+
+    @contextmanager
+    def keeping(self, reply: Reply) -> Iterator[None]:
+        """An answer is here until the end of the block."""
+        self.keep(reply)
+        try:
+            yield
+        finally:
+            self.release(reply)
 
     def cut_off(self) -> None:
         """Close the connection now."""

@@ -7,7 +7,7 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from cfnode.core import ss58
@@ -16,15 +16,43 @@ from cfnode.rpc.table import Reader
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
 _SHOWN = 80
+MAX_TEXT = 64 * 1024
+"""Characters of a parameter that is text: names, addresses, secret URIs. A longer one takes up to four bytes
+a character while its call lasts."""
 
 Member = tuple[Callable[[Any], Any], bool]
 """How an object's member is read, and whether it may be missing or null."""
 
 
 def shown(value: Any) -> str:
-    """A value as an error repeats it: cut short, never raising."""
-    text = repr(value) if not isinstance(value, int) or value.bit_length() < 600 else "a huge number"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    """A value as an error repeats it: cut short, never raising. What is cut off is not looked at."""
+    text = ""
+    for part in _parts(value):
+        text += part
+        if len(text) > _SHOWN:
+            return f"{text[:_SHOWN]}…"
+    return text
+
+
+def _parts(value: Any) -> Iterator[str]:
+    """The text of a decoded JSON value, in the pieces of its structure."""
+    if isinstance(value, str):
+        yield repr(value[: _SHOWN + 1])
+    elif isinstance(value, list):
+        yield "["
+        for index, entry in enumerate(value):
+            yield ", " if index else ""
+            yield from _parts(entry)
+        yield "]"
+    elif isinstance(value, dict):
+        yield "{"
+        for index, (name, entry) in enumerate(value.items()):
+            yield f"{', ' if index else ''}{name[: _SHOWN + 1]!r}: "
+            yield from _parts(entry)
+        yield "}"
+    else:
+        is_huge = isinstance(value, int) and value.bit_length() >= 600
+        yield "a huge number" if is_huge else repr(value)
 
 
 def to_hex(data: bytes) -> str:
@@ -116,6 +144,8 @@ def read_text(value: Any) -> str:
     """A string."""
     if not isinstance(value, str):
         raise ValueError(f"expected a string, got {shown(value)}")
+    if len(value) > MAX_TEXT:
+        raise ValueError(f"expected at most {MAX_TEXT} characters, got {len(value)}")
     return value
 
 

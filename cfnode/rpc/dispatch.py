@@ -16,12 +16,13 @@ from typing import Any, Protocol, TypedDict
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
+from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held
 from cfnode.rpc.pins import Pins
+from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
 from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
 
 log = logging.getLogger("cfnode.rpc")
@@ -80,11 +81,11 @@ class Replies:
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = 0
-        self._replies: dict[int, bytes] = {}
+        self._replies: dict[int, Reply] = {}
 
-    def put(self, place: int, reply: bytes) -> None:
+    def put(self, place: int, reply: Reply) -> None:
         """The answer to the entry at `place`; empty where none is due."""
-        self._size += len(reply) + 1
+        self._size += reply.size + 1
         if reply and not self.are_too_big:
             self._replies[place] = reply
 
@@ -94,12 +95,12 @@ class Replies:
         return self._size > self._most
 
     @property
-    def text(self) -> bytes:
+    def together(self) -> Reply:
         """What the client is sent: answers in the order of the entries, or the refusal of them all."""
         if self.are_too_big:
             code = ErrorCode.BATCH_RESPONSE_TOO_BIG
             return _refusal(code, "The batch response was too large", self._most)
-        return jsonrpc.batch([self._replies[place] for place in sorted(self._replies)])
+        return batch(self._replies[place] for place in sorted(self._replies))
 
 
 class Observer(Protocol):
@@ -137,9 +138,16 @@ class Dispatcher:
         self._config = config
         self._allow_unsafe = allow_unsafe
 
-    def parse(self, data: bytes | str) -> Call | Batch | Refused:
-        """Read one message, within the limits of this server."""
-        return jsonrpc.parse(data, self._config.max_batch)
+    async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
+        """Read one message, within the limits of this server. Others have their turn before and after a large
+        one.
+        """
+        if incoming.size < LARGE:
+            return incoming.parse(self._config.max_batch)
+        await trio.lowlevel.checkpoint()
+        message = incoming.parse(self._config.max_batch)
+        await trio.lowlevel.checkpoint()
+        return message
 
     def is_quick(self, message: Call | Batch | Refused) -> bool:
         """Whether the answer needs no waiting: it may be given before the next message is read."""
@@ -155,34 +163,35 @@ class Dispatcher:
         row = self._rows.get(message.method) if type(message) is Call else None
         return type(row) is Method and row.awaits_block
 
-    async def answer(self, message: Call | Batch | Refused, client: Client) -> bytes:
+    async def answer(self, message: Call | Batch | Refused, client: Client) -> Reply:
         """The answer as JSON text; empty where none is due."""
         if type(message) is Call:
             return await self._answer_call(message, client)
         if type(message) is Batch:
             return await self._answer_batch(message, client)
         assert isinstance(message, Refused)
-        return jsonrpc.failure(message.id, message.error) if message.id else b""
+        return _failure(message.id, message.error)
 
-    async def _answer_batch(self, batch: Batch, client: Client) -> bytes:
+    async def _answer_batch(self, entries: Batch, client: Client) -> Reply:
         replies = Replies(self._config.max_response_size)
         async with trio.open_nursery() as waiting:
-            for place, entry in enumerate(batch.entries):
+            for place, entry in enumerate(entries.entries):
                 if self.awaits_block(entry):
                     waiting.start_soon(self._answer_entry, entry, client, replies, place)
                 else:
+                    await trio.lowlevel.checkpoint()  # many entries wait for nothing
                     await self._answer_entry(entry, client, replies, place)
                 if replies.are_too_big:
                     waiting.cancel_scope.cancel()
                     break
-        return replies.text
+        return replies.together
 
     async def _answer_entry(
         self, entry: Call | Refused, client: Client, replies: Replies, place: int
     ) -> None:
         replies.put(place, await self.answer(entry, client))
 
-    async def _answer_call(self, call: Call, client: Client) -> bytes:
+    async def _answer_call(self, call: Call, client: Client) -> Reply:
         if client.pace is not None:
             await client.pace()
         row, observer = self._rows.get(call.method), self.observer
@@ -194,23 +203,23 @@ class Dispatcher:
         observer.rpc_call_finished(client.protocol, row.name, perf_counter() - started, is_error)
         return reply
 
-    async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[bytes, bool]:
+    async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[Reply, bool]:
         """The answer, empty for a notification, and whether it is an error."""
         identity = call.reply_id
         try:
-            result = jsonrpc.encode(await self._result(row, call, client))
-            if len(result) > self._config.max_response_size:
-                raise _too_big(self._config.max_response_size)
+            result = await self._result(row, call, client)
+            return success(identity, result, self._config.max_response_size), False
+        except TooLargeError:
+            return _failure(identity, _too_big(self._config.max_response_size)), True
         except RpcError as error:
-            return jsonrpc.failure(identity, error) if identity else b"", True
+            return _failure(identity, error), True
         # The one fence: whatever a handler did not foresee costs its own call and a line in the log, no more.
         except Exception as error:
-            return jsonrpc.failure(identity, explain(error, call.method)) if identity else b"", True
-        return jsonrpc.success(identity, result) if identity else b"", False
+            return _failure(identity, explain(error, call.method)), True
 
     async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
         if type(row) is Method:
-            arguments = self._checked(row, call, client)
+            arguments = await self._checked(row, call, client)
             result = row.handler(self.node, *((client.held,) if row.holds else ()), *arguments)
             return await result if row.is_async or type(result) is CoroutineType else result
         if type(row) is Subscription:
@@ -222,12 +231,12 @@ class Dispatcher:
     async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:
         if client.subscribe is None:
             raise NO_SUBSCRIPTIONS
-        return await client.subscribe(row, self._checked(row, call, client))
+        return await client.subscribe(row, await self._checked(row, call, client))
 
-    def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
+    async def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
         if row.access is not Access.SAFE and not self._is_open(row.access, client):
             raise UNSAFE
-        arguments = row.bind(call.arguments())
+        arguments = await _bound(row, call)
         if row.unsafe_if is not None and not self._allow_unsafe and row.unsafe_if(arguments):
             raise UNSAFE
         if row.submits and (phase := self.node.syncing) is not None:
@@ -236,6 +245,17 @@ class Dispatcher:
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
+
+
+async def _bound(row: Row, call: Call) -> list[Any]:
+    """The handler's arguments; others have their turn between the steps of reading many bytes."""
+    if not call.is_large:
+        return row.bind(call.arguments())
+    given = call.arguments()
+    await trio.lowlevel.checkpoint()
+    arguments = row.bind(given)
+    await trio.lowlevel.checkpoint()
+    return arguments
 
 
 def _unsubscribe(call: Call, client: Client) -> bool:
@@ -250,8 +270,13 @@ def _limit_text(limit: int | None) -> str | None:
     return None if limit is None else f"Exceeded max limit of {limit}"
 
 
-def _refusal(code: ErrorCode, message: str, limit: int | None = None) -> bytes:
-    return jsonrpc.failure(jsonrpc.NULL, RpcError(code, message, _limit_text(limit)))
+def _failure(identity: bytes, error: RpcError) -> Reply:
+    """Nothing where the client gave no id."""
+    return Reply(jsonrpc.failure(identity, error)) if identity else NOTHING
+
+
+def _refusal(code: ErrorCode, message: str, limit: int | None = None) -> Reply:
+    return _failure(jsonrpc.NULL, RpcError(code, message, _limit_text(limit)))
 
 
 def _too_big(limit: int) -> RpcError:

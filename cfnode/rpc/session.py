@@ -25,12 +25,13 @@ from typing import Any
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
+from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Incoming, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import BUSY, explain
 from cfnode.rpc.held import Held, Job
+from cfnode.rpc.reply import Reply, notification
 from cfnode.rpc.table import TOO_MANY, SlowReader, Subscription
 
 log = logging.getLogger("cfnode.rpc")
@@ -41,9 +42,6 @@ WAITING_BYTES = 32 * 1024 * 1024
 
 PATIENCE_S = 1.0
 """Seconds without any message leaving after which nobody seems to read."""
-
-MADE_OF_IT = 2
-"""Copies of a message while it is sent: as text, and as a frame."""
 
 SUBSCRIPTION_BYTES = 16 * 1024
 """What a subscription counts as: its memory, and that each block has something to do for it."""
@@ -59,11 +57,11 @@ WAITING_CALL_BYTES = 16 * 1024
 class Outbox:
     """Messages on their way to one client, sent in the order in which they were put in."""
 
-    def __init__(self, send: Callable[[bytes], Awaitable[None]], capacity: int, burden: Burden) -> None:
+    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, burden: Burden) -> None:
         self._send = send
         self._burden = burden
         self._capacity = capacity
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[Reply] = deque()
         self._bytes = 0
         self._busy = False
         self._filled = trio.Event()
@@ -75,7 +73,7 @@ class Outbox:
     def _full(self) -> bool:
         return len(self._waiting) >= self._capacity or self._bytes >= WAITING_BYTES
 
-    async def push(self, message: bytes) -> None:
+    async def push(self, message: Reply) -> None:
         """Queue a message of a stream. Raises SlowReader if there is no room, and nothing moves.
 
         A block may bring more messages than there is room for, all at the same moment: they have to be on
@@ -87,43 +85,42 @@ class Outbox:
                 await self._room.park()
             if self._full and self._gone == gone:
                 raise SlowReader
-        self._burden.add(len(message))
+        self._burden.keep(message)
         self._queue(message)
 
-    async def put(self, message: bytes) -> None:
+    async def put(self, message: Reply) -> None:
         """Send an answer, or queue it behind what is on its way, once there is room."""
         await self._put(message, lambda: not self._full)
 
-    async def put_patiently(self, message: bytes) -> None:
+    async def put_patiently(self, message: Reply) -> None:
         """Send a message when nothing else waits, so that a long stream leaves the room to others."""
         await self._put(message, lambda: not self._waiting)
 
-    async def _put(self, message: bytes, has_room: Callable[[], bool]) -> None:
-        self._burden.add(len(message))
+    async def _put(self, message: Reply, has_room: Callable[[], bool]) -> None:
+        self._burden.keep(message)
         try:
             while not has_room():
                 await self._room.park()
         except BaseException:  # it will not be sent
-            self._burden.remove(len(message))
+            self._burden.release(message)
             raise
         if self._busy or self._waiting:
             self._queue(message)
         else:
             await self._transmit(message)
 
-    def _queue(self, message: bytes) -> None:
+    def _queue(self, message: Reply) -> None:
         self._waiting.append(message)
-        self._bytes += len(message)
+        self._bytes += message.own
         self._filled.set()
 
-    async def _transmit(self, message: bytes) -> None:
+    async def _transmit(self, message: Reply) -> None:
         self._busy = True
-        self._burden.add(MADE_OF_IT * len(message))
         try:
             await self._send(message)
         finally:
             self._busy = False
-            self._burden.remove((1 + MADE_OF_IT) * len(message))
+            self._burden.release(message)
             if self._waiting:
                 self._filled.set()
 
@@ -132,7 +129,7 @@ class Outbox:
         while True:
             while self._waiting and not self._busy:
                 message = self._waiting.popleft()
-                self._bytes -= len(message)
+                self._bytes -= message.own
                 self._gone += 1
                 self._room.unpark()  # one for each that goes: hundreds may wait
                 await self._transmit(message)
@@ -168,7 +165,7 @@ class Session:
         dispatcher: Dispatcher,
         config: RpcConfig,
         client: Client,
-        send: Callable[[bytes], Awaitable[None]],
+        send: Callable[[Reply], Awaitable[None]],
         burden: Burden,
     ) -> None:
         self._dispatcher = dispatcher
@@ -187,12 +184,12 @@ class Session:
         self._caller = self._new_caller()
         """For the quick calls, of which there is one at a time."""
 
-    async def run(self, receive: Callable[[], Awaitable[str | bytes | None]]) -> None:
+    async def run(self, receive: Callable[[], Awaitable[Incoming | None]]) -> None:
         """Serve until `receive` gives None: the client has left."""
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._outbox.run)
-            while (data := await receive()) is not None:
-                await self._take(self._dispatcher.parse(data), len(data))
+            while (incoming := await receive()) is not None:
+                await self._take(await self._dispatcher.parse(incoming), incoming.size)
             self._nursery.cancel_scope.cancel()
 
     async def _take(self, message: Call | Batch | Refused, size: int) -> None:
@@ -306,7 +303,7 @@ class Session:
         assert opened.stream is not None
         async with aclosing(opened.stream) as stream:
             async for value in stream:
-                message = jsonrpc.notification(row.notification, identity, jsonrpc.encode(value))
+                message = notification(row.notification, identity, value)
                 if row.patient:
                     await self._outbox.put_patiently(message)
                 else:

@@ -92,7 +92,7 @@ def test_what_is_no_json_is_a_parse_error_with_a_null_id(text: bytes) -> None:
     assert (refused.id, refused.error.code, refused.error.message) == (b"null", -32700, "Parse error")
 
 
-@pytest.mark.parametrize("depth", [1_000, 50_000, jsonrpc.MAX_VALUES - 10])
+@pytest.mark.parametrize("depth", [1_000, 30_000, jsonrpc.MAX_VALUES - 10])
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: bytes) -> None:
     assert sys.getrecursionlimit() <= 1_500
@@ -170,11 +170,6 @@ def test_a_call_of_one_long_text_is_no_call_of_many_values() -> None:
     text = "0x" + "ab" * 1_000_000
     call = call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":["%b"]}' % text.encode())
     assert call.arguments() == [text]
-
-
-def test_a_batch_of_notifications_has_no_answer() -> None:
-    assert jsonrpc.batch([]) == b""
-    assert jsonrpc.batch([b"1", b"2"]) == b"[1,2]"
 
 
 def test_an_error_writes_data_only_if_it_has_any() -> None:

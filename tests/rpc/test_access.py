@@ -128,8 +128,9 @@ async def test_unsafe_methods_by_listener_and_policy(methods: Any, external: boo
 async def ask(dispatcher: Dispatcher, peers: Peers, method: str, address: str = "203.0.113.9") -> Any:
     from cfnode.core import jsonrpc
 
-    call = jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}))
-    return json.loads(await dispatcher.answer(call, peers.client(address)))
+    call = jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}), 100)
+    reply = await dispatcher.answer(call, peers.client(address))
+    return json.loads(b"".join(reply.parts))
 
 
 @pytest.mark.parametrize(

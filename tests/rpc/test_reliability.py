@@ -14,8 +14,8 @@ import trio.testing
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
+from cfnode.rpc.bounded_stream import SEND_DEADLINE
 from cfnode.rpc.burden import Burdens
-from cfnode.rpc.connection import SEND_DEADLINE
 from cfnode.rpc.server import ListenError, allow_files, listen
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method
@@ -287,9 +287,9 @@ async def test_all_answers_come_to_a_client_that_reads_late() -> None:
 async def test_a_million_brackets_over_both_transports_leave_the_server_alive() -> None:
     bomb = b"[" * 3_000_000
     async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
-        assert (await http.post(bomb)).json()["error"]["code"] == -32700
+        assert (await http.post(bomb)).json()["error"]["code"] == -32007
         await ws.send(bomb)
-        assert (await ws.message())["error"]["code"] == -32700
+        assert (await ws.message())["error"]["code"] == -32007
         assert "result" in await ws.call("system_health")
     assert sys.getrecursionlimit() <= 1_500
 

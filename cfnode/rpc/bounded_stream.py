@@ -1,0 +1,79 @@
+"""A socket stream whose sends end, one way or the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import trio
+
+from cfnode.rpc.reply import Part
+
+__all__ = ["SEND_DEADLINE", "BoundedStream"]
+
+SEND_DEADLINE: Final = 30.0
+SEND_PIECE: Final = 256 * 1024
+"""Bytes that must leave within SEND_DEADLINE: a client slower than 9 KiB/s is as good as gone."""
+MAX_PARTS: Final = 64
+"""Pieces that the kernel is handed in one call; it takes at most 1,024."""
+
+
+class BoundedStream:
+    """What a hypercorn TCPServer asks of a stream, no more. `on_abort` is called when it is closed at
+    once."""
+
+    def __init__(self, stream: trio.SocketStream, on_abort: Callable[[], None]) -> None:
+        self._stream = stream
+        self._on_abort = on_abort
+        self.socket = stream.socket
+        self.is_over = False
+        """Set: nothing more is read."""
+
+    async def send_all(self, parts: Sequence[Part]) -> None:
+        """Send all, or close. Raises BrokenResourceError if the client takes nothing.
+
+        What the kernel takes at once is handed over without a turn of the scheduler: nearly every answer.
+        """
+        sent = self._send_now(parts[:MAX_PARTS])
+        for part in parts:
+            if sent < len(part):
+                await self._send_part(memoryview(part)[sent:])
+            sent = max(0, sent - len(part))
+
+    def _send_now(self, parts: Sequence[Part]) -> int:
+        try:
+            return os.writev(self.socket.fileno(), parts)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise trio.BrokenResourceError("the client is gone") from error
+
+    async def _send_part(self, part: memoryview) -> None:
+        for start in range(0, len(part), SEND_PIECE):
+            await self._send_piece(part[start : start + SEND_PIECE])
+
+    async def _send_piece(self, piece: memoryview) -> None:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + SEND_DEADLINE) as scope:
+            await self._stream.send_all(piece)
+        if scope.cancelled_caught:
+            self.abort()
+            raise trio.BrokenResourceError("the client does not read")
+
+    async def receive_some(self, max_bytes: int) -> bytes | bytearray:
+        """The next bytes; none at the end."""
+        return await self._stream.receive_some(max_bytes)
+
+    async def send_eof(self) -> None:
+        """Close our direction."""
+        await self._stream.send_eof()
+
+    async def aclose(self) -> None:
+        """Close both."""
+        await self._stream.aclose()
+
+    def abort(self) -> None:
+        """Close at once; what waits on the socket is woken with ClosedResourceError."""
+        self.is_over = True
+        self.socket.close()
+        self._on_abort()

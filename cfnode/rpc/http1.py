@@ -1,0 +1,114 @@
+"""HTTP/1.1 and the WebSocket upgrade, nothing else: hypercorn's protocol, with what it leaves open
+decided."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final, cast
+
+import h11
+from hypercorn.events import Closed, RawData
+from hypercorn.protocol.events import Body, Request
+from hypercorn.protocol.h11 import STREAM_ID, H11Protocol, H11WSConnection
+from hypercorn.protocol.http_stream import HTTPStream
+from hypercorn.typing import H11SendableEvent
+
+from cfnode.rpc.bounded_stream import BoundedStream
+from cfnode.rpc.burden import Burden
+from cfnode.rpc.reply import Part
+from cfnode.rpc.websocket import WebSocketStream
+
+log = logging.getLogger("cfnode.rpc")
+
+_VERSIONS: Final = (b"1.0", b"1.1")
+_EXTENSIONS: Final = b"sec-websocket-extensions"
+"""Taken out of requests: a compressed message of 61 kB can unfold to 60 MiB."""
+
+
+class ReplyStream(HTTPStream):
+    """One request and its answer; made by hypercorn."""
+
+    async def app_send(self, message: Any) -> None:
+        """What the application sends: a reply goes out in its own pieces."""
+        parts = None if message is None or self.scope["method"] == "HEAD" else message.get("parts")
+        if parts:
+            await self.send(Body(stream_id=self.stream_id, data=parts))
+        await super().app_send(message)
+
+
+class Http1(H11Protocol):
+    """The protocol of one connection."""
+
+    bounded: BoundedStream
+    burden: Burden
+    _head = b""
+
+    async def _send_h11_event(self, event: H11SendableEvent) -> None:
+        """The head of an answer leaves with the first piece of its body, in one packet."""
+        try:
+            parts = self._encode(event)
+        except h11.LocalProtocolError as error:
+            # What the client sent meanwhile (frames before the handshake was over, no HTTP at all) leaves no
+            # answer that it could read.
+            log.debug("a connection is closed: %s", error)
+            self.bounded.abort()
+            return
+        if isinstance(event, h11.Response):
+            self._head = b"".join(parts)
+        elif self._head or any(parts):
+            head, self._head = self._head, b""
+            await self.send(RawData(data=[head, *parts]))  # type: ignore[arg-type]
+
+    def _encode(self, event: H11SendableEvent) -> list[Part]:
+        if not isinstance(event, h11.Data) or not isinstance(event.data, tuple):
+            return [self.connection.send(event) or b""]
+        connection: Any = self.connection
+        found: list[Part] = []
+        for part in event.data:
+            found += connection.send_with_data_passthrough(h11.Data(data=part)) or ()
+        return found
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        """An offer to upgrade to HTTP/2 is not taken up: the request is answered in HTTP/1.1."""
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        if (status := _refusal(request)) is not None:
+            await self._send_error_response(status)
+            await self.send(Closed())
+            return
+        kind = WebSocketStream if _is_upgrade(request) else ReplyStream
+        stream = kind(
+            self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server,
+            self.stream_send, STREAM_ID,
+        )  # fmt: skip
+        if isinstance(stream, WebSocketStream):
+            stream.attach(self.bounded, self.burden)
+            self.connection = H11WSConnection(cast(h11.Connection, self.connection))
+        self.stream = stream
+        await stream.handle(self._event(request))
+        self.keep_alive_requests += 1
+
+    def _event(self, request: h11.Request) -> Request:
+        return Request(
+            stream_id=STREAM_ID,
+            headers=[header for header in request.headers if header[0] != _EXTENSIONS],
+            http_version=request.http_version.decode(),
+            method=request.method.decode("ascii").upper(),
+            raw_path=request.target,
+            state=self.connection_state,
+        )
+
+
+def _refusal(request: h11.Request) -> int | None:
+    """The status of a request that is not looked at any further. One with two lengths could mean something
+    else to a proxy than to us, and hide a second request in the difference."""
+    if request.http_version not in _VERSIONS:
+        return 505
+    names = {name for name, _ in request.headers}
+    return 400 if {b"content-length", b"transfer-encoding"} <= names else None
+
+
+def _is_upgrade(request: h11.Request) -> bool:
+    headers = {name: value.strip().lower() for name, value in request.headers}
+    tokens = [token.strip() for token in headers.get(b"connection", b"").split(b",")]
+    return request.method == b"GET" and headers.get(b"upgrade") == b"websocket" and b"upgrade" in tokens

@@ -1,0 +1,113 @@
+"""How do frames become messages, and replies frames? hypercorn's WebSocket stream, within bounds.
+
+hypercorn takes all frames of a read in one turn, joins messages as text, and copies a message five times when
+it sends it. Changed here:
+
+- after a few frames others have their turn, and frames that carry little are counted (`frames.py`);
+- of the pings of one turn the last is answered (RFC 6455, 5.5.3), so at most one pong waits to be sent;
+- a message over the limit ends the connection, after the close frame that says so;
+- messages stay bytes, counted until they have been taken;
+- a reply is sent from where it is: its frame has a head of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import trio
+from hypercorn.protocol.events import Data, StreamClosed
+from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
+from wsproto.connection import ConnectionState
+from wsproto.events import CloseConnection, Message, Ping, Pong, TextMessage
+from wsproto.frame_protocol import CloseReason
+
+from cfnode.core.jsonrpc import Incoming
+from cfnode.rpc.bounded_stream import BoundedStream
+from cfnode.rpc.burden import Burden
+from cfnode.rpc.frames import FRAMES_A_TURN, FrameBudget, text_frame_head
+
+log = logging.getLogger("cfnode.rpc")
+
+
+class WebSocketStream(WSStream):
+    """The WebSocket of one connection. Made by hypercorn; `attach` gives it what is ours."""
+
+    _bounded: BoundedStream
+    _burden: Burden
+
+    def attach(self, bounded: BoundedStream, burden: Burden) -> None:
+        """Tell it its connection."""
+        self._bounded, self._burden = bounded, burden
+        self._frames = FrameBudget()
+        self._incoming = Incoming()
+
+    async def app_send(self, message: Any) -> None:
+        """What the application sends: a reply goes out in its own pieces."""
+        if message is None or message["type"] != "websocket.send":
+            await super().app_send(message)
+        elif self._is_open:
+            parts = message["parts"]
+            frame: Any = [text_frame_head(sum(map(len, parts))), *parts]
+            await self.send(Data(stream_id=self.stream_id, data=frame))
+
+    @property
+    def _is_open(self) -> bool:
+        is_accepted = not self.closed and self.state is ASGIWebsocketState.CONNECTED
+        return is_accepted and self.connection.state is ConnectionState.OPEN
+
+    async def _handle_events(self) -> None:
+        """Take the frames that have come, a few a turn."""
+        ping: Ping | None = None
+        for number, event in enumerate(self.connection.events(), 1):
+            if isinstance(event, Ping):
+                ping = event
+            if number % FRAMES_A_TURN == 0:
+                await self._answer(ping)
+                ping = None
+                await trio.lowlevel.checkpoint()
+            if self.closed or not await self._take(event):
+                return
+        await self._answer(ping)
+
+    async def _answer(self, ping: Ping | None) -> None:
+        if ping is not None and not self.closed:
+            await self._send_wsproto_event(ping.response())
+
+    async def _take(self, event: Any) -> bool:
+        """Whether to go on after this event."""
+        if isinstance(event, Message):
+            return await self._take_piece(event)
+        if isinstance(event, Ping | Pong):
+            reason = self._frames.control(trio.current_time())
+            return reason is None or await self._end(CloseReason.POLICY_VIOLATION, reason)
+        if isinstance(event, CloseConnection):
+            if self.connection.state == ConnectionState.REMOTE_CLOSING:
+                await self._send_wsproto_event(event.response())
+            await self.send(StreamClosed(stream_id=self.stream_id))
+            return False
+        return True
+
+    async def _take_piece(self, event: Message[Any]) -> bool:
+        piece = event.data.encode() if isinstance(event, TextMessage) else event.data
+        if self._incoming.size + len(piece) > self.config.websocket_max_message_size:
+            return await self._end(CloseReason.MESSAGE_TOO_BIG, None)
+        reason = self._frames.fragment(
+            len(piece), ends_frame=event.frame_finished, ends_message=event.message_finished
+        )
+        if reason is not None:
+            return await self._end(CloseReason.POLICY_VIOLATION, reason)
+        self._incoming.add(piece)
+        self._burden.add(len(piece))
+        if event.message_finished:
+            message, self._incoming = self._incoming, Incoming()
+            assert self.app_put is not None
+            await self.app_put({"type": "websocket.receive", "message": message})
+        return not self._bounded.is_over
+
+    async def _end(self, code: CloseReason, reason: str | None) -> bool:
+        """Say why, and read no more."""
+        log.debug("a WebSocket is closed: %s", reason or code.name)
+        self._bounded.is_over = True
+        await self._send_wsproto_event(CloseConnection(code=code, reason=reason))
+        return False

@@ -1,0 +1,152 @@
+"""Messages of 15 MiB of any shape: what they are answered, and that none holds the event loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core.jsonrpc import LARGE, MAX_FILLING, MAX_ID, MAX_VALUES, Batch, Call, Incoming, Refused, parse
+from cfnode.rpc.convert import BYTES, TEXT, U64, listed, shown
+from cfnode.rpc.system import METHODS
+from cfnode.rpc.table import Method, Param
+from tests.rpc.clients import Http, StandIn, WebSocket, served
+from tests.rpc.steps import MAX_STEP_S, longest_step
+
+SIZE = 15 * 1024 * 1024
+ROOM = SIZE - 100
+
+
+def take(node: StandIn, *given: Any) -> int:
+    """How many arguments there were."""
+    return len(given)
+
+
+ROWS = (
+    *METHODS,
+    Method("test_bytes", take, params=(Param("data", BYTES),)),
+    Method("test_text", take, params=(Param("text", TEXT),)),
+    Method("test_number", take, params=(Param("number", U64),)),
+    Method("test_list", take, params=(Param("keys", listed(BYTES, 4096)),)),
+)
+
+
+def call(params: bytes, *, method: bytes = b"test_bytes", identity: bytes = b"1") -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}' % (identity, method, params)
+
+
+def many_keys(count: int) -> bytes:
+    return b"{%b}" % b",".join(b'"%d%b":1' % (key, b"x" * (ROOM // count - 12)) for key in range(count))
+
+
+SHAPES = {
+    "hex": (lambda: call(b'["0x%b"]' % (b"ab" * (ROOM // 2))), None),
+    "bad hex": (lambda: call(b'["0x%bxx"]' % (b"ab" * (ROOM // 2))), -32602),
+    "text": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_text"), -32602),
+    "accents": (lambda: call(b'["%b"]' % ("é".encode() * (ROOM // 2)), method=b"test_text"), -32602),
+    "four bytes a character": (
+        lambda: call('["😀{}"]'.format("x" * ROOM).encode(), method=b"test_text"),
+        -32602,
+    ),
+    "text for a number": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_number"), -32602),
+    "text for a list": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_list"), -32602),
+    "digits": (lambda: call(b"[%b]" % (b"1" * ROOM)), -32602),
+    "decimals": (lambda: call(b"[1.%b]" % (b"1" * ROOM)), -32602),
+    "keys": (lambda: call(many_keys(MAX_VALUES - 10)), -32602),
+    "keys for a number": (lambda: call(b"[%b]" % many_keys(MAX_VALUES - 10), method=b"test_number"), -32602),
+    "too many values": (lambda: call(b"[%b1]" % (b"1," * (ROOM // 2))), -32007),
+    "too many escapes": (lambda: call(b'["%b"]' % (b"\\n" * (ROOM // 2))), -32007),
+    "too many spaces": (lambda: call(b"[%b]" % (b" " * ROOM)), -32007),
+    "nesting": (lambda: call(b"[" * (ROOM // 2) + b"]" * (ROOM // 2)), -32007),
+    "a method's name": (lambda: call(b"[]", method=b"m" * ROOM), -32601),
+    "an id": (lambda: call(b"[]", identity=b'"%b"' % (b"i" * ROOM)), -32600),
+    "an id of digits": (lambda: call(b"[]", identity=b"1" * ROOM), -32600),
+    "a string": (lambda: b'"%b"' % (b"x" * ROOM), -32600),
+    "no call": (lambda: b'{"a":"%b"}' % (b"x" * ROOM), -32600),
+    "a string in a batch": (lambda: b'["%b"]' % (b"x" * ROOM), None),
+    "a batch of strings": (lambda: b"[%b]" % b",".join([b'"%b"' % (b"x" * (ROOM // 101))] * 100), None),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_no_message_holds_the_loop(shape: str) -> None:
+    make, code = SHAPES[shape]
+    body = make()
+    assert len(body) <= SIZE
+    async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
+        with longest_step() as steps:
+            over_http = (await http.post(body)).json()
+            await ws.send(body)
+            over_websocket = await ws.message()
+        assert over_http == over_websocket
+        assert isinstance(over_http, list) or over_http.get("error", {}).get("code") == code
+        assert steps.seconds < MAX_STEP_S, steps.task
+        assert "result" in await ws.call("system_health")
+
+
+async def test_text_that_ends_in_bytes_that_are_none_is_refused_over_both_transports() -> None:
+    body = call(b'["%b\xff"]' % (b"x" * ROOM), method=b"test_text")
+    async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
+        with longest_step() as steps:
+            assert (await http.post(body)).json()["error"]["code"] == -32602
+            await ws.send(body)
+            with pytest.raises(EOFError):
+                await ws.frame()
+        assert steps.seconds < MAX_STEP_S, steps.task
+
+
+def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> None:
+    class Unread(list[Any]):
+        def __iter__(self) -> Any:
+            yield from ("x", {"a": None, "b": [1.5, True]})
+            yield "y" * 200
+            raise AssertionError("read on")
+
+    value = Unread()
+    assert shown(value) == "['x', {'a': None, 'b': [1.5, True]}, '" + "y" * 42 + "…"
+    assert shown({"a": ["b", 2]}) == repr({"a": ["b", 2]})
+    assert shown([]) + shown({}) + shown("") == "[]{}''"
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    assert shown(deep) == "[" * 80 + "…"
+    assert shown("x" * 10_000_000) == "'" + "x" * 79 + "…"
+    assert shown({"k" * 1000: 1}) == "{'" + "k" * 78 + "…"
+
+
+def test_pieces_are_read_like_the_whole() -> None:
+    body = call(b'["0xab"]')
+    incoming = Incoming()
+    for place in range(0, len(body), 7):
+        incoming.add(body[place : place + 7])
+    assert incoming.parse(100) == parse(body, 100)
+    assert incoming.size == len(body)
+
+
+def test_a_message_with_too_much_in_it_is_not_kept() -> None:
+    for filling, limit in ((b",", MAX_VALUES), (b" ", MAX_FILLING), (b"\\", MAX_FILLING)):
+        incoming = Incoming()
+        for _ in range(limit // 1024 + 2):
+            incoming.add(filling * 1024)
+        assert incoming._data == b""
+        refused = incoming.parse(100)
+        assert isinstance(refused, Refused)
+        assert refused.error.code == -32007
+        assert str(limit) in refused.error.data
+
+
+def test_an_id_is_as_long_as_clients_need() -> None:
+    assert isinstance(parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 2))), 100), Call)
+    refused = parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 1))), 100)
+    assert isinstance(refused, Refused)
+    assert (refused.id, refused.error.code) == (b"null", -32600)
+    batch = parse(b"[%b]" % call(b"[]", identity=b"1" * (MAX_ID + 1)), 100)
+    assert isinstance(batch, Batch)
+    assert isinstance(batch.entries[0], Refused)
+
+
+def test_a_large_call_knows_that_it_is() -> None:
+    small, large = parse(call(b"[1]"), 100), parse(call(b'["%b"]' % (b"x" * LARGE)), 100)
+    assert isinstance(small, Call)
+    assert isinstance(large, Call)
+    assert (small.is_large, large.is_large) == (False, True)
