@@ -82,6 +82,13 @@ class NotificationLimits:
     message: int = MIB
     handshake: int = 1024
     queue: int = 256
+    per_second: float = 100.0
+    """Messages of a peer that are taken each second; more wait in its window. The votes of 150 authorities
+    make about fifty."""
+    burst: int = 1_000
+    """Messages taken at once."""
+    repeats: int | None = None
+    """How often a peer may repeat a message; None: as often as it likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ class NotificationProtocol(Protocol):
     """One notification protocol with all its peers."""
 
     @property
-    def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
+    def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
         """What happens, in order for each peer. A slow reader here holds back the peers' data, not memory."""
 
     @property

@@ -5,26 +5,30 @@ handshake, the accepting side answers with its own, and from then on only the op
 protocol is open when both exist, and closed when either ends.
 
 - A slow consumer here slows the peers down: their data waits in windows.
+- So does a peer that sends more messages than the protocol needs, to itself. Where the protocol says that no
+  message is sent twice, one that repeats itself ends it.
 - A slow peer is dropped from the protocol once its queue is full.
 - Where it is refused or ends, we open it again only after a pause; the peer may do so sooner, but not again
   and again.
-- `Closed` follows every `Opened`, also when the connection breaks.
+- `Closed` follows every `Opened`, also when the connection breaks, and what comes later follows it.
 """
 
 from __future__ import annotations
 
 import logging
-import math
+from collections import OrderedDict
 from collections.abc import Callable, Container
 
 import trio
 
-from cfnode.core.p2p.errors import RemoteError
+from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.backoff import BackOff
 from cfnode.network.connection import Connection
+from cfnode.network.events import Events
 from cfnode.network.exchange import propose
-from cfnode.network.model import Accept, Closed, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
 __all__ = ["Notifications"]
@@ -39,20 +43,28 @@ EVENTS = 4
 """Messages between the peers and the consumer; each peer's next one waits in its own substream."""
 MOST_SHORT = 3
 """How often in a row a peer may open and end it at once before it has to wait, too."""
+MAX_REMEMBERED = 64
+"""Messages of a peer that a repeated one is compared with, by their hashes."""
 
 
 class _Link:
     """One peer in one protocol, from the first substream to the last."""
 
-    def __init__(self, connection: Connection, inbound: bool, queue: int) -> None:
+    def __init__(self, connection: Connection, inbound: bool, limits: NotificationLimits) -> None:
         self.connection, self.inbound = connection, inbound
+        self.rate = Rate(limits.per_second, limits.burst)
         self.handshake = b""
         self.theirs = trio.Event()
         self.opened = trio.Event()
         self.since: float | None = None
-        """When it was open both ways; None before that, and where nobody was told."""
+        """When it was open both ways; None before that."""
+        self.told = False
+        """Whether the consumer knows of it."""
+        self.over = False
+        self.repeated = 0
+        self._latest: OrderedDict[int, None] = OrderedDict()
         self.scopes: list[trio.CancelScope] = []
-        self.queue, self.waiting = trio.open_memory_channel[bytes](queue)
+        self.queue, self.waiting = trio.open_memory_channel[bytes](limits.queue)
 
     @property
     def announced(self) -> bool:
@@ -68,6 +80,21 @@ class _Link:
         for scope in self.scopes:
             scope.cancel()
 
+    def lives(self) -> bool:
+        """Whether news of it is still of interest."""
+        return not self.over
+
+    def repeats(self, message: bytes) -> bool:
+        """Whether this is one of its latest messages once more."""
+        name = hash(message)
+        known = name in self._latest
+        self._latest[name] = None
+        self._latest.move_to_end(name)
+        if len(self._latest) > MAX_REMEMBERED:
+            self._latest.popitem(last=False)
+        self.repeated += known
+        return known
+
 
 class Notifications:
     """One protocol with all its peers (model.NotificationProtocol)."""
@@ -80,15 +107,15 @@ class Notifications:
         self._handshake, self._limits, self._accept = handshake, limits, accept
         self._links: dict[str, _Link] = {}
         self._pauses = BackOff()
-        self._in, self._out = trio.open_memory_channel[NotificationEvent](EVENTS)
-        # Ends are told without waiting for the consumer: there is one for each opening, and those do wait.
-        self._ends, self._ended = trio.open_memory_channel[str](math.inf)
+        self._events = Events(EVENTS)
         self.on_opened: Callable[[Connection], None] = lambda connection: None
         self.on_closed: Callable[[Connection], None] = lambda connection: None
+        self.on_flood: Callable[[str, str], None] = lambda peer, reason: None
+        """Gets a peer that repeats itself, and what it repeats."""
 
     @property
-    def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
-        return self._out
+    def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
+        return self._events
 
     @property
     def peers(self) -> frozenset[str]:
@@ -130,11 +157,6 @@ class Notifications:
         except trio.BrokenResourceError:
             return False
         return True
-
-    async def tell_ends(self) -> None:
-        """Deliver `Closed` events for as long as the network runs."""
-        async for peer in self._ended:
-            await self._tell(Closed(peer))
 
     def open(self, connection: Connection, *, alone: bool = False) -> None:
         """Open our direction, and wait for the peer's; nothing happens where it is open, or in a pause."""
@@ -189,7 +211,19 @@ class Notifications:
         frames = Frames(self._limits.message)
         frames.feed(first)
         while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
-            await self._tell(Received(link.connection.peer_id, data))
+            await trio.sleep(link.rate.take(trio.current_time()))
+            if self._is_news(link, data):
+                await self._events.put(Received(link.connection.peer_id, data), link.lives)
+
+    def _is_news(self, link: _Link, data: bytes) -> bool:
+        """False for a message that the peer has sent already; raises FloodError where it does so often."""
+        if self._limits.repeats is None or not link.repeats(data):
+            return True
+        if link.repeated > self._limits.repeats:
+            reason = f"{self.name}: the same message again and again"
+            self.on_flood(link.connection.peer_id, reason)
+            raise FloodError(reason)
+        return False
 
     async def _speak(self, link: _Link) -> None:
         """Our direction: open it, announce the link, then send what is queued."""
@@ -221,22 +255,15 @@ class Notifications:
 
     async def _announce(self, link: _Link) -> None:
         link.since = trio.current_time()  # before the news: whoever hears it may send at once
-        try:
-            await self._tell(Opened(link.connection.peer_id, link.handshake, link.inbound))
-        except trio.Cancelled:
-            link.since = None
-            raise
+        news = Opened(link.connection.peer_id, link.handshake, link.inbound)
+        link.told = await self._events.put(news, link.lives)
+        if not link.told:
+            raise SubstreamEnded(f"{self.name}: it is over")
         link.opened.set()
         self.on_opened(link.connection)
 
-    async def _tell(self, event: NotificationEvent) -> None:
-        try:
-            await self._in.send(event)
-        except trio.BrokenResourceError:  # nobody listens any more: the node is stopping
-            await trio.lowlevel.checkpoint()
-
     def _begin(self, connection: Connection, *, inbound: bool) -> _Link:
-        link = self._links[connection.peer_id] = _Link(connection, inbound, self._limits.queue)
+        link = self._links[connection.peer_id] = _Link(connection, inbound, self._limits)
         return link
 
     def _drop(self, link: _Link) -> None:
@@ -244,9 +271,10 @@ class Notifications:
         if self._links.get(peer) is not link:
             return
         del self._links[peer]
+        link.over = True
         link.end()
         if not link.connection.why:  # a lost connection is another matter: `dialing.py` sees to it
             self._pauses.ended(peer, link.since, trio.current_time())
-        if link.announced:
-            self._ends.send_nowait(peer)
+        if link.told:
+            self._events.end(peer)
         self.on_closed(link.connection)

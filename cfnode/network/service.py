@@ -21,7 +21,7 @@ from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
 from cfnode.network import transport
 from cfnode.network.connection import Connection
-from cfnode.network.connections import Connections, Peer
+from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.discovery import Discovery
@@ -186,6 +186,7 @@ class Service:
             return refusal or (accept(peer, theirs) if accept else None)
 
         added = Notifications(self._settings.protocol(protocol), handshake, limits, check)
+        added.on_flood = lambda peer, reason: self.report(peer, FLOODED, reason)
         self._membership.declare(protocol, added)
         return added
 
@@ -215,8 +216,6 @@ class Service:
         self.listening = [each.address for each in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            for added in self._membership.protocols.values():
-                nursery.start_soon(added.tell_ends)
             nursery.start_soon(self._dialing.run, self.connect, lambda: self._membership.free, self._keep)
             nursery.start_soon(
                 self._dialing.look_around, lambda: list(self._connections.peers), self._ask_kad

@@ -100,7 +100,6 @@ async def test_who_ends_at_once_what_it_has_accepted_is_asked_ever_more_seldom(
     async with both(served(theirs), caller_does=served(ours)) as (caller, _), trio.open_nursery() as nursery:
         for each in (ours, theirs):
             nursery.start_soon(read_all, each)
-            nursery.start_soon(each.tell_ends)
         began = trio.current_time()
         await opened_each_second(ours, caller, 100)
         nursery.cancel_scope.cancel()

@@ -16,8 +16,8 @@ from cfnode.core.chainspec import ChainSpec, LightGenesis, RawGenesis
 from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.wire import WireError
-from cfnode.core.wire.announces import SUFFIX, BlockAnnounce, Handshake, Roles
-from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received
+from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, BlockAnnounce, Handshake, Roles
+from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
 from cfnode.node.chain import Chain
 from cfnode.node.config import Checkpoint
 from cfnode.node.events import BestChanged
@@ -40,6 +40,9 @@ __all__ = ["ChainSync", "genesis_trust"]
 log = logging.getLogger("cfnode.sync")
 
 LEGACY_AUTHORITIES = b":grandpa_authorities"
+
+LIMITS = NotificationLimits(message=MAX_ANNOUNCEMENT, per_second=20, burst=256, repeats=16)
+"""A peer announces each block once, one in six seconds, and those of a fork together."""
 
 
 def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
@@ -91,7 +94,7 @@ class ChainSync:
         )  # fmt: skip
         self._gossip = FinalityGossip(network, chain, self.book)
         self._announces: NotificationProtocol = network.notifications(
-            SUFFIX, self._handshake, accept=self._refusal
+            SUFFIX, self._handshake, LIMITS, self._refusal
         )
         self._transactions = None if pool is None else TransactionGossip(network, pool, self.progress)
         Server(network, chain, store).declare()

@@ -1,0 +1,135 @@
+"""What a consumer hears of peers: in order, at its own pace, and no message that says nothing new."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.network.events import Events
+from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.notifications import Notifications
+from cfnode.network.rate import Rate
+from tests.network.conftest import address_of, running, until
+from tests.network.test_backoff import NAME, served
+from tests.network.test_notifications import Node
+from tests.network.test_time import both
+
+
+async def test_ends_keep_their_place_among_news_that_waits_for_room() -> None:
+    events, heard = Events(2), list[NotificationEvent]()
+    opened = Opened("peer", b"", inbound=True)
+
+    async def peer() -> None:
+        assert await events.put(opened, lambda: True)
+        for number in range(3):
+            await events.put(Received("peer", b"%d" % number), lambda: True)
+        events.end("peer")
+        assert await events.put(opened, lambda: True)
+        events.end("peer")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(peer)
+        await trio.testing.wait_all_tasks_blocked()
+        while len(heard) < 7:
+            heard.append(await events.receive())
+    assert heard == [
+        opened, Received("peer", b"0"), Received("peer", b"1"), Received("peer", b"2"), Closed("peer"),
+        opened, Closed("peer"),
+    ]  # fmt: skip
+
+
+async def test_news_of_what_is_over_is_dropped_and_its_room_goes_to_the_next() -> None:
+    events, over, results = Events(1), False, list[bool]()
+
+    async def put(name: str, still: bool) -> None:
+        results.append(await events.put(Received(name, b""), lambda: still or not over))
+
+    async with trio.open_nursery() as nursery:
+        for name, still in (("first", True), ("over", False), ("last", True)):
+            nursery.start_soon(put, name, still)
+            await trio.testing.wait_all_tasks_blocked()
+        over = True
+        assert [await events.receive(), await events.receive()] == [
+            Received("first", b""), Received("last", b"")
+        ]  # fmt: skip
+    assert results == [True, False, True]
+    await events.aclose()
+    with pytest.raises(trio.EndOfChannel):
+        await events.receive()
+
+
+async def test_a_peer_that_comes_back_while_its_news_is_unread_is_heard_of_in_order() -> None:
+    one, two = Node(1), Node(2)
+    async with running(one.service, two.service):
+        for _ in range(3):
+            await two.service.connect(address_of(one.service))
+            await until(lambda: one.id in two.announces.peers and two.id in one.announces._links)
+            for number in range(20):
+                two.announces.send(one.id, b"%d" % number)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            two.service.disconnect(one.id, "once more")
+            await until(lambda: not two.service.peers and not one.service.peers)
+        await two.service.connect(address_of(one.service))
+        heard: list[type] = []
+        with trio.move_on_after(1):
+            while True:
+                heard.append(type(await one.announces.events.receive()))
+        ends = [kind for kind in heard if kind is not Received]
+        assert ends == [Opened, Closed] * (len(ends) // 2) + [Opened]
+        assert one.announces.peers == {two.id}
+
+
+def test_a_rate_has_a_burst_and_an_average() -> None:
+    rate = Rate(per_second=2, burst=3)
+    assert [rate.take(10) for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
+    assert rate.take(12) == 0
+    assert not Rate(per_second=1, burst=0).allows(0)
+    limit = Rate(per_second=1, burst=2)
+    assert [limit.allows(now) for now in (0, 0, 0, 0.5, 1, 1, 9, 9, 9)] == [
+        True, True, False, False, True, False, True, True, False
+    ]  # fmt: skip
+
+
+def gossip(limits: NotificationLimits) -> Notifications:
+    return Notifications(NAME, lambda: b"hello", limits, lambda peer, said: None)
+
+
+async def test_more_messages_than_a_protocol_needs_wait_in_their_window(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    theirs, ours = (
+        gossip(NotificationLimits(per_second=100, burst=50)),
+        gossip(NotificationLimits(queue=1000)),
+    )
+    async with both(served(theirs), caller_does=served(ours)) as (caller, called):
+        ours.open(caller)
+        await theirs.events.receive()
+        await ours.events.receive()
+        began = trio.current_time()
+        for _ in range(250):
+            assert ours.send(caller.peer_id, b"")
+        for _ in range(250):
+            await theirs.events.receive()
+        assert trio.current_time() - began == pytest.approx(2, abs=0.1)
+        assert not called.why
+
+
+async def test_a_peer_that_repeats_itself_is_not_heard_and_ends_the_protocol(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    theirs, ours = gossip(NotificationLimits(repeats=3)), gossip(NotificationLimits())
+    floods: list[str] = []
+    theirs.on_flood = lambda peer, reason: floods.append(reason)
+    async with both(served(theirs), caller_does=served(ours)) as (caller, _):
+        ours.open(caller)
+        await theirs.events.receive()
+        await ours.events.receive()
+        for message in (b"a", b"b", b"a", b"a", b"c", b"b"):
+            ours.send(caller.peer_id, message)
+        heard = [await theirs.events.receive() for _ in range(3)]
+        assert [event.data for event in heard if isinstance(event, Received)] == [b"a", b"b", b"c"]
+        assert not floods
+        ours.send(caller.peer_id, b"c")
+        assert isinstance(await theirs.events.receive(), Closed)
+        assert floods == [f"{NAME}: the same message again and again"]
