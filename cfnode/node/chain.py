@@ -23,15 +23,13 @@ from cfnode.core.aura import AuraError, slot_of, verify_seal
 from cfnode.core.grandpa import (
     ENGINE,
     AuthoritySet,
-    FinalityError,
-    Justification,
-    scheduled_change,
-    verify_justification,
+    CommitMessage,
+    EncodedJustification,
 )
 from cfnode.core.header import Header
-from cfnode.core.scale import ScaleError
 from cfnode.core.state import Changes, State
 from cfnode.node import chain_errors as refused
+from cfnode.node.authority_changes import AuthorityChanges
 from cfnode.node.block_events import BlockEvents, Events
 from cfnode.node.events import (
     QUEUE_CAPACITY,
@@ -50,6 +48,7 @@ from cfnode.node.runtime_info import RuntimeCache, RuntimeInfo
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState, States
 from cfnode.node.tree import BlockTree, Route
+from cfnode.node.votes import verified
 from cfnode.runtime.door import LocalFault, Verdict
 from cfnode.runtime.executor import Executor
 from cfnode.store import Adoption, Store
@@ -74,7 +73,7 @@ class Chain:
         self._block_events = BlockEvents(store, self._runtimes)
         finalized = store.finalized
         self._tree = BlockTree(BlockRef(finalized.hash, finalized.number))
-        self._set_changes: set[bytes] = set()
+        self.changes = AuthorityChanges()
         self._voters: AuthoritySet | None = None
         self._events: Publisher[ChainEvent] = Publisher(Lagged())
         self._changing = trio.Lock()
@@ -171,21 +170,27 @@ class Chain:
         """The unfinalized blocks up to and with `block_hash`, oldest first; KeyError if it is none."""
         return self._tree.path(block_hash)
 
+    def parent(self, block_hash: bytes) -> bytes | None:
+        """The parent's hash of an unfinalized block; None for any other."""
+        is_unfinalized = block_hash in self._tree and block_hash != self.finalized.hash
+        return self._tree.parent(block_hash) if is_unfinalized else None
+
     def unfinalized(self) -> list[tuple[BlockRef, bytes]]:
         """The blocks above the finalized one, forks too, each with its parent's hash; parents first."""
         return self._tree.blocks()
 
     def next_set_change(self, block_hash: bytes) -> BlockRef | None:
-        """The first block above the finalized one, up to `block_hash`, that changes the authorities."""
-        if not self._set_changes:
-            return None
-        return next((block for block in self.path(block_hash) if block.hash in self._set_changes), None)
+        """The first block above the finalized one, up to `block_hash`, with which other authorities begin."""
+        return self.changes.first(self.path(block_hash))
 
     async def voters(self) -> AuthoritySet:
-        """The authorities that finalize the next block."""
-        if self._voters is None:
-            self._voters = await self.queries.grandpa_authorities(self.finalized.hash)
-        return self._voters
+        """The authorities that finalize the next block. Raises LocalFault; StateDiscarded on proofs."""
+        while (voters := self._voters) is None:
+            at = self.finalized
+            found = await self.queries.grandpa_authorities(at.hash)
+            if self.finalized == at:  # else they are the authorities of a block that is past
+                self._voters = found
+        return voters
 
     def slot_of(self, block_hash: bytes) -> int | None:
         """The block's slot; None for the genesis block, which has none, or an unknown one."""
@@ -224,7 +229,7 @@ class Chain:
                 self._check_place(header)
                 await self._add(header, list(body), changes)
 
-    async def finalize(self, block_hash: bytes, justification: bytes) -> None:
+    async def finalize(self, block_hash: bytes, justification: bytes | EncodedJustification) -> None:
         """Make a block, and all before it, final. Raises FinalityRefused and LocalFault.
 
         Nothing is done for a block that is final already.
@@ -257,7 +262,7 @@ class Chain:
         if self.finalized == block:
             return
         self._tree = BlockTree(block)
-        self._set_changes.clear()
+        self.changes.clear()
         self._voters = None
         self._events.publish(BestChanged(block, (), (block.hash,)))
         self._events.publish(Finalized((block,), (), justification))
@@ -315,8 +320,7 @@ class Chain:
         block = BlockRef(header.hash, header.number)
         self._tree.add(block, header.parent_hash)
         self._runtimes.inherit(header, block.hash)
-        if scheduled_change(header) is not None:
-            self._set_changes.add(block.hash)
+        self.changes.note(header, block)
         is_best = self._tree.longer(block)
         self._events.publish(Imported(block, header, is_best))
         if is_best:
@@ -329,32 +333,36 @@ class Chain:
 
     # Steps of finality
 
-    async def _finalize(self, block_hash: bytes, justification: bytes) -> None:
+    async def _finalize(self, block_hash: bytes, justification: bytes | EncodedJustification) -> None:
         if block_hash not in self._tree or block_hash == self.finalized.hash:
             raise refused.NotInTree(block_hash)
         block = self._tree.block(block_hash)
-        change = self.next_set_change(block_hash)
-        if change is not None and change != block:
-            raise refused.PastSetChange(change.number)
-        await self._verify(block, justification)
+        change = self._change_up_to(block)
+        voters = await self.voters()
+        proof = await trio.to_thread.run_sync(verified, justification, voters, block)
+        # Asked before anything is changed: a local fault then leaves all as it was.
+        following = voters if change is None else await self.queries.grandpa_authorities(block_hash)
         with trio.CancelScope(shield=True), stored():
-            done = await trio.to_thread.run_sync(self._store.finalize, block_hash, (ENGINE, justification))
+            votes = (ENGINE, proof.data)
+            done = await trio.to_thread.run_sync(self._store.finalize, block_hash, votes)
         if not self._tree.is_ancestor(block_hash, self.best.hash):
             self._move_best(self._tree.longest_above(block_hash))
         cut = self._tree.finalize(block_hash)
-        self._set_changes &= set(self._tree.hashes())
+        self.changes.finalized(cut.finalized, self._tree.hashes())
         self.faults.final_at(block.number)
-        if change is not None:
-            self._voters = None
+        self._voters = following
         dropped = tuple(each.hash for each in cut.dropped)
-        self._events.publish(
-            Finalized(cut.finalized, dropped, justification, self._store.no_longer_held(done))
-        )
+        commit = CommitMessage(proof.value.round, voters.set_id, proof.value.commit)
+        discarded = self._store.no_longer_held(done)
+        self._events.publish(Finalized(cut.finalized, dropped, proof.data, discarded, commit, following))
 
-    async def _verify(self, block: BlockRef, encoded: bytes) -> None:
-        voters, target = await self.voters(), (block.hash, block.number)
-        try:
-            justification = Justification.decode(encoded)
-            await trio.to_thread.run_sync(verify_justification, justification, voters, target)
-        except (ScaleError, FinalityError) as error:
-            raise refused.BadJustification(f"block #{block.number}: {error}") from error
+    def _change_up_to(self, block: BlockRef) -> BlockRef | None:
+        """The block itself where other authorities begin with it; FinalityRefused where they do before it."""
+        path = self.path(block.hash)
+        forced = self.changes.forced(path)
+        if forced is not None:
+            raise refused.PastForcedChange(forced)
+        change = self.changes.first(path)
+        if change is not None and change != block:
+            raise refused.PastSetChange(change.number)
+        return change

@@ -58,5 +58,13 @@ class PastSetChange(FinalityRefused):
         self.number = number
 
 
+class PastForcedChange(FinalityRefused):
+    """A forced change of the authorities rules the block: who votes on it is not known to this node."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"a forced change of the authorities rules from block #{number} on")
+        self.number = number
+
+
 class BadJustification(FinalityRefused):
     """The justification does not prove that more than two thirds of the weight voted for the block."""

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import trio
 
 from cfnode.core.block import BlockRef as BlockRef
+from cfnode.core.grandpa import AuthoritySet, CommitMessage
 from cfnode.core.header import Header
 
 T = TypeVar("T")
@@ -49,13 +50,17 @@ class BestChanged:
 class Finalized:
     """`blocks` became final, oldest first; `dropped` are the hashes of forks that can no longer win.
 
-    `discarded`: blocks that somebody holds (`Store.hold`) and whose states had to go all the same.
+    `discarded`: blocks that somebody holds (`Store.hold`) and whose states had to go all the same; `commit`:
+    the votes of the justification, as gossip carries them; `voters`: who finalizes what follows (both None
+    where the chain began anew at this block).
     """
 
     blocks: tuple[BlockRef, ...]
     dropped: tuple[bytes, ...]
     justification: bytes | None
     discarded: tuple[bytes, ...] = ()
+    commit: CommitMessage | None = None
+    voters: AuthoritySet | None = None
 
 
 @dataclass(frozen=True, slots=True)

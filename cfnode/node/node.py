@@ -100,8 +100,8 @@ class Node:
             found.append({"kind": "syncing", "message": self.syncing})
         elif self.producer is None and not self.peers:
             found.append({"kind": "isolated", "message": "no peers"})
-        if self.chain.faults.reason is not None:
-            found.append({"kind": "failing", "message": self.chain.faults.reason})
+        failing = (self.chain.faults.reason, self.chain.changes.reason)
+        found += [{"kind": "failing", "message": reason} for reason in failing if reason is not None]
         return found
 
     def health(self) -> Health:

@@ -14,9 +14,15 @@ from typing import Any
 
 import trio
 
-from cfnode.core.grandpa import AuthoritySet, ScheduledChange, encode_authorities, read_authorities
+from cfnode.core.grandpa import (
+    ENGINE,
+    AuthoritySet,
+    ScheduledChange,
+    encode_authorities,
+    read_authorities,
+)
 from cfnode.core.hashing import blake2_256, twox_128
-from cfnode.core.header import DigestItem, Header
+from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.state import Changes
@@ -169,11 +175,16 @@ def operate(journal: Journal, operation: bytes) -> None:
     elif name == b"voters":
         journal.set(b"voters", rest)
         journal.set(b"set", u64(int.from_bytes(journal.get(b"set") or b"", "little") + 1))
-        item = ScheduledChange(read_authorities(Cursor(rest))).item()
-        digest = Cursor(journal.get(DIGEST) or b"")
-        count = digest.count()
-        kept = digest.take(digest.remaining)
-        journal.set(DIGEST, encode_compact(count + 1) + kept + item.encode())
+        announce(journal, ScheduledChange(read_authorities(Cursor(rest))).item())
+    elif name == b"announce":  # what the runtime itself knows nothing of
+        announce(journal, DigestItem(DigestKind.CONSENSUS, ENGINE, rest))
+
+
+def announce(journal: Journal, item: DigestItem) -> None:
+    digest = Cursor(journal.get(DIGEST) or b"")
+    count = digest.count()
+    kept = digest.take(digest.remaining)
+    journal.set(DIGEST, encode_compact(count + 1) + kept + item.encode())
 
 
 def finalize(journal: Journal) -> Header:

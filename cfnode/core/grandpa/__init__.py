@@ -16,10 +16,12 @@ from cfnode.core.grandpa.messages import (
     NEIGHBOUR,
     Commit,
     CommitMessage,
+    EncodedJustification,
     Justification,
     NeighbourPacket,
     Precommit,
 )
+from cfnode.core.grandpa.plausible import check_plausible
 from cfnode.core.grandpa.verify import FinalityError, verify_commit, verify_justification
 from cfnode.core.grandpa.warp import (
     PackedWarpProof,
@@ -38,6 +40,7 @@ __all__ = [
     "AuthoritySet",
     "Commit",
     "CommitMessage",
+    "EncodedJustification",
     "FinalityError",
     "ForcedChange",
     "Justification",
@@ -48,6 +51,7 @@ __all__ = [
     "WarpFragment",
     "WarpProof",
     "WarpTarget",
+    "check_plausible",
     "encode_authorities",
     "follow_warp_proof",
     "forced_change",

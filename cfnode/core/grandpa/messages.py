@@ -18,6 +18,7 @@ __all__ = [
     "NEIGHBOUR",
     "Commit",
     "CommitMessage",
+    "EncodedJustification",
     "Justification",
     "NeighbourPacket",
     "Precommit",
@@ -101,6 +102,24 @@ class Justification:
         round_number, commit = cursor.u64(), Commit.read(cursor)
         headers = tuple(Header.read(cursor) for _ in range(cursor.count(_MIN_HEADER)))
         return cls(round_number, commit, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedJustification:
+    """A justification with its bytes, so that nobody decodes or encodes it again."""
+
+    value: Justification
+    data: bytes
+
+    @classmethod
+    def of(cls, value: Justification) -> EncodedJustification:
+        """A justification that was put together here."""
+        return cls(value, value.encode())
+
+    @classmethod
+    def decode(cls, data: bytes) -> EncodedJustification:
+        """The justification in these bytes; raises ScaleError."""
+        return cls(Justification.decode(data), data)
 
 
 @dataclass(frozen=True, slots=True)

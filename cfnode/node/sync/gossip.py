@@ -3,10 +3,10 @@
 Peers send commits only to those whose neighbour packet names the right set and a lower finalized block. So a
 packet goes out when the protocol opens, when something becomes final, and every two minutes. A commit names
 votes without the headers between them; those are ours to add, and the result is a justification, checked by
-the chain like any other. A commit for a block that is not here yet waits for it, the newest of each peer.
+the chain like any other (`commits.py`).
 
-Who makes blocks final passes the commit on. What has passed a node by is asked for (`set_changes.py`).
-Substrate, GRANDPA gossip.
+Which set votes is the chain's to know; it says so with each final block, together with the votes, which are
+passed on as they are. What has passed a node by is asked for (`set_changes.py`). Substrate, GRANDPA gossip.
 """
 
 from __future__ import annotations
@@ -15,53 +15,34 @@ import logging
 
 import trio
 
-from cfnode.core.grandpa import (
-    CommitMessage,
-    Justification,
-    NeighbourPacket,
-    scheduled_change,
-)
-from cfnode.core.header import Header
-from cfnode.core.scale import ScaleError
+from cfnode.core.grandpa import CommitMessage, EncodedJustification, NeighbourPacket
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
 from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
-from cfnode.node.events import BestChanged, BlockRef, Finalized
+from cfnode.node.events import BlockRef, Finalized, Imported
 from cfnode.node.sync import repute
+from cfnode.node.sync.allowance import Allowance
 from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.commits import Commits
 from cfnode.node.sync.set_changes import SetChanges
 from cfnode.runtime.door import LocalFault
 from cfnode.store import StateDiscarded
 
-__all__ = ["FinalityGossip", "justification_of"]
+__all__ = ["FinalityGossip"]
 
 log = logging.getLogger("cfnode.grandpa")
 
 NEIGHBOUR_S = 120.0
 RETRY_S = 1.0
 """Seconds after which this node asks itself again what it could not answer."""
-MAX_ANCESTRY = 1_024
-"""Headers between the votes of a commit."""
-
-
-def justification_of(message: CommitMessage, chain: Chain) -> Justification | None:
-    """The commit with the headers between its votes; None where one is not here."""
-    votes = message.commit.precommits
-    base = min((vote.target_number for vote in votes), default=0)
-    headers: dict[bytes, Header] = {}
-    for block in {vote.target_hash for vote in votes}:
-        header = chain.header(block)
-        while header is not None and header.number > base and block not in headers:
-            headers[block] = header
-            block = header.parent_hash
-            header = chain.header(block)
-            if len(headers) > MAX_ANCESTRY:
-                return None
-        if header is None:
-            return None
-    return Justification(message.round, message.commit, tuple(headers.values()))
+LARGE = 16 << 10
+"""Bytes of a message from which on it is decoded in a thread: a commit of 120 votes."""
+MAX_MESSAGES = 64
+"""Messages of one peer at once: nobody sends so many, at a few for each block, even while he catches up."""
+MESSAGES_S = 10.0
+"""Messages a second that a peer may send on and on; a chain of six seconds a block takes less than one."""
 
 
 class FinalityGossip:
@@ -74,23 +55,34 @@ class FinalityGossip:
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01")
         self._neighbours: dict[str, NeighbourPacket] = {}
         self._changes = SetChanges(network, chain, book, self._neighbours, self._finalize)
-        self._waiting: dict[str, CommitMessage] = {}
-        self._newest: CommitMessage | None = None
+        self._commits = Commits(network, chain, self._finalize)
+        self._allowances: dict[str, Allowance] = {}
+        self._newest: tuple[CommitMessage, bytes] | None = None
+        self._offered: dict[str, CommitMessage] = {}
         self._set_id = 0
 
     async def run(self) -> None:
         """Until cancelled; begin when the chain has a state."""
-        with self._chain.subscribe(4096) as events:
-            self._set_id = await self._present_set()
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._listen)
-                nursery.start_soon(self._remind)
-                nursery.start_soon(self._changes.run)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._commits.run)
+            nursery.start_soon(self._follow, nursery)
+
+    async def _follow(self, nursery: trio.Nursery) -> None:
+        """Hear what becomes of the chain; anew, where events were lost."""
+        begun = False
+        while True:
+            with self._chain.subscribe(4096) as events:
+                self._set_id = await self._present_set()
+                if not begun:
+                    nursery.start_soon(self._listen)
+                    nursery.start_soon(self._remind)
+                    nursery.start_soon(self._changes.run)
+                    begun = True
                 async for event in events:
                     if isinstance(event, Finalized):
-                        self._finalized(event)
-                    elif isinstance(event, BestChanged):
-                        await self._retry()
+                        await self._finalized(event)
+                    elif isinstance(event, Imported):
+                        self._commits.arrived(event.block.hash)
                     self._changes.wake()
 
     async def _present_set(self) -> int:
@@ -121,32 +113,25 @@ class FinalityGossip:
             self._tell_all()
             await trio.sleep(NEIGHBOUR_S)
 
-    def _finalized(self, event: Finalized) -> None:
+    async def _finalized(self, event: Finalized) -> None:
         """Pass the votes on to those who want them, then say where we are."""
-        if event.justification is not None:
-            self._pass_on(event.justification)
-        last = event.blocks[-1]
-        header = self._chain.header(last.hash)
-        if header is not None and scheduled_change(header) is not None:
-            self._set_id += 1
+        if event.commit is not None:
+            self._newest = event.commit, encode_commit(event.commit)
+            for peer, packet in self._neighbours.items():
+                self._offer(peer, packet)
+        self._set_id = await self._present_set() if event.voters is None else event.voters.set_id
         self._tell_all()
 
-    def _pass_on(self, encoded: bytes) -> None:
-        try:
-            justification = Justification.decode(encoded)
-        except ScaleError:
-            return
-        self._newest = CommitMessage(justification.round, self._set_id, justification.commit)
-        for peer, packet in self._neighbours.items():
-            self._offer(peer, packet)
-
     def _offer(self, peer: str, packet: NeighbourPacket) -> None:
-        """Send the newest votes to a peer of their set that does not know their block to be final."""
-        newest = self._newest
-        if newest is None or packet.set_id != newest.set_id:
+        """Send the newest votes, once, to a peer of their set that does not know their block to be final."""
+        if self._newest is None or peer not in self._protocol.peers:
             return
-        if packet.finalized < newest.commit.target_number and peer in self._protocol.peers:
-            self._protocol.send(peer, encode_commit(newest))
+        newest, encoded = self._newest
+        if packet.set_id != newest.set_id or packet.finalized >= newest.commit.target_number:
+            return
+        if self._offered.get(peer) is not newest:
+            self._offered[peer] = newest
+            self._protocol.send(peer, encoded)
 
     # --- what we hear
 
@@ -156,36 +141,40 @@ class FinalityGossip:
                 case Opened(peer_id=peer):
                     self._tell(peer)
                 case Closed(peer_id=peer):
-                    self._neighbours.pop(peer, None)
-                    self._waiting.pop(peer, None)
+                    self._forget(peer)
                 case Received(peer_id=peer, data=data):
                     await self._received(peer, data)
 
+    def _forget(self, peer: str) -> None:
+        self._neighbours.pop(peer, None)
+        self._allowances.pop(peer, None)
+        self._offered.pop(peer, None)
+        self._commits.forget(peer)
+
     async def _received(self, peer: str, data: bytes) -> None:
+        if not self._allowances.setdefault(peer, Allowance(MAX_MESSAGES, MESSAGES_S)).take():
+            self._network.report(peer, repute.FLOOD, "it sends GRANDPA messages faster than blocks can come")
+            return
         try:
-            message = decode_gossip(data)
+            if len(data) > LARGE:
+                message = await trio.to_thread.run_sync(decode_gossip, data)
+            else:
+                message = decode_gossip(data)
         except WireError as error:
             self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            return
+        if peer not in self._protocol.peers:
             return
         if isinstance(message, NeighbourPacket):
             self._neighbours[peer] = message
             self._changes.wake()
             self._offer(peer, message)
         elif isinstance(message, CommitMessage):
-            await self._commit(peer, message)
+            self._commits.received(peer, message)
 
-    async def _commit(self, peer: str, message: CommitMessage) -> None:
-        if message.set_id != self._set_id or message.commit.target_number <= self._chain.finalized.number:
-            return
-        justification = justification_of(message, self._chain)
-        if justification is None or not self._chain.can_win(message.commit.target_hash):
-            self._waiting[peer] = message
-            return
-        self._waiting.pop(peer, None)
-        target = BlockRef(message.commit.target_hash, message.commit.target_number)
-        await self._finalize(peer, target, justification.encode())
-
-    async def _finalize(self, peer: str, block: BlockRef, justification: bytes) -> None:
+    async def _finalize(
+        self, peer: str, block: BlockRef, justification: bytes | EncodedJustification
+    ) -> None:
         try:
             await self._chain.finalize(block.hash, justification)
         except BadJustification as error:
@@ -195,8 +184,3 @@ class FinalityGossip:
             log.debug("Votes of %s are of no use: %s", peer, error)
         except (LocalFault, StateDiscarded) as fault:
             log.warning("Votes for #%d are not judged: %s", block.number, fault)
-
-    async def _retry(self) -> None:
-        """A block has come: commits may have waited for it."""
-        for peer, message in list(self._waiting.items()):
-            await self._commit(peer, message)

@@ -185,7 +185,7 @@ class Follow:
                 await self._tell_block(block.hash, header.parent_hash)
             case BestChanged(new, _, _):
                 await self._tell_best(new)
-            case Finalized(blocks, dropped, _, discarded):
+            case Finalized(blocks=blocks, dropped=dropped, discarded=discarded):
                 if any(self._pins.holds(self, block) for block in discarded):
                     raise Gap
                 await self._tell_final([block.hash for block in blocks], dropped)

@@ -1,0 +1,86 @@
+"""Do these votes make this block final, and which headers do they need to show it?"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from cfnode.core.grandpa import (
+    AuthoritySet,
+    CommitMessage,
+    EncodedJustification,
+    FinalityError,
+    verify_justification,
+)
+from cfnode.core.grandpa.plausible import MAX_SPREAD
+from cfnode.core.scale import ScaleError
+from cfnode.node.chain_errors import BadJustification
+from cfnode.node.events import BlockRef
+
+__all__ = ["Tree", "UnknownVote", "blocks_between", "verified"]
+
+
+class Tree(Protocol):
+    """What is asked of the chain: the finalized block and those above it."""
+
+    @property
+    def finalized(self) -> BlockRef: ...
+
+    def can_win(self, block_hash: bytes) -> bool: ...
+
+    def block_ref(self, block_hash: bytes) -> BlockRef | None: ...
+
+    def parent(self, block_hash: bytes) -> bytes | None: ...
+
+
+class UnknownVote(Exception):
+    """A vote is for a block that is not here yet."""
+
+    def __init__(self, block: bytes) -> None:
+        super().__init__(f"block 0x{block.hex()} is not known")
+        self.block = block
+
+
+def verified(
+    justification: bytes | EncodedJustification, voters: AuthoritySet, block: BlockRef
+) -> EncodedJustification:
+    """The justification, if it makes the block final; raises BadJustification. Call it in a thread."""
+    try:
+        proof = justification
+        if isinstance(proof, bytes):
+            proof = EncodedJustification.decode(proof)
+        verify_justification(proof.value, voters, (block.hash, block.number))
+    except (ScaleError, FinalityError) as error:
+        raise BadJustification(f"block #{block.number}: {error}") from error
+    return proof
+
+
+def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
+    """The blocks above the lowest vote up to each other one: a justification lists their headers.
+
+    Looks at the tree only, and walks over each block once. Raises UnknownVote, and FinalityError for votes
+    that do not belong together. The commit is plausible, which bounds the way.
+    """
+    votes = {vote.target_hash: vote.target_number for vote in message.commit.precommits}
+    for block, number in {message.commit.target_hash: message.commit.target_number, **votes}.items():
+        _require_known(chain, block, number)
+    base = min(votes, key=lambda block: votes[block])
+    between: dict[bytes, None] = {}
+    for block in votes:
+        while block != base and block not in between:
+            parent = chain.parent(block)
+            if parent is None or len(between) > MAX_SPREAD:
+                raise FinalityError(f"votes for #{message.commit.target_number} on different forks")
+            between[block] = None
+            block = parent
+    return list(between)
+
+
+def _require_known(chain: Tree, block: bytes, number: int) -> None:
+    if not chain.can_win(block):
+        known = chain.block_ref(block)
+        if known is None:
+            raise UnknownVote(block)
+        raise FinalityError(f"a vote for #{known.number} on a fork that has lost")
+    known = chain.block_ref(block)
+    if known is None or known.number != number:
+        raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which it is not")
