@@ -14,7 +14,7 @@ from typing import Any
 import trio
 
 from cfnode.core.assets import ASSETS
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.outcome import EventError, Inclusion
 from cfnode.node.submission import Call, SignedClient
 
@@ -112,7 +112,7 @@ class AccountChannel:
 class BrokerClient:
     """The broker operations of one key."""
 
-    def __init__(self, chain: Chain, client: SignedClient) -> None:
+    def __init__(self, chain: ChainView, client: SignedClient) -> None:
         self._chain = chain
         self._client = client
         self._allocated: dict[str, tuple[bytes, frozenset[int]]] = {}

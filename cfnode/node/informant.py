@@ -12,7 +12,7 @@ from collections.abc import Callable
 import trio
 
 from cfnode.core.block import BlockRef
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged, Imported
 
 log = logging.getLogger("cfnode.informant")
@@ -60,7 +60,7 @@ class Informant:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: ChainView,
         peers: Callable[[], int],
         syncing: Callable[[], str | None] = lambda: None,
         traffic: Callable[[], tuple[int, int]] = lambda: (0, 0),

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.pool import TransactionPool
 
 ROLE_FULL, ROLE_AUTHORITY = 1, 4
@@ -75,7 +75,7 @@ class NodeMetrics:
     """The figures of one node in a registry of its own."""
 
     def __init__(
-        self, identity: Identity, chain: Chain, pool: TransactionPool, network: NetworkFigures
+        self, identity: Identity, chain: ChainView, pool: TransactionPool, network: NetworkFigures
     ) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -143,7 +143,7 @@ class NodeMetrics:
         started = self._gauge("substrate_process_start_time_seconds", "When the node started, Unix time")
         started.set(int(time.time()))
 
-    def _follow_chain(self, chain: Chain, network: NetworkFigures) -> None:
+    def _follow_chain(self, chain: ChainView, network: NetworkFigures) -> None:
         height = Gauge("substrate_block_height", "Block height", ("status", "chain"), registry=self.registry)
         height.labels("best", self._chain_name).set_function(lambda: chain.best.number)
         height.labels("finalized", self._chain_name).set_function(lambda: chain.finalized.number)

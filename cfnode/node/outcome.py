@@ -14,7 +14,7 @@ from cfnode.core.extrinsic import extrinsic_hash
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.block_events import Event, Events
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BlockRef
 
 __all__ = [
@@ -63,7 +63,7 @@ class Inclusion:
         raise EventError(f"{pallet}.{name}", "no such event was found")
 
 
-async def read_inclusion(chain: Chain, tx_hash: bytes, block_hash: bytes, index: int) -> Inclusion:
+async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, index: int) -> Inclusion:
     """The extrinsic at `index` of a block, with its events. Raises SubmissionError when it failed."""
     block, body = chain.block_ref(block_hash), chain.body(block_hash)
     if block is None or body is None:
@@ -81,12 +81,12 @@ async def read_inclusion(chain: Chain, tx_hash: bytes, block_hash: bytes, index:
     return Inclusion(tx_hash, block, index, events)
 
 
-async def read_events(chain: Chain, block_hash: bytes) -> tuple[Event, ...]:
+async def read_events(chain: ChainView, block_hash: bytes) -> tuple[Event, ...]:
     """All events of a block, in their order. Raises EventError; UnknownBlock or StateDiscarded."""
     return (await _events(chain, block_hash)).all
 
 
-async def _events(chain: Chain, block_hash: bytes) -> Events:
+async def _events(chain: ChainView, block_hash: bytes) -> Events:
     try:
         return await chain.events(block_hash)
     except ScaleError as error:

@@ -17,7 +17,7 @@ import trio
 from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
 from cfnode.node.bans import Bans
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported, Publisher, Subscription
 from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
 from cfnode.node.pool_errors import (
@@ -57,7 +57,9 @@ class TransactionPool:
     makes blocks, so it takes transactions that must not be told to peers.
     """
 
-    def __init__(self, chain: Chain, *, ready_limit: Limit = READY_LIMIT, authoring: bool = False) -> None:
+    def __init__(
+        self, chain: ChainView, *, ready_limit: Limit = READY_LIMIT, authoring: bool = False
+    ) -> None:
         self._chain = chain
         self._ready_limit = ready_limit
         self._future_limit = Limit(ready_limit.count // 10, ready_limit.total_bytes // 10)

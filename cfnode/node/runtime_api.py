@@ -22,7 +22,7 @@ from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.scale.metadata import ApiFunction
 from cfnode.core.scale.types import Variants
 from cfnode.node import older_apis
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.runtime_info import RuntimeInfo
 
 __all__ = [
@@ -69,7 +69,7 @@ class ApiAnswer:
     runtime: RuntimeInfo
 
 
-async def ask(chain: Chain, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
+async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
     """Call a function at a block; a `Result` is opened.
 
     Raises ApiMissing, ApiRefused, ApiNothing, the door's errors, and the store's for a block without state.
@@ -78,7 +78,7 @@ async def ask(chain: Chain, block: bytes, function: str, arguments: Mapping[str,
     return answer
 
 
-async def ask_all(chain: Chain, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
+async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
     """The answers to one or more questions at a block, in their order; raises as `ask`."""
     runtime = await chain.runtime_at(block)
     methods = [_method(runtime, function) for function, _ in questions]

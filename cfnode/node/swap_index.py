@@ -20,7 +20,7 @@ from cfnode.core.addresses import NETWORKS, AddressError, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged
 from cfnode.runtime.door import DoorError, LocalFault
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
@@ -70,7 +70,7 @@ class Entry:
 class SwapIndex:
     """The events of swaps on the best chain. `run` keeps it; everything else reads."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: ChainView) -> None:
         self._chain = chain
         self._blocks: dict[bytes, list[tuple[Key, Entry]]] = {}
         self._numbers: dict[bytes, int] = {}

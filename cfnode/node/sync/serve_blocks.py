@@ -18,7 +18,7 @@ from cfnode.core.wire.blocks import (
     BlockResponse,
 )
 from cfnode.network.model import Network
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 from cfnode.node.sync import repute
 from cfnode.node.sync.repeats import Repeats
 from cfnode.node.sync.serve_rooms import Room
@@ -29,7 +29,7 @@ __all__ = ["BlockServer"]
 class BlockServer:
     """Answers block requests from a chain."""
 
-    def __init__(self, network: Network, chain: Chain, repeats: Repeats, room: Room) -> None:
+    def __init__(self, network: Network, chain: ChainView, repeats: Repeats, room: Room) -> None:
         self._network = network
         self._chain = chain
         self._repeats = repeats

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from cfnode.node.chain import Chain
+from cfnode.node.chain_view import ChainView
 
 __all__ = ["MOST_BEHIND", "STALLED_S", "tell_stall"]
 
@@ -24,7 +24,7 @@ STALLED_S = 60.0
 """Seconds without a new final block after which it is said, each time."""
 
 
-async def tell_stall(chain: Chain, silent: Callable[[], Sequence[str]]) -> None:
+async def tell_stall(chain: ChainView, silent: Callable[[], Sequence[str]]) -> None:
     """Until cancelled. `silent`: the peers that have never told what is final for them."""
     while True:
         before = chain.finalized
