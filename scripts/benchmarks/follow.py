@@ -78,7 +78,7 @@ def _catch_up(node: NodeProcess) -> float:
 # --- block by block
 
 
-def _remarks(node: NodeProcess, count: int, nonce: int) -> list[str]:
+def remarks(node: NodeProcess, count: int, nonce: int) -> list[str]:
     """Signed remarks of //Alice."""
     alice = Keypair.from_suri("//Alice")
     metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
@@ -126,8 +126,8 @@ async def _latencies(author: NodeProcess, follower: NodeProcess, blocks: Sequenc
 
 
 def _full_blocks(author: NodeProcess) -> list[list[str]]:
-    remarks = _remarks(author, EXTRINSICS * FULL_RUNS, 0)
-    return [remarks[start : start + EXTRINSICS] for start in range(0, len(remarks), EXTRINSICS)]
+    signed = remarks(author, EXTRINSICS * FULL_RUNS, 0)
+    return [signed[start : start + EXTRINSICS] for start in range(0, len(signed), EXTRINSICS)]
 
 
 def run() -> list[Row]:

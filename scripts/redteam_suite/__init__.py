@@ -1,0 +1,1 @@
+"""Attacks on a running node, and the figures that it has to hold meanwhile."""

@@ -1,0 +1,78 @@
+"""Play attacks on a node and print what it held; exit 1 when it did not hold a figure."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from scripts.redteam_suite.figures import Result
+from scripts.redteam_suite.load import Times
+from scripts.redteam_suite.rows import ROWS, play
+
+
+def arguments(given: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/redteam", description=__doc__)
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW", help=f"Rows to play: {', '.join(ROWS)}. [default: all]"
+    )
+    parser.add_argument("--quick", action="store_true", help="Play each row for seconds instead of a minute.")
+    parser.add_argument("--broker", action="store_true", help="Open 200 channels while attacks take turns.")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="Write all figures to FILE.")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="Keep the nodes' files in DIR.")
+    chosen = parser.parse_args(given)
+    if unknown := [row for row in chosen.rows if row not in ROWS]:
+        parser.error(f"no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    return chosen
+
+
+def main(given: list[str]) -> int:
+    chosen = arguments(given)
+    times = Times.quick() if chosen.quick else Times()
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory(prefix="cfnode-redteam-") as temporary:
+        folder = chosen.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        if chosen.broker:
+            from scripts.redteam_suite.broker import play_broker
+
+            results.append(play_broker(folder, quick=chosen.quick))
+        for row in [] if chosen.broker else chosen.rows or list(ROWS):
+            print(f"{row}: {ROWS[row].attack} …", file=sys.stderr, flush=True)
+            results.append(play(row, folder, times))
+            _write(chosen.json, results)
+    _write(chosen.json, results)
+    show(results)
+    return 0 if all(result.met for result in results) else 1
+
+
+def _write(path: Path | None, results: list[Result]) -> None:
+    if path is not None:
+        path.write_text(json.dumps([result.as_json() for result in results], indent=1))
+
+
+def show(results: list[Result]) -> None:
+    console = Console(width=160)
+    for result in results:
+        if result.log:
+            console.print(
+                f"row {result.row}, the node's last lines:\n{result.log}\n", markup=False, style="dim"
+            )
+    table = Table(
+        "row", "attack", "measured (bound)", "", title="cfnode under attack, on this machine in one run"
+    )
+    table.columns[1].max_width = 40
+    for result in results:
+        lines = [f"{'' if figure.met else 'MISSED '}{figure}" for figure in result.figures]
+        table.add_row(result.row, result.attack, ", ".join(lines), "met" if result.met else "MISSED")
+        table.add_section()
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,134 @@
+"""What is measured beside an attack: processes that ask, memory and the head that is looked at meanwhile."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from scripts.redteam_suite.rpc_wire import RpcFailed, WebSocket
+from scripts.redteam_suite.stage import Node
+from scripts.redteam_suite.target import Target
+from tests.process import ROOT
+
+MEMORY_S, HEAD_S = 0.1, 0.5
+END_S = 90.0
+
+
+class Helper:
+    """A module of this package that runs until its input ends, and then prints JSON."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"scripts.redteam_suite.{module}", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
+
+    def end(self, seconds: float = END_S) -> Any:
+        """Let it finish; what it has to tell."""
+        try:
+            text, _ = self._process.communicate("", timeout=seconds)
+        finally:
+            self.kill()
+        return json.loads(text)
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextmanager
+def attacking(row: str, target: Target, seconds: float, log: Path) -> Iterator[None]:
+    """The attack of a row, until the block ends."""
+    with log.open("a") as stream, log.with_suffix(".out").open("a") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scripts.redteam_suite.attacker", row, target.as_json(), str(seconds)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=stream,
+        )
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+class Looks:
+    """What was seen of a node, and of the honest author beside it, as rows of (when, what)."""
+
+    def __init__(self) -> None:
+        self.memory: list[tuple[float, float]] = []
+        self.here: list[tuple[float, int]] = []
+        """The node's best block, as it answered."""
+        self.there: list[tuple[float, int]] = []
+
+    def lag(self, begin: float, end: float) -> list[int]:
+        """Blocks behind the author at each look; a node that does not answer stands where it stood last."""
+        found, answers, here = [], iter([*self.here, (math.inf, 0)]), 0
+        when, number = next(answers)
+        for looked, there in self.there:
+            while when <= looked:
+                here = number
+                when, number = next(answers)
+            if begin <= looked < end:
+                found.append(there - here)
+        return found
+
+
+class Watch:
+    """Looks at a node's memory and at both heads in threads, until it is closed."""
+
+    def __init__(self, node: Node, author: Node) -> None:
+        self._node = node
+        self._ended = threading.Event()
+        self.looks = Looks()
+        heads = [(node, self.looks.here), (author, self.looks.there)]
+        self._threads = [threading.Thread(target=self._look_at_memory, daemon=True)] + [
+            threading.Thread(target=self._look_at_head, args=each, daemon=True) for each in heads
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> Looks:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(30)
+        return self.looks
+
+    def _look_at_memory(self) -> None:
+        while not self._ended.wait(MEMORY_S):
+            self.looks.memory.append((time.monotonic(), self._node.rss))
+
+    def _look_at_head(self, node: Node, into: list[tuple[float, int]]) -> None:
+        socket: WebSocket | None = None
+        while not self._ended.wait(HEAD_S):
+            try:
+                socket = socket or WebSocket(node.rpc_port)
+                number = int(socket.call("chain_getHeader")["number"], 16)
+                into.append((time.monotonic(), number))
+            except (RpcFailed, OSError):
+                if socket is not None:
+                    socket.close()
+                socket = None
+
+
+def honest(target: Target, *roles: str) -> Helper:
+    return Helper("honest", json.dumps({"target": asdict(target), "roles": roles}))
+
+
+def probe(node: Node) -> Helper:
+    return Helper("probe", str(node.rpc_port), str(node.pid))

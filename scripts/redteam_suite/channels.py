@@ -1,0 +1,36 @@
+"""Were callers told the truth about the deposit channels that they asked for?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from scripts.redteam_suite.figures import Result
+from scripts.redteam_suite.stage import Stage
+
+SETTLE_S = 12.0
+"""Seconds until what was sent is in a block, or never will be."""
+
+
+@dataclass
+class Opened:
+    """What one caller was told."""
+
+    answer: dict[str, Any] | None = None
+    why: str = ""
+
+
+def check_channels(
+    result: Result, chain: Stage, opened: list[Opened], before: frozenset[str], name: str = ""
+) -> None:
+    """Compare answers with the chain: each names a channel, and each channel has its answer."""
+    time.sleep(SETTLE_S)
+    there = chain.channels() - before
+    told = [each.answer["address"].lower() for each in opened if each.answer is not None]
+    result.add(f"{name}answered of {len(opened)}", len(told), len(opened), at_most=False)
+    result.add(f"{name}answers that name a channel twice", len(told) - len(set(told)), 0)
+    result.add(f"{name}answers without their channel", len(set(told) - there), 0)
+    result.add(f"{name}channels without their answer", len(there - set(told)), 0)
+    reasons = sorted({each.why[:160] for each in opened if each.why})
+    result.facts[f"{name}refusals"] = reasons[:5]

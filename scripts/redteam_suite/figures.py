@@ -1,0 +1,131 @@
+"""What was measured, what is the bound, and is it met?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+MAX_P99_MS = 100.0
+MAX_PAUSE_MS = 50.0
+MAX_RATIO = 10.0
+"""Times the idle p99 of the same run: what counts on a machine that is busy with other things."""
+MAX_RSS_MB = 500.0
+MAX_GROWTH = 1.2
+MAX_LAG = 3
+"""Blocks between the honest head and the follower's."""
+MAX_IN_S = 10.0
+"""Seconds until an honest peer takes part."""
+MB = 1e6
+
+PROGRAM_ERRORS = re.compile(r"Traceback \(most recent call last\)|exception (?:was )?never retrieved")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a row. `at_most`: whether the bound is a maximum; otherwise it is a minimum."""
+
+    name: str
+    measured: float
+    bound: float
+    unit: str = ""
+    at_most: bool = True
+
+    @property
+    def met(self) -> bool:
+        if math.isnan(self.measured):
+            return False
+        return self.measured <= self.bound if self.at_most else self.measured >= self.bound
+
+    def __str__(self) -> str:
+        sign = "≤" if self.at_most else "≥"
+        return f"{self.name} {self.measured:,.0f}{self.unit} ({sign} {self.bound:,.0f}{self.unit})"
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of one row. `facts`: what is worth knowing and has no bound."""
+
+    row: str
+    attack: str
+    figures: list[Figure] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    log: str = ""
+    """The last lines of the node's log, where a figure was missed."""
+
+    @property
+    def met(self) -> bool:
+        return bool(self.figures) and all(figure.met for figure in self.figures)
+
+    @property
+    def missed(self) -> list[Figure]:
+        return [figure for figure in self.figures if not figure.met]
+
+    def add(self, name: str, measured: float, bound: float, unit: str = "", *, at_most: bool = True) -> None:
+        self.figures.append(Figure(name, measured, bound, unit, at_most))
+
+    def check(self, name: str, met: bool) -> None:
+        """A figure that is yes or no."""
+        self.figures.append(Figure(name, float(met), 1, at_most=False))
+
+    def as_json(self) -> dict[str, Any]:
+        """What has no end has no number in JSON: it is written as null."""
+        figures = [{**asdict(figure), "met": figure.met} for figure in self.figures]
+        for each in figures:
+            each["measured"] = each["measured"] if math.isfinite(each["measured"]) else None
+        return {
+            "row": self.row,
+            "attack": self.attack,
+            "met": self.met,
+            "figures": figures,
+            "facts": self.facts,
+        }
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """Of no values: not a number."""
+    found = sorted(values)
+    return found[min(len(found) - 1, math.ceil(share * len(found)) - 1)] if found else math.nan
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory of a process and its children, megabytes; 0 when it has ended."""
+    try:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        own = int(found[1]) * 1024 / MB if found else 0.0
+    except OSError:
+        return 0.0
+    return own + sum(rss_mb(child) for child in children(pid))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that any thread of this one has started."""
+    found: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, listed.read_text().split())
+        except OSError:  # the thread has ended
+            continue
+    return found
+
+
+def program_errors(log: str) -> int:
+    """Lines of a log that a correct program does not write."""
+    return len(PROGRAM_ERRORS.findall(log))
+
+
+def last_lines(log: str, count: int = 12) -> str:
+    return "\n".join(log.splitlines()[-count:])
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """Of the straight line with the least squares through these points."""
+    if len(points) < 2:
+        return 0.0
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else 0.0

@@ -1,0 +1,153 @@
+"""Attacks that are a load: how quick does the node stay, how large does it grow, and who is still served?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.redteam_suite import figures
+from scripts.redteam_suite.beside import Looks, Watch, attacking, honest, probe
+from scripts.redteam_suite.figures import Result, last_lines, percentile, program_errors
+from scripts.redteam_suite.stage import Node, Stage
+
+MIN_ANSWERED = 95.0
+"""Per cent of the honest peer's requests; of a client's and a broker's calls all count."""
+EDGE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds of the parts of a row."""
+
+    idle: float = 5.0
+    attack: float = 15.0
+    rest: float = 60.0
+
+    @classmethod
+    def quick(cls) -> Times:
+        return cls(2.0, 5.0, 15.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when."""
+
+    begin: float
+    end: float
+
+    def of(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """The rows that begin within it."""
+        return [row for row in rows if self.begin <= row[0] < self.end]
+
+    def touching(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """The rows of (when, seconds, …) of which some part lies within it."""
+        return [row for row in rows if row[0] < self.end and row[0] + row[1] > self.begin]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All that was seen in a row, and when the attack was."""
+
+    idle: Span
+    attack: Span
+    probe: dict[str, Any]
+    honest: dict[str, Any]
+    looks: Looks
+    rss_before: float
+    rss_after: float
+
+
+def watch(row: str, stage: Stage, node: Node, times: Times, log: Path) -> Seen:
+    """Attack the node, with all who measure beside it."""
+    target = stage.target(node)
+    with ExitStack() as stack:
+        asking, others = probe(node), honest(target, "client", "broker", "peer")
+        for helper in (asking, others):
+            stack.callback(helper.kill)
+        watching = Watch(node, stage.author)
+        stack.callback(watching.close)
+        time.sleep(EDGE_S * 3)
+        idle, rss_before = _span(times.idle), node.rss
+        began = time.monotonic()
+        with attacking(row, target, times.attack + 60, log):
+            time.sleep(times.attack)
+        attack = Span(began, time.monotonic())
+        time.sleep(times.rest)
+        rss_after, looks = node.rss, watching.close()
+        return Seen(idle, attack, asking.end(), others.end(), looks, rss_before, rss_after)
+
+
+def _span(seconds: float) -> Span:
+    began = time.monotonic()
+    time.sleep(seconds)
+    return Span(began, time.monotonic())
+
+
+def judge(result: Result, seen: Seen, node: Node, *, pauses: bool = True) -> None:
+    """The figures of a load. `pauses`: whether the node has to answer as quickly as ever."""
+    if pauses:
+        _judge_pauses(result, seen)
+    peak = max(
+        (size for _, size in Span(seen.attack.begin, seen.attack.end + 5).of(seen.looks.memory)), default=0
+    )
+    result.add("RSS", peak, figures.MAX_RSS_MB, " MB")
+    result.add("RSS after", seen.rss_after, figures.MAX_GROWTH * seen.rss_before, " MB")
+    judge_lag(result, seen)
+    _judge_honest(result, seen)
+    result.add("program errors", program_errors(node.log), 0)
+    result.check("alive", node.is_alive)
+
+
+def _judge_pauses(result: Result, seen: Seen) -> None:
+    idle, attacked = seen.idle.of(seen.probe["samples"]), seen.attack.of(seen.probe["samples"])
+    usual = 1e3 * percentile((taken for _, taken, _ in idle), 0.99)
+    ratio = figures.MAX_RATIO * usual
+    p99 = 1e3 * percentile((taken for _, taken, _ in attacked), 0.99)
+    pause = 1e3 * max((own for _, _, own in attacked), default=0.0)
+    result.add("p99", p99, max(figures.MAX_P99_MS, ratio), " ms")
+    result.add("pause", pause, max(figures.MAX_PAUSE_MS, ratio), " ms")
+    result.facts |= {
+        "idle p99 ms": usual,
+        "p50 ms": 1e3 * percentile((taken for _, taken, _ in attacked), 0.5),
+        "max ms": 1e3 * max((taken for _, taken, _ in attacked), default=0.0),
+        "asked": len(attacked),
+        "probe connections lost": seen.probe["lost"],
+        "RSS before MB": seen.rss_before,
+    }
+
+
+def judge_lag(result: Result, seen: Seen) -> None:
+    lags = seen.looks.lag(seen.attack.begin, seen.attack.end + EDGE_S)
+    result.add("lag", max(lags, default=float("nan")), figures.MAX_LAG, " blocks")
+
+
+def _judge_honest(result: Result, seen: Seen) -> None:
+    """Calls that were under way during the attack, with what became of them later."""
+    for name in ("client", "broker", "peer"):
+        rows = seen.attack.touching(seen.honest[name])
+        answered = sum(answer is not None for _, _, answer, _ in rows)
+        share = 100.0 * answered / len(rows) if rows else float("nan")
+        least = MIN_ANSWERED if name == "peer" else 100.0
+        result.add(f"{name} answered", share, least, " %", at_most=False)
+        refused = [why for _, _, _, why in rows if why]
+        slowest = max((taken for _, taken, _, _ in rows), default=0.0)
+        result.facts[name] = {
+            "asked": len(rows),
+            "answered": answered,
+            "slowest s": slowest,
+            "why": refused[:3],
+        }
+    lost = seen.honest["peer_lost"]
+    result.add("honest peer lost", lost, 0)
+
+
+def play(result: Result, stage: Stage, node: Node, times: Times, log: Path, *, pauses: bool = True) -> None:
+    """One row against a node that is in step."""
+    seen = watch(result.row, stage, node, times, log)
+    judge(result, seen, node, pauses=pauses)
+    if not result.met:
+        result.log = last_lines(node.log)

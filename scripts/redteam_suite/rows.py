@@ -1,0 +1,93 @@
+"""The rows: what each attack is, and who plays it."""
+
+from __future__ import annotations
+
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scripts.redteam_suite import load, places, scenes_executor, scenes_peers, scenes_service
+from scripts.redteam_suite.figures import Result
+from scripts.redteam_suite.load import Times
+from scripts.redteam_suite.stage import stage, until
+
+Play = Callable[[Result, Path, Times], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An attack in a sentence, and the function that fills in what came of it."""
+
+    attack: str
+    play: Play
+
+
+MIN_LAG_S = 14.0
+"""Seconds of an attack on following: in fewer nobody would fall behind by four blocks."""
+DEEP = 1_100
+"""Blocks below the head: more than the 1,024 that a commit may make a node walk."""
+
+
+def on_a_light_node(result: Result, folder: Path, times: Times) -> None:
+    with stage(folder) as chain:
+        node = chain.follower()
+        chain.ready(node)
+        load.play(result, chain, node, times, folder / "attacker.log")
+
+
+def on_its_following(result: Result, folder: Path, times: Times) -> None:
+    longer = replace(times, attack=max(times.attack, MIN_LAG_S))
+    with stage(folder) as chain:
+        node = chain.follower()
+        chain.ready(node)
+        load.play(result, chain, node, longer, folder / "attacker.log", pauses=False)
+
+
+def on_a_long_chain(result: Result, folder: Path, times: Times) -> None:
+    with stage(folder, "--dev-block-time=20") as chain:
+        until(lambda: chain.author.best >= DEEP, what=f"the chain has {DEEP} blocks")
+        chain.restart_author()
+        node = chain.follower(sync="full")
+        chain.ready(node)
+        load.play(result, chain, node, times, folder / "attacker.log")
+
+
+ROWS: dict[str, Row] = {
+    "0": Row("nothing: a node that nobody attacks", on_a_light_node),
+    "1": Row("one message of very many entries", on_a_light_node),
+    "2": Row("256 invented headers above the head, and no answer to sync/2", on_its_following),
+    "3": Row("one invented ancestor an answer, with a large body", on_its_following),
+    "4": Row("the executor dies in the middle of imports", scenes_executor.deaths),
+    "5": Row("the executor dies between imports, at each question", scenes_executor.deaths_between),
+    "6": Row("fifty peers claim block 4,000,000,000 and never answer", places.fresh_start),
+    "7": Row("commits with a vote for block 0", on_a_long_chain),
+    "8": Row("WebSocket frames of one byte, idle pongs, unread pings", on_a_light_node),
+    "9": Row("96 clients × 60 unread metadata replies", on_a_light_node),
+    "10": Row("two peers read the state, a third 4,096 keys at once", on_a_light_node),
+    "11": Row("announced headers with 16,384 digest items", on_a_light_node),
+    "12": Row("yamux pings, pongs, empty frames, windows that grow by one", on_a_light_node),
+    "13": Row("forty connections that are never secured, opened again", places.joining),
+    "14": Row("three peers send the length and one byte of their requests", places.requests),
+    "15": Row("400 subscriptions to 4,096 storage keys each", on_a_light_node),
+    "16": Row("15 MB of nested junk in one call", on_a_light_node),
+    "17": Row("the only peer stands still", scenes_peers.alone),
+    "18": Row("a peer connects a second time before its first connection ends", scenes_peers.twice),
+    "19": Row("announced blocks with an impossible slot and a seal of nobody", scenes_peers.slots),
+    "20": Row("reserved peers are at fault, or seem to be", scenes_executor.reserved),
+    "21": Row("ninety broker calls at once on a busy machine", scenes_service.many_calls),
+    "22": Row("no descriptors, one greedy client, two lengths, a nested key file", scenes_service.lacks),
+}
+"""Row 0 shows what the machine does by itself."""
+
+
+def play(row: str, folder: Path, times: Times) -> Result:
+    """One row on a stage of its own; what could not be played is a row that is missed."""
+    result = Result(row, ROWS[row].attack)
+    try:
+        ROWS[row].play(result, Path(tempfile.mkdtemp(dir=folder, prefix=f"row-{row}-")), times)
+    except Exception:
+        result.check("played to the end", False)
+        result.log = traceback.format_exc()
+    return result

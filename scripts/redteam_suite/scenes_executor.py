@@ -1,0 +1,211 @@
+"""What happens to a node, and to its peers, when its own executor dies in the middle of its work?
+
+Rows 4, 5 and 20. The author makes a full block, the follower begins to import it, and its executor is killed;
+now and then it gets no memory, or stands still beyond its deadline.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import secrets
+import signal
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+
+from cfnode.core.keys import Keypair
+from cfnode.core.peer_id import peer_id
+from cfnode.core.wire.blocks import Attributes, BlockRequest
+from cfnode.network.model import RequestFailed
+from scripts.benchmarks.follow import remarks
+from scripts.redteam_suite.figures import MAX_IN_S, MAX_LAG, Result, children, last_lines, program_errors
+from scripts.redteam_suite.load import Times
+from scripts.redteam_suite.peers import Stranger
+from scripts.redteam_suite.stage import Node, Stage, stage
+from scripts.redteam_suite.target import Target
+
+KILLS, QUICK_KILLS = 100, 12
+EACH_WITHOUT_MEMORY = 10
+EXTRINSICS = 40
+MAX_DELAY_S = 0.12
+"""Seconds after a block is made until the kill: it falls before, into and after the import."""
+BETWEEN_S = 0.3
+DEADLINE_S = 70.0
+"""Seconds of standing still: more than a block's execution may take."""
+RECOVERY_S = 10.0
+BURST_S, QUICK_BURST_S, BURST_PAUSE_S = 15.0, 5.0, 0.03
+RESERVED_KILLS = 8
+PENALTY = re.compile(r"Banned (\w+)|Peer (\w+) is dropped")
+MANUAL = "--dev-seal=manual"
+EPOCHS = "--dev-epoch-blocks=3"
+OUTSIDE = "/ip4/127.0.0.1/tcp/1/p2p/"
+
+
+def penalties(log: str, peer: str) -> int:
+    """How often a node says that it parts with this peer for what it did."""
+    return sum(peer in found for found in PENALTY.findall(log))
+
+
+def without_memory(pid: int) -> None:
+    """No byte more for a process, and then its end: its node has to see two faults."""
+    with suppress(OSError):
+        resource.prlimit(pid, resource.RLIMIT_AS, (1, 1))
+
+
+def kill(pid: int) -> None:
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+class Killer:
+    """Makes full blocks at the author, and kills the follower's executor at a random moment of each."""
+
+    def __init__(self, chain: Stage, node: Node, count: int) -> None:
+        self._author, self._node, self._count = chain.author, node, count
+        self._chance = random.Random(count)
+        self._remarks = remarks(chain.author.process, EXTRINSICS * count, 0)
+
+    def run(self) -> int:
+        """How many were killed."""
+        killed = 0
+        for number in range(self._count):
+            taken = self._remarks[number * EXTRINSICS : (number + 1) * EXTRINSICS]
+            self._author.call("dev_newBlock", {"transactions": taken, "finalize": True})
+            time.sleep(self._chance.uniform(0, MAX_DELAY_S))
+            for pid in children(self._node.pid):
+                (without_memory if number % EACH_WITHOUT_MEMORY == 9 else kill)(pid)
+                killed += 1
+            time.sleep(BETWEEN_S)
+        for pid in children(self._node.pid):
+            kill(pid)  # what has no memory any more
+        return killed
+
+    def stand_still(self) -> None:
+        """The executor stops in the middle of a block, until its node has had enough of it."""
+        stopped = children(self._node.pid)
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        self._author.call("dev_newBlock", {"finalize": True})
+        time.sleep(DEADLINE_S)
+        for pid in stopped:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def go_on(chain: Stage, seconds: float = RECOVERY_S) -> None:
+    """The chain goes on for a while."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        chain.author.call("dev_newBlock", {"finalize": True})
+        time.sleep(0.5)
+
+
+def judge(result: Result, chain: Stage, node: Node, killed: int) -> None:
+    lag = chain.author.best - node.best if node.is_alive else float("nan")
+    result.add(f"lag {RECOVERY_S:.0f} s after the last of {killed}", lag, MAX_LAG, " blocks")
+    result.check("alive", node.is_alive)
+    peers = node.call("system_health")["peers"] if node.is_alive else 0
+    result.add("peers", peers, 1, at_most=False)
+    result.add("penalties of the honest author", penalties(node.log, chain.author.peer_id), 0)
+    result.add("program errors", program_errors(node.log), 0)
+    if not result.met:
+        result.log = last_lines(node.log)
+
+
+def deaths(result: Result, folder: Path, times: Times) -> None:
+    """Row 4: a hundred deaths during imports; on a quick run twelve, and no deadline."""
+    quick = times == Times.quick()
+    with stage(folder, MANUAL) as chain:
+        go_on(chain, 2)
+        node = chain.follower(sync="full")
+        chain.in_step(node)
+        killer = Killer(chain, node, QUICK_KILLS if quick else KILLS)
+        if not quick:
+            killer.stand_still()
+        killed = killer.run()
+        go_on(chain)
+        judge(result, chain, node, killed)
+
+
+def deaths_between(result: Result, folder: Path, times: Times) -> None:
+    """Row 5: no executor lives long enough for a question, while the authorities change each three blocks."""
+    with stage(folder, MANUAL, chain_flags=(EPOCHS,)) as chain:
+        go_on(chain, 2)
+        node = chain.follower(sync="full")
+        chain.in_step(node)
+        killed = _burst(chain, node, QUICK_BURST_S if times == Times.quick() else BURST_S)
+        go_on(chain)
+        judge(result, chain, node, killed)
+
+
+def _burst(chain: Stage, node: Node, seconds: float) -> int:
+    ended, killed = threading.Event(), 0
+
+    def make_blocks() -> None:
+        while not ended.wait(0.4):
+            chain.author.call("dev_newBlock", {"finalize": True})
+
+    thread = threading.Thread(target=make_blocks, daemon=True)
+    thread.start()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and node.is_alive:
+        for pid in children(node.pid):
+            kill(pid)
+            killed += 1
+        time.sleep(BURST_PAUSE_S)
+    ended.set()
+    thread.join(30)
+    return killed
+
+
+def reserved(result: Result, folder: Path, times: Times) -> None:
+    """Row 20: a node with reserved peers only keeps them, whatever it has against them."""
+    seed = secrets.token_bytes(32)
+    stranger = peer_id(Keypair.from_seed(seed, "ed25519").public)
+    with stage(folder, MANUAL) as chain:
+        go_on(chain, 2)
+        only = "--reserved-only", f"--reserved-nodes={chain.author.address}"
+        node = chain.follower(*only, f"--reserved-nodes={OUTSIDE}{stranger}", sync="full", boot=False)
+        chain.in_step(node)
+        seconds = trio.run(_misbehave, chain.target(node), seed)
+        result.add("a reserved peer at fault is in again after", seconds, MAX_IN_S, " s")
+        killed = Killer(chain, node, RESERVED_KILLS).run()
+        go_on(chain)
+        judge(result, chain, node, killed)
+
+
+async def _misbehave(target: Target, seed: bytes) -> float:
+    """Announcements that are none, until the node has had enough; seconds until it takes the peer again."""
+    stranger = Stranger(target, seed)
+    async with stranger.connected():
+        await stranger.joined()
+        with trio.move_on_after(10):
+            while stranger.is_connected:
+                for _ in range(3):
+                    await _same_again(stranger)
+    return await _again(target, seed)
+
+
+async def _same_again(stranger: Stranger) -> None:
+    """The same bodies a further time: a fatal fault the third time."""
+    with suppress(RequestFailed):
+        await stranger.ask("sync/2", BlockRequest(1, Attributes.BODY, 1).encode(), 5)
+
+
+async def _again(target: Target, seed: bytes) -> float:
+    began = trio.current_time()
+    with trio.move_on_after(4 * MAX_IN_S):
+        while True:
+            with suppress(Exception):
+                stranger = Stranger(target, seed)
+                async with stranger.connected():
+                    if await stranger.joined(2):
+                        return trio.current_time() - began
+            await trio.sleep(0.5)
+    return float("inf")

@@ -1,0 +1,171 @@
+"""Many broker calls at once on a busy machine, and what a node lacks: rows 21 and 22."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from cfnode.core.keys import Keypair
+from scripts.redteam_suite.attacks_wire import from_one_address, use_up_files
+from scripts.redteam_suite.channels import Opened, check_channels
+from scripts.redteam_suite.figures import Result, last_lines, program_errors
+from scripts.redteam_suite.honest import CHANNEL
+from scripts.redteam_suite.load import Times
+from scripts.redteam_suite.rpc_wire import RpcFailed, WebSocket, call_json, connect, http_request
+from scripts.redteam_suite.stage import Node, Stage, stage
+from tests.process import command, environment
+
+CALLS, QUICK_CALLS = 90, 45
+CALL_S = 150.0
+BURNERS = 4
+BURN = "while True: pass"
+SPARE_FILES = 8
+SHORT_OF_FILES_S = 6.0
+MAX_LINES_A_SECOND = 3.0
+ALL_CONNECTIONS = 140
+"""More than the 100 that a node has for all clients."""
+NESTED = 200_000
+
+
+# --- row 21
+
+
+@contextmanager
+def busy_machine() -> Iterator[None]:
+    """Programs that want every processor."""
+    with ExitStack() as stack:
+        for _ in range(BURNERS):
+            process = subprocess.Popen([sys.executable, "-c", BURN])
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        yield
+
+
+def many_calls(result: Result, folder: Path, times: Times) -> None:
+    """Row 21: each caller is told what became of its call, and what it is told is true."""
+    count = QUICK_CALLS if times == Times.quick() else CALLS
+    with stage(folder) as chain:
+        follower = chain.follower()
+        chain.ready(follower)
+        for name, node in (("author", chain.author), ("follower", follower)):
+            before = chain.channels()
+            with busy_machine():
+                opened = open_at_once(node, count)
+            check_channels(result, chain, opened, before, f"{name}: ")
+        result.add("program errors", program_errors(follower.log + chain.author.log), 0)
+        if not result.met:
+            result.log = last_lines(follower.log)
+
+
+def open_at_once(node: Node, count: int) -> list[Opened]:
+    """What each of so many callers is told, who all ask at the same moment."""
+    together, found = threading.Barrier(count), [Opened() for _ in range(count)]
+
+    def call(into: Opened) -> None:
+        try:
+            client = WebSocket(node.rpc_port)
+            together.wait(60)
+            into.answer = client.call("broker_requestSwapDepositAddress", *CHANNEL, seconds=CALL_S)
+        except (RpcFailed, OSError, threading.BrokenBarrierError) as error:
+            into.why = str(error) or type(error).__name__
+
+    threads = [threading.Thread(target=call, args=(each,), daemon=True) for each in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(CALL_S + 60)
+    return found
+
+
+# --- row 22
+
+
+def lacks(result: Result, folder: Path, times: Times) -> None:
+    """Row 22: no descriptors, a client with all connections, a message with two lengths, a bad key file."""
+    with stage(folder) as chain:
+        node = chain.follower("--rpc-max-connections=100")
+        chain.in_step(node)
+        _two_lengths(result, node)
+        _one_client(result, chain, node)
+        _no_files(result, chain, node)
+        _nested_key_file(result, chain, folder)
+
+
+def _two_lengths(result: Result, node: Node) -> None:
+    body = call_json("system_health", [])
+    with connect(node.rpc_port) as sock:
+        sock.sendall(http_request(body, "transfer-encoding: chunked\r\n"))
+        sock.settimeout(5)
+        try:
+            status = sock.recv(4096).split(b" ")[1:2]
+        except OSError:
+            status = []
+    result.check("content-length beside transfer-encoding is refused", status != [b"200"])
+    result.facts["two lengths"] = [each.decode() for each in status]
+
+
+def _one_client(result: Result, chain: Stage, node: Node) -> None:
+    held = from_one_address(chain.target(node), ALL_CONNECTIONS)
+    time.sleep(1)
+    result.check("another client is served while one opens 140 connections", _is_served(node))
+    _close(held)
+
+
+def _is_served(node: Node) -> bool:
+    try:
+        client = WebSocket(node.rpc_port)
+        with client.sock:
+            return bool(client.call("system_health", seconds=5) is not None)
+    except (RpcFailed, OSError):
+        return False
+
+
+def _no_files(result: Result, chain: Stage, node: Node) -> None:
+    """The node has a few descriptors left, and strangers want them all."""
+    target, before = chain.target(node), len(node.log)
+    usual = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
+    used = len(list(Path(f"/proc/{node.pid}/fd").iterdir()))
+    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (used + SPARE_FILES, usual[1]))
+    held = use_up_files(target)
+    time.sleep(SHORT_OF_FILES_S)
+    lines = node.log[before:]
+    _close(held)
+    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, usual)
+    result.add("program errors without descriptors", program_errors(lines), 0)
+    result.add("log lines a second", len(lines.splitlines()) / SHORT_OF_FILES_S, MAX_LINES_A_SECOND)
+    time.sleep(3)
+    result.check("it serves again afterwards", _is_served(node))
+    result.add("in step after", chain.in_step(node), 30, " s")
+    if not result.met:
+        result.log = last_lines(lines)
+
+
+def _nested_key_file(result: Result, chain: Stage, folder: Path) -> None:
+    """A key file of nothing but opening brackets: the node begins without it, or says why not."""
+    keys = folder / "nested-keys"
+    keys.mkdir()
+    public = Keypair.from_suri("//Somebody", "sr25519").public.hex()
+    (keys / f"62726f6b{public}").write_text("[" * NESTED)
+    arguments = command(
+        "run", "--dev", "--tmp", "--rpc-port=0", "--port=0", "--no-prometheus", f"--keystore-path={keys}"
+    )
+    process = subprocess.Popen(arguments, env=environment(folder), stderr=subprocess.PIPE, text=True)
+    try:
+        _, log = process.communicate(timeout=8)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        _, log = process.communicate(timeout=30)
+    result.add("program errors over a nested key file", program_errors(log), 0)
+    result.facts["nested key file"] = log.strip().splitlines()[-1:]
+
+
+def _close(held: list[socket.socket]) -> None:
+    for sock in held:
+        sock.close()

@@ -1,0 +1,30 @@
+"""Where is the node that is attacked, and what does everybody know of its chain?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Ports on 127.0.0.1 of the attacked node (`rpc`, `peer`) and of the honest author (`author_rpc`)."""
+
+    rpc: int
+    peer: int
+    peer_id: str
+    author_rpc: int
+    genesis: str
+    """Hex of the genesis hash."""
+
+    @property
+    def address(self) -> str:
+        return f"/ip4/127.0.0.1/tcp/{self.peer}/p2p/{self.peer_id}"
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Target:
+        return cls(**fields)
