@@ -19,6 +19,7 @@ from pathlib import Path
 
 import trio
 
+from cfnode.cli.client import CallRefused, NodeUnreachable
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.core.wire.blocks import Attributes, BlockRequest
@@ -27,7 +28,7 @@ from scripts.benchmarks.follow import remarks
 from scripts.redteam_suite.figures import MAX_IN_S, MAX_LAG, Result, children, last_lines, program_errors
 from scripts.redteam_suite.load import Times
 from scripts.redteam_suite.peers import Stranger
-from scripts.redteam_suite.stage import Node, Stage, stage
+from scripts.redteam_suite.stage import Node, Stage, stage, until
 from scripts.redteam_suite.target import Target
 
 KILLS, QUICK_KILLS = 100, 12
@@ -35,7 +36,7 @@ EACH_WITHOUT_MEMORY = 10
 EXTRINSICS = 40
 MAX_DELAY_S = 0.12
 """Seconds after a block is made until the kill: it falls before, into and after the import."""
-BETWEEN_S = 0.3
+BETWEEN_S = 1.5
 DEADLINE_S = 70.0
 """Seconds of standing still: more than a block's execution may take."""
 RECOVERY_S = 10.0
@@ -81,10 +82,15 @@ class Killer:
             for pid in children(self._node.pid):
                 (without_memory if number % EACH_WITHOUT_MEMORY == 9 else kill)(pid)
                 killed += 1
-            time.sleep(BETWEEN_S)
+            self._catch_up()
         for pid in children(self._node.pid):
             kill(pid)  # what has no memory any more
         return killed
+
+    def _catch_up(self) -> None:
+        """Let the node have its executor again, and the block: the next death is to hit an import."""
+        with suppress(TimeoutError, CallRefused, NodeUnreachable):
+            until(lambda: self._node.best >= self._author.best, BETWEEN_S)
 
     def stand_still(self) -> None:
         """The executor stops in the middle of a block, until its node has had enough of it."""
@@ -100,8 +106,8 @@ class Killer:
 
 def go_on(chain: Stage, seconds: float = RECOVERY_S) -> None:
     """The chain goes on for a while."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         chain.author.call("dev_newBlock", {"finalize": True})
         time.sleep(0.5)
 
@@ -153,8 +159,8 @@ def _burst(chain: Stage, node: Node, seconds: float) -> int:
 
     thread = threading.Thread(target=make_blocks, daemon=True)
     thread.start()
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and node.is_alive:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and node.is_alive:
         for pid in children(node.pid):
             kill(pid)
             killed += 1
@@ -187,8 +193,8 @@ async def _misbehave(target: Target, seed: bytes) -> float:
         await stranger.joined()
         with trio.move_on_after(10):
             while stranger.is_connected:
-                for _ in range(3):
-                    await _same_again(stranger)
+                await _same_again(stranger)
+                await trio.sleep(0.05)  # also where nothing can be asked any more
     return await _again(target, seed)
 
 

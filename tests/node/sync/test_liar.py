@@ -1,6 +1,6 @@
 """One peer tells each lie over a real network: it is named, scored and dropped, and another one is asked.
 
-`docs/design/lies.md` lists the lies; `test_lies.py` checks that list.
+`docs/design/threat-model.md` lists the lies; `test_threat_model.py` checks that list.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""The table of lies names tests, and each of them exists."""
+"""The tables of the threat model name tests and rows of `scripts/redteam`, and each of them exists."""
 
 from __future__ import annotations
 
 import ast
 import re
 
+from scripts.redteam_suite.rows import ROWS
 from tests.process import ROOT
 
-TABLE = ROOT / "docs" / "design" / "lies.md"
+TABLE = ROOT / "docs" / "design" / "threat-model.md"
 ROW = re.compile(r"^\| (?P<lie>[^|]+) \| (?P<reaction>[^|]+) \| (?P<tests>[^|]+) \|$", re.MULTILINE)
+REDTEAM = re.compile(r"`scripts/redteam (?P<row>\d+)`")
 TEST = re.compile(r"`(?P<file>[\w/]+\.py)::(?P<name>\w+)(?:\[(?P<case>[^`]+)\])?`")
 
 
@@ -19,14 +21,21 @@ def functions(file: str) -> dict[str, str]:
     return {node.name: text for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
 
-def test_each_lie_of_the_table_is_played_by_a_test_that_exists() -> None:
+def test_each_attack_of_the_tables_is_played_by_a_test_or_a_row_that_exists() -> None:
     rows = [row for row in ROW.finditer(TABLE.read_text()) if row["tests"] not in ("test", "---")]
     assert len(rows) > 50
     for row in rows:
         named = list(TEST.finditer(row["tests"]))
-        assert named, f"{row['lie']}: no test is named"
-        assert TEST.sub("", row["tests"]).strip() == "", f"{row['lie']}: {row['tests']}"
+        played = [each["row"] for each in REDTEAM.finditer(row["tests"])]
+        assert named or played, f"{row['lie']}: no test is named"
+        assert set(played) <= set(ROWS), f"{row['lie']}: scripts/redteam has no row {played}"
+        assert REDTEAM.sub("", TEST.sub("", row["tests"])).strip() == "", f"{row['lie']}: {row['tests']}"
         for test in named:
             text = functions(test["file"]).get(test["name"])
             assert text is not None, f"{row['lie']}: {test['file']} has no {test['name']}"
             assert test["case"] is None or f'"{test["case"]}"' in text, f"{row['lie']}: no {test['case']}"
+
+
+def test_each_attack_that_is_played_is_in_the_tables() -> None:
+    listed = {each["row"] for each in REDTEAM.finditer(TABLE.read_text())}
+    assert listed == set(ROWS) - {"0"}, "row 0 is the node that nobody attacks"

@@ -1,0 +1,70 @@
+"""A wire between two nodes of this machine that can be cut: a TCP port that carries bytes to another one."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+
+PIECE = 1 << 16
+
+
+class Relay:
+    """Listens on a port of its own, and carries each connection to `port`."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._cut = threading.Event()
+        self._pairs: dict[socket.socket, socket.socket] = {}
+        self._lock = threading.Lock()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def is_cut(self) -> bool:
+        return self._cut.is_set()
+
+    def cut(self) -> None:
+        """End all connections, and refuse new ones."""
+        self._cut.set()
+        with self._lock:
+            ended = list(self._pairs)
+        for sock in ended:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        self._cut.clear()
+
+    def lead_to(self, port: int) -> None:
+        """The node behind it listens somewhere else now."""
+        self._to = port
+
+    def _accept(self) -> None:
+        while True:
+            here, _ = self._listener.accept()
+            try:
+                if self.is_cut:
+                    raise ConnectionRefusedError
+                there = socket.create_connection(("127.0.0.1", self._to), timeout=5)
+            except OSError:
+                here.close()
+                continue
+            with self._lock:
+                self._pairs |= {here: there, there: here}
+            threading.Thread(target=self._carry, args=(here, there), daemon=True).start()
+
+    def _carry(self, *pair: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                for sock in select.select(pair, [], [])[0]:
+                    data = sock.recv(PIECE)
+                    if not data:
+                        raise ConnectionError
+                    pair[sock is pair[0]].sendall(data)
+        with self._lock:
+            for sock in pair:
+                self._pairs.pop(sock, None)
+                sock.close()

@@ -1,0 +1,108 @@
+"""What happens to the network, at random: deaths, standstills, cut wires, jumps of the clock."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from cfnode.cli.client import CallRefused, NodeUnreachable
+from scripts.soak_suite.network import Network
+
+MIN_PAUSE_S, MAX_PAUSE_S = 2.0, 10.0
+"""Seconds between one trouble and the next."""
+MIN_LENGTH_S, MAX_LENGTH_S = 3.0, 30.0
+"""Seconds that a standstill, a cut wire, or a death lasts."""
+MAX_DOWN = 0.34
+"""The share of nodes that may be dead or stand still at a time."""
+JUMP_MS = 3_600_000
+
+
+@dataclass(order=True)
+class Repair:
+    """What has to be done later."""
+
+    when: float
+    what: Callable[[], None] = field(compare=False)
+
+
+class Troubles:
+    """Draws one trouble after the other; `step` does what is due."""
+
+    def __init__(self, network: Network, seed: int, *, hurry: float = 1.0) -> None:
+        self._network, self._chance, self._hurry = network, random.Random(seed), hurry
+        self._repairs: list[Repair] = []
+        self._next = time.monotonic() + 1
+        self.counts: Counter[str] = Counter()
+        self._kinds = [self._death] * 3 + [self._standstill] * 3 + [self._executor] * 4
+        self._kinds += [self._cut] * 3 + [self._jump]
+
+    def step(self) -> None:
+        now = time.monotonic()
+        for repair in sorted(each for each in self._repairs if each.when <= now):
+            self._repairs.remove(repair)
+            repair.what()
+        if now >= self._next:
+            self._next = now + self._hurry * self._chance.uniform(MIN_PAUSE_S, MAX_PAUSE_S)
+            trouble = self._chance.choice(self._kinds)
+            if trouble():
+                self.counts[trouble.__name__.removeprefix("_")] += 1
+
+    def end(self) -> None:
+        """Everything is whole again."""
+        for repair in sorted(self._repairs):
+            repair.what()
+        self._repairs.clear()
+
+    def _later(self, what: Callable[[], None]) -> None:
+        length = self._hurry * self._chance.uniform(MIN_LENGTH_S, MAX_LENGTH_S)
+        self._repairs.append(Repair(time.monotonic() + length, what))
+
+    def _someone(self) -> int | None:
+        """The number of a node that may be troubled; None where too many are already."""
+        members = self._network.members
+        able = [at for at, each in enumerate(members) if each.is_alive and not each.is_stopped]
+        if len(members) - len(able) + 1 > max(1, MAX_DOWN * len(members)):
+            return None
+        return self._chance.choice(able)
+
+    def _death(self) -> bool:
+        at = self._someone()
+        if at is not None:
+            member = self._network.members[at]
+            member.die()
+            self._later(member.start)
+        return at is not None
+
+    def _standstill(self) -> bool:
+        at = self._someone()
+        if at is not None:
+            member = self._network.members[at]
+            member.stand_still()
+            self._later(member.go_on)
+        return at is not None
+
+    def _executor(self) -> bool:
+        at = self._someone()
+        if at is not None:
+            self._network.members[at].kill_executor(self._chance)
+        return at is not None
+
+    def _cut(self) -> bool:
+        whole = [wire for wire in self._network.wires if not wire.is_cut]
+        if whole:
+            wire = self._chance.choice(whole)
+            wire.cut()
+            self._later(wire.mend)
+        return bool(whole)
+
+    def _jump(self) -> bool:
+        """An hour passes on the chain between two blocks."""
+        with suppress(NodeUnreachable, CallRefused):
+            if not self._network.author.is_stopped:
+                self._network.author.call("dev_timeTravel", JUMP_MS)
+                return True
+        return False

@@ -1,0 +1,66 @@
+"""`scripts/redteam` in its quick version: what it measures, and what it makes of that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.redteam_suite.beside import Looks
+from scripts.redteam_suite.figures import Figure, Result, percentile, slope
+from tests.process import ROOT
+
+HELD = ("0",)
+"""Rows that are played in each run of the tests; `scripts/redteam` plays all of them."""
+ROW_S = 300
+
+
+@pytest.mark.parametrize("row", HELD)
+def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "scripts.redteam_suite", row, "--quick", "--json", str(written)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=ROW_S, check=False)
+    (result,) = json.loads(written.read_text())
+    assert done.returncode == 0, done.stdout
+    assert result["row"] == row
+    assert result["met"]
+    assert {"p99", "pause", "RSS", "RSS after", "lag"} <= {figure["name"] for figure in result["figures"]}
+    assert "met" in done.stdout
+
+
+def test_an_unknown_row_is_refused() -> None:
+    command = [sys.executable, "-m", "scripts.redteam_suite", "99"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "no row 99; there are 0, 1, 2" in done.stderr
+
+
+def test_a_figure_is_missed_beyond_its_bound_and_where_nothing_was_measured() -> None:
+    result = Result("1", "an attack")
+    assert not result.met, "a row without figures shows nothing"
+    result.add("p99", 100.0, 100.0, " ms")
+    assert result.met
+    result.add("answered", 17, 18, at_most=False)
+    result.add("lag", percentile([], 0.99), 3)
+    assert [figure.name for figure in result.missed] == ["answered", "lag"]
+    assert not result.met
+    assert [each["measured"] for each in result.as_json()["figures"]] == [100.0, 17, None]
+    assert str(Figure("RSS", 512.3, 500, " MB")) == "RSS 512 MB (≤ 500 MB)"
+
+
+def test_percentiles_and_slopes() -> None:
+    values = [float(number) for number in range(1, 101)]
+    assert (percentile(values, 0.5), percentile(values, 0.99), percentile(values, 1.0)) == (50, 99, 100)
+    assert slope([(0, 10), (1, 12), (2, 14)]) == 2
+    assert slope([(0, 10)]) == 0
+
+
+def test_a_node_that_does_not_answer_stands_where_it_stood() -> None:
+    looks = Looks()
+    looks.there = [(float(second), second) for second in range(10)]
+    looks.here = [(0.0, 0), (1.0, 1), (2.0, 2), (8.0, 8), (9.0, 9)]
+    assert looks.lag(0, 10) == [0, 0, 0, 1, 2, 3, 4, 5, 0, 0]
+    assert looks.lag(3, 5) == [1, 2]
