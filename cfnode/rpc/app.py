@@ -22,6 +22,7 @@ from cfnode.rpc.access import Gate, Headers
 from cfnode.rpc.backend.routes import MAX_BODY, Backend
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.fairness import CLIENT
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.reply import Reply, whole
 from cfnode.rpc.session import Session
@@ -69,6 +70,7 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one WebSocket connection."""
+        CLIENT.set(scope["state"]["connection"])
         headers = dict(scope["headers"])
         origin = headers.get(b"origin")
         refused = self._gate.refusal(headers.get(b"host"), origin)
@@ -99,6 +101,7 @@ class App:
                 return
             if not is_whole:
                 return
+            hold(message.size)  # what it will be converted to
             parsed = await self._dispatcher.parse(message)
             reply = await self._dispatcher.answer(parsed, self._client(scope, headers))
             with _burden(scope).keeping(reply):

@@ -17,6 +17,7 @@ from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.pool_errors import BadFormat
 from cfnode.node.validation import check_format
 from cfnode.rpc.convert import HASH, to_hex
+from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.table import Param, SlowReader
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ DECODE_ERROR: Final = 2
 MAX_RUNTIME_CALLS: Final = 8
 """Runtime calls of all clients that may be with the executor, which does one after the other."""
 
-CLIENT_CALLS: Final = trio.CapacityLimiter(MAX_RUNTIME_CALLS)
+CLIENT_CALLS: Final = FairLimiter(MAX_RUNTIME_CALLS)
 _headers: Remembered[bytes] = Remembered(256)
 
 

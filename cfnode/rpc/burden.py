@@ -105,6 +105,8 @@ class Burdens:
         self._most = most
         self._all: set[Burden] = set()
         self.size = 0
+        self.peak = 0
+        """The most that was held since somebody set this to the present size."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -118,6 +120,7 @@ class Burdens:
     def added(self, size: int) -> None:
         """Called by a burden."""
         self.size += size
+        self.peak = max(self.peak, self.size)
         while self.size > self._most:
             heaviest = max(self._all, key=lambda burden: burden.size)
             log.debug("a client that leaves %d bytes lying here is cut off", heaviest.size)

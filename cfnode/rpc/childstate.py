@@ -44,7 +44,8 @@ async def keys_paged(
     """Up to `count` keys with a prefix in a child trie, after `start_key`."""
     check_count(count)
     wanted = prefix or b""
-    found = await in_state(node, at_or_best(node, at), lambda s: page(s, wanted, count, start, child))
+    block = at_or_best(node, at)
+    found = await in_state(node, block, lambda s: page(s, wanted, count, start, child), is_short=True)
     return [to_hex(key) for key in found]
 
 

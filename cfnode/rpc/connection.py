@@ -51,7 +51,7 @@ class Connection(TCPServer):
         burdens: Burdens,
     ) -> None:
         self.client = client
-        self.burden = burdens.begin(self.abort)
+        self.burden = client.memory = burdens.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
         state = ConnectionState({"connection": self})
@@ -111,6 +111,7 @@ class Connection(TCPServer):
             pass  # the client is gone
         finally:
             self.burden.end()
+            protocol.let_go()
             await self._close()
 
     def _new_protocol(self) -> Http1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 from types import CoroutineType
@@ -19,6 +20,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
+from cfnode.rpc.burden import Burden
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held
 from cfnode.rpc.pins import Pins
@@ -71,6 +73,8 @@ class Client:
     unsubscribe: Callable[[str], bool] | None = None
     pace: Callable[[], Awaitable[None]] | None = None
     """Waits until the rate limit allows one more call; None without a limit."""
+    memory: Burden | None = None
+    """What is held for the connection."""
     held: Held | None = None
     """What the connection holds between its calls; None where it ends with each (HTTP)."""
 
@@ -174,22 +178,31 @@ class Dispatcher:
 
     async def _answer_batch(self, entries: Batch, client: Client) -> Reply:
         replies = Replies(self._config.max_response_size)
+        holding = nullcontext(_hold_nothing) if client.memory is None else client.memory.holding()
+        with holding as hold:
+            return await self._answer_entries(entries, client, replies, hold)
+
+    async def _answer_entries(
+        self, entries: Batch, client: Client, replies: Replies, hold: Callable[[int], None]
+    ) -> Reply:
         async with trio.open_nursery() as waiting:
             for place, entry in enumerate(entries.entries):
                 if self.awaits_block(entry):
-                    waiting.start_soon(self._answer_entry, entry, client, replies, place)
+                    waiting.start_soon(self._answer_entry, entry, client, replies, place, hold)
                 else:
                     await trio.lowlevel.checkpoint()  # many entries wait for nothing
-                    await self._answer_entry(entry, client, replies, place)
+                    await self._answer_entry(entry, client, replies, place, hold)
                 if replies.are_too_big:
                     waiting.cancel_scope.cancel()
                     break
         return replies.together
 
     async def _answer_entry(
-        self, entry: Call | Refused, client: Client, replies: Replies, place: int
+        self, entry: Call | Refused, client: Client, replies: Replies, place: int, hold: Callable[[int], None]
     ) -> None:
-        replies.put(place, await self.answer(entry, client))
+        reply = await self.answer(entry, client)
+        hold(reply.size)  # it waits for the others
+        replies.put(place, reply)
 
     async def _answer_call(self, call: Call, client: Client) -> Reply:
         if client.pace is not None:
@@ -245,6 +258,10 @@ class Dispatcher:
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
+
+
+def _hold_nothing(size: int) -> None:
+    """For a client of whom nobody keeps account."""
 
 
 async def _bound(row: Row, call: Call) -> list[Any]:

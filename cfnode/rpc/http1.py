@@ -42,6 +42,13 @@ class Http1(H11Protocol):
     bounded: BoundedStream
     burden: Burden
     _head = b""
+    _websocket: WebSocketStream | None = None
+
+    def let_go(self) -> None:
+        """The connection is over."""
+        self.stream = None
+        if self._websocket is not None:
+            self._websocket.let_go()
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         """The head of an answer leaves with the first piece of its body, in one packet."""
@@ -82,6 +89,7 @@ class Http1(H11Protocol):
             self.stream_send, STREAM_ID,
         )  # fmt: skip
         if isinstance(stream, WebSocketStream):
+            self._websocket = stream
             stream.attach(self.bounded, self.burden)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))
         self.stream = stream

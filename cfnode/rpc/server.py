@@ -25,6 +25,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from cfnode.devchain.chain import development_chain
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
+from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
 from cfnode.rpc.backend.routes import Backend
 from cfnode.rpc.burden import Burdens
@@ -157,13 +158,16 @@ class Server:
 
     async def run(self, sockets: Sequence[socket.socket]) -> None:
         """Accept until cancelled; then stop in order, within GRACE and a little."""
+        fix_threshold()
         listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(sock)) for sock in sockets]
         async with trio.open_nursery() as keeper:
+            keeper.start_soon(trim_after_bursts, self._burdens)
             handlers = await keeper.start(self._keep_connections)
             try:
                 await trio.serve_listeners(self._accept, listeners, handler_nursery=handlers)
             finally:
                 self._stopping.set()
+                keeper.cancel_scope.cancel()
 
     async def _keep_connections(self, task_status: trio.TaskStatus[trio.Nursery]) -> None:
         with trio.CancelScope(shield=True):

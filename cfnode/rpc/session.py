@@ -45,6 +45,11 @@ PATIENCE_S = 1.0
 
 SUBSCRIPTION_BYTES = 16 * 1024
 """What a subscription counts as: its memory, and that each block has something to do for it."""
+LISTED_BYTES = 256
+"""What each entry of a list counts as that a subscription was asked with, besides its bytes."""
+
+WHILE_IT_WAITS = 2
+"""Copies of a message whose call waits: its text, and what that was converted to."""
 
 KEPT_MESSAGES = 2
 """How many messages of the greatest size may wait for their answers, or have begun what is not over."""
@@ -124,6 +129,11 @@ class Outbox:
             if self._waiting:
                 self._filled.set()
 
+    def close(self) -> None:
+        """Forget what is queued."""
+        while self._waiting:
+            self._burden.release(self._waiting.popleft())
+
     async def run(self) -> None:
         """Send what is queued, for ever."""
         while True:
@@ -145,6 +155,8 @@ class Opened:
 
     identity: str
     row: Subscription
+    weight: int
+    """Bytes that it counts as."""
     stream: AsyncGenerator[Any, None] | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
@@ -155,6 +167,12 @@ class Caller:
 
     client: Client
     later: list[Job]
+
+
+def _weight(arguments: list[Any]) -> int:
+    """What the lists among the arguments hold."""
+    listed = [entry for argument in arguments if isinstance(argument, list) for entry in argument]
+    return sum(LISTED_BYTES + (len(entry) if isinstance(entry, bytes) else 0) for entry in listed)
 
 
 class Session:
@@ -188,9 +206,18 @@ class Session:
         """Serve until `receive` gives None: the client has left."""
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._outbox.run)
-            while (incoming := await receive()) is not None:
-                await self._take(await self._dispatcher.parse(incoming), incoming.size)
+            try:
+                while (incoming := await receive()) is not None:
+                    await self._take(await self._dispatcher.parse(incoming), incoming.size)
+            finally:
+                self._let_go()
             self._nursery.cancel_scope.cancel()
+
+    def _let_go(self) -> None:
+        """Messages that will not be sent are freed now, and not when circles of references are looked for."""
+        self._outbox.close()
+        self._client.unsubscribe = None
+        del self._caller
 
     async def _take(self, message: Call | Batch | Refused, size: int) -> None:
         waits = self._dispatcher.awaits_block(message)
@@ -232,7 +259,7 @@ class Session:
     def _keep(self, size: int) -> None:
         """A message is in memory until what it asks for is done; a negative size: it is done."""
         self._kept += size
-        self._burden.add(size)
+        self._burden.add(WHILE_IT_WAITS * size)
 
     def _new_caller(self) -> Caller:
         later: list[Job] = []
@@ -259,7 +286,8 @@ class Session:
     async def _subscribe(self, later: list[Job], row: Subscription, arguments: list[Any]) -> str:
         self._check_room(row)
         identity = secrets.token_hex(8)
-        opened = self._subscriptions[identity] = Opened(identity, row)
+        weight = SUBSCRIPTION_BYTES + _weight(arguments)
+        opened = self._subscriptions[identity] = Opened(identity, row, weight)
         own = (self._held.beginning(later), identity) if row.holds else ()
         try:
             opened.stream = await row.handler(self._dispatcher.node, *own, *arguments)
@@ -288,7 +316,7 @@ class Session:
     async def _forward(self, opened: Opened) -> None:
         try:
             with opened.scope, self._burden.holding() as hold:
-                hold(SUBSCRIPTION_BYTES)
+                hold(opened.weight)
                 await self._push_all(opened)
         except SlowReader:
             log.debug("a subscriber of %s reads too slowly and is cut off", opened.row.name)

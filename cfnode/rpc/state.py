@@ -4,22 +4,19 @@ state).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
-
-import trio
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import State
-from cfnode.core.trie import differences
 from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.blocks import AT, Remembered, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, TEXT, U32, listed, to_hex
 from cfnode.rpc.storage import (
-    CLIENT_READS,
     MAX_PAGE,
+    SLICE,
     Later,
     all_keys,
     all_pairs,
@@ -28,11 +25,11 @@ from cfnode.rpc.storage import (
     proof_of,
     read_key,
     size_below,
-    values_of,
+    values_in,
     within,
 )
+from cfnode.rpc.storage_changes import all_changes, changes_json, changes_of
 from cfnode.rpc.table import Access, Method, Param, SlowReader, Subscription
-from cfnode.store import UnknownBlock
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -122,7 +119,9 @@ async def keys_paged(
 ) -> list[str]:
     """Up to `count` keys with a prefix, after `start_key`."""
     check_count(count)
-    found = await in_state(node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start))
+    found = await in_state(
+        node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start), is_short=True
+    )
     return [to_hex(key) for key in found]
 
 
@@ -135,18 +134,9 @@ def check_count(count: int) -> None:
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
     """The trie nodes that prove the values, or the absence, of keys."""
     block_hash = at_or_best(node, at)
-    proof = await in_state(node, block_hash, lambda s: proof_of(s, wanted), wanted)
+    is_short = len(wanted) <= SLICE
+    proof = await in_state(node, block_hash, lambda s: proof_of(s, wanted), wanted, is_short=is_short)
     return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
-
-
-# Changes
-
-
-def _changes(block_hash: bytes, changed: Iterator[tuple[bytes, bytes | None]]) -> dict[str, Any]:
-    return {
-        "block": to_hex(block_hash),
-        "changes": [[to_hex(key), _hex_or_none(value)] for key, value in changed],
-    }
 
 
 async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) -> list[dict[str, Any]]:
@@ -154,8 +144,8 @@ async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) ->
     if not wanted:
         return []
     block_hash = at_or_best(node, at)
-    values = await in_state(node, block_hash, lambda state: values_of(state, wanted), wanted)
-    return [_changes(block_hash, zip(wanted, values, strict=True))]
+    values = await values_in(node, block_hash, wanted)
+    return [changes_json(block_hash, list(zip(wanted, values, strict=True)))]
 
 
 async def query_storage(
@@ -165,7 +155,7 @@ async def query_storage(
     before: list[bytes | None] | None = None
     found, weight = [], 0
     for block_hash in _range(node, start, at_or_best(node, end)):
-        values = await in_state(node, block_hash, lambda state: values_of(state, wanted), wanted)
+        values = await values_in(node, block_hash, wanted)
         changed = [
             (key, value)
             for index, (key, value) in enumerate(zip(wanted, values, strict=True))
@@ -173,7 +163,7 @@ async def query_storage(
         ]
         if changed:
             weight += sum(len(key) + len(value or b"") for key, value in changed)
-            found.append(within(_changes(block_hash, iter(changed)), weight))
+            found.append(within(changes_json(block_hash, changed), weight))
         before = values
     return found
 
@@ -195,49 +185,7 @@ def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
 
 async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGenerator[Any, None]:
     """The values of keys, then those that a new best block changed; without keys, all that blocks change."""
-    return _all_changes(node) if wanted is None else _changes_of(node, wanted)
-
-
-async def _changes_of(node: Node, wanted: list[bytes]) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe(only=BestChanged) as events:
-        best = node.chain.best.hash
-        before = await in_state(node, best, lambda state: values_of(state, wanted), wanted)
-        yield _changes(best, zip(wanted, before, strict=True))
-        async for event in events:
-            if not isinstance(event, BestChanged):
-                continue
-            values = await in_state(node, event.new.hash, lambda state: values_of(state, wanted), wanted)
-            rows = zip(wanted, values, before, strict=True)
-            changed = [(key, new) for key, new, old in rows if new != old]
-            before = values
-            if changed:
-                yield _changes(event.new.hash, iter(changed))
-        raise SlowReader
-
-
-async def _all_changes(node: Node) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe(only=BestChanged) as events:
-        yield _changes(node.chain.best.hash, iter(()))
-        async for event in events:
-            if not isinstance(event, BestChanged):
-                continue
-            for block_hash in event.enacted:
-                yield _changes(block_hash, iter(await _written(node, block_hash)))
-        raise SlowReader
-
-
-async def _written(node: Node, block_hash: bytes) -> list[tuple[bytes, bytes | None]]:
-    """What a block has changed in the top trie."""
-    header = node.chain.header(block_hash)
-    if header is None:
-        raise UnknownBlock(block_hash)
-
-    def compare() -> list[tuple[bytes, bytes | None]]:
-        with node.chain.state(header.parent_hash) as old, node.chain.state(block_hash) as new:
-            return [(key, new.get(key)) for key, _ in differences(old.node, new.node)]
-
-    async with CLIENT_READS:
-        return await trio.to_thread.run_sync(compare)
+    return all_changes(node) if wanted is None else changes_of(node, wanted)
 
 
 async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:

@@ -7,13 +7,13 @@ state. A walk opens its own view of the state, so that it can run in a thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-import trio
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import TrieError, prove_keys
+from cfnode.rpc.fairness import FairLimiter
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -24,24 +24,49 @@ Later = Coroutine[Any, Any, T]
 MAX_PAGE: Final = 1000
 MAX_WEIGHT: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
+SLICE: Final = 256
+"""Keys that are read in one turn."""
 MAX_ADDED: Final = 250_000
 """Keys whose values are added up for one state_getStorageSize."""
 
-CLIENT_READS: Final = trio.CapacityLimiter(2)
-"""Walks of all clients at a time. More are no faster, since one holds the interpreter; but the loop waits for
-each, and the threads that the node writes blocks with have to stay free.
-"""
+CLIENT_READS: Final = FairLimiter(1)
+"""Walks of all clients at a time, besides short ones. More are no faster, since one holds the interpreter;
+but the loop waits for each, and the threads that the node writes blocks with have to stay free. """
+SHORT_READS: Final = FairLimiter(1)
+"""The same for walks that end after a page, so that they never wait for one over a whole state."""
+REMOTE_READS: Final = FairLimiter(8)
+"""Reads of all clients from a state that peers prove, each of which keeps some of them busy."""
 
 
 async def in_state(
-    node: Node, block_hash: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
+    node: Node,
+    block_hash: bytes,
+    walk: Callable[[State], T],
+    keys: Sequence[bytes] = (),
+    child: bytes = TOP,
+    *,
+    is_short: bool = False,
 ) -> T:
     """`walk` of a state, off the loop; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
     states = node.chain.states
     if states.elsewhere(block_hash) is not None:  # it waits for peers, and needs no thread meanwhile
+        async with REMOTE_READS:
+            return await states.read(block_hash, walk, keys, child)
+    async with SHORT_READS if is_short else CLIENT_READS:
         return await states.read(block_hash, walk, keys, child)
-    async with CLIENT_READS:
-        return await states.read(block_hash, walk, keys, child)
+
+
+async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> list[bytes | None]:
+    """The values under keys, read a slice at a time, between which others have their turn. Raises as
+    `in_state`, and RpcError if they are too much for an answer."""
+    values: list[bytes | None] = []
+    if node.chain.states.elsewhere(block_hash) is not None:  # one proof for all of them
+        return await in_state(node, block_hash, lambda state: values_of(state, keys), keys)
+    for start in range(0, len(keys), SLICE):
+        some = keys[start : start + SLICE]
+        values += await in_state(node, block_hash, partial(values_of, keys=some), is_short=True)
+        within(None, sum(len(value or b"") for value in values))
+    return values
 
 
 def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | None], T]) -> T | Later[T]:

@@ -42,6 +42,12 @@ class WebSocketStream(WSStream):
         self._frames = FrameBudget()
         self._incoming = Incoming()
 
+    def let_go(self) -> None:
+        """The connection is over: free what has not been taken now, and not with the circle that it is in."""
+        self._incoming = Incoming()
+        self.app_put = None
+        self.closed = True
+
     async def app_send(self, message: Any) -> None:
         """What the application sends: a reply goes out in its own pieces."""
         if message is None or message["type"] != "websocket.send":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import ProofState
-from cfnode.rpc import storage
+from cfnode.rpc import storage, storage_changes
 from tests.rpc.conftest import MakeServed, Served
 
 UNKNOWN = "0x" + "77" * 32
@@ -257,3 +258,71 @@ async def test_a_discarded_state_has_the_text_that_clients_know(make_served: Mak
             }, method
     assert (await served.call("chain_getHeader", first))["number"] == "0x1"
     assert await served.call("chain_getBlock", first) is None
+
+
+async def test_many_who_watch_keys_are_told_by_one_comparison_of_two_states(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    compare = storage_changes._compare
+
+    async def counted(node: Any, old: bytes, new: bytes) -> Any:
+        compared.append((old, new))
+        return await compare(node, old, new)
+
+    monkeypatch.setattr(storage_changes, "_compare", counted)
+    all_keys = await served_node.call("state_getKeysPaged", "0x", 1000)
+    async with served_node.websocket() as ws, served_node.websocket() as other:
+        first = [
+            (await ws.call("state_subscribeStorage", all_keys[number:]))["result"] for number in range(20)
+        ]
+        second = (await other.call("state_subscribeStorage", [*reversed(all_keys), ABSENT]))["result"]
+        for _ in first:
+            assert "changes" in (await ws.notification())["result"]
+        before = dict((await other.notification())["result"]["changes"])
+        await served_node.call("dev_newBlock")
+        message = await other.notification()
+        assert message["subscription"] == second
+        block = message["result"]["block"]
+        (now,) = await served_node.call("state_queryStorageAt", all_keys, block)
+        expected = {key: value for key, value in now["changes"] if value != before[key]}
+        assert len(expected) > 3
+        assert dict(message["result"]["changes"]) == expected
+        told = [key for key, _ in message["result"]["changes"]]
+        assert told == [key for key in reversed(all_keys) if key in expected], "in the order of the question"
+        for _ in first:
+            params = await ws.notification()
+            watched = all_keys[first.index(params["subscription"]) :]
+            assert dict(params["result"]["changes"]) == {k: v for k, v in expected.items() if k in watched}
+        assert len(compared) == 1
+
+
+async def test_where_too_much_differs_the_keys_are_read_in_both_states(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_changes, "MAX_KEPT_BYTES", 10)
+    all_keys = await served_node.call("state_getKeysPaged", "0x", 1000)
+    async with served_node.websocket() as ws:
+        await ws.call("state_subscribeStorage", all_keys)
+        before = dict((await ws.notification())["result"]["changes"])
+        await served_node.call("dev_newBlock")
+        message = (await ws.notification())["result"]
+        (now,) = await served_node.call("state_queryStorageAt", all_keys, message["block"])
+        assert dict(message["changes"]) == {k: v for k, v in now["changes"] if v != before[k]}
+
+
+async def test_one_who_asks_for_a_page_does_not_wait_for_all_that_another_has_asked_for(
+    served_node: Served,
+) -> None:
+    keys = [f"0x{number:064x}" for number in range(4096)]
+    async with served_node.websocket() as greedy, served_node.websocket() as other:
+        call = {"jsonrpc": "2.0", "method": "state_subscribeStorage", "params": [keys]}
+        for number in range(60):
+            await greedy.send(json.dumps(call | {"id": number}).encode())
+        while len((await other.call("state_getKeysPaged", "0x", 1000))["result"]) == 0:
+            pass
+        begun = 0
+        with trio.move_on_after(0.05):
+            while True:
+                begun += "params" in await greedy.message()
+        assert begun < 60, "its questions had not all been answered first"

@@ -15,7 +15,7 @@ import trio
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.errors import words
-from cfnode.rpc.storage import CLIENT_READS
+from cfnode.rpc.storage import SHORT_READS
 from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
 from cfnode.runtime.door import LocalFault
 
@@ -134,7 +134,7 @@ async def _body(node: Node, block: bytes, operation: Operation) -> None:
         return None if found is None else [to_hex(extrinsic) for extrinsic in found]
 
     async with operation.turns:
-        async with CLIENT_READS:
+        async with SHORT_READS:
             extrinsics = await trio.to_thread.run_sync(read)
         if extrinsics is None:
             await operation.tell("operationError", error=f"the body of {to_hex(block)} has been pruned")

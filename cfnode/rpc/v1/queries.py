@@ -85,7 +85,7 @@ QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _read_query),
 
 async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:
     """The next rows of the answers to all questions in order. Raises UnknownBlock or StateDiscarded."""
-    return await in_state(node, block, partial(_page, queries, child, place))
+    return await in_state(node, block, partial(_page, queries, child, place), is_short=True)
 
 
 def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) -> Page:

@@ -1,0 +1,141 @@
+"""What have blocks changed of the keys that somebody watches?
+
+The states of two blocks are compared once for all who watch, by walking both tries side by side: the work
+grows with what differs, not with who watches how many keys. Each watcher then looks up which of its keys are
+among them. Where the states are not both here, or too much differs, its keys are read in both."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.trie import differences
+from cfnode.node.events import BestChanged
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.fairness import FairLimiter
+from cfnode.rpc.storage import CLIENT_READS, values_in
+from cfnode.rpc.table import SlowReader
+from cfnode.store import StateDiscarded, UnknownBlock
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["all_changes", "changes_json", "changes_of"]
+
+MAX_KEPT_BYTES: Final = 4 * 1024 * 1024
+"""Keys and values of one comparison that are kept for all who watch."""
+KEPT: Final = 4
+"""Comparisons that are kept: those who watch are at the same block, or one behind."""
+ENTRY_BYTES: Final = 128
+"""What a key and its value take besides their bytes."""
+
+Changes = Mapping[bytes, bytes | None]
+_kept: OrderedDict[tuple[bytes, bytes, bytes], Changes | None] = OrderedDict()
+_COMPARING: Final = FairLimiter(1)
+
+
+async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
+    """What differs between two states, with the new values; None if it has to be found key by key."""
+    key = node.chain.genesis_hash, old, new
+    async with _COMPARING:  # who comes second finds it made
+        if key not in _kept:
+            _kept[key] = await _compare(node, old, new)
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
+        return _kept[key]
+
+
+async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
+    if any(node.chain.states.elsewhere(block) is not None for block in (old, new)):
+        return None
+
+    def compare() -> Changes | None:
+        found: dict[bytes, bytes | None] = {}
+        weight = 0
+        with node.chain.state(old) as before, node.chain.state(new) as after:
+            for key, _ in differences(before.node, after.node):
+                value = found[key] = after.get(key)
+                weight += len(key) + len(value or b"") + ENTRY_BYTES
+                if weight > MAX_KEPT_BYTES:
+                    return None
+        return found
+
+    try:
+        return await trio.to_thread.run_sync(compare)
+    except (UnknownBlock, StateDiscarded):
+        return None
+
+
+async def _changed(
+    node: Node, old: bytes, new: bytes, watched: Mapping[bytes, int]
+) -> list[tuple[bytes, bytes | None]]:
+    """Which of the watched keys differ, in the order in which they were given."""
+    found = await _between(node, old, new)
+    if found is None:
+        return await _read_both(node, old, new, list(watched))
+    keys = [key for key in found if key in watched] if len(found) < len(watched) else watched
+    return [(key, found[key]) for key in sorted(keys, key=watched.__getitem__) if key in found]
+
+
+async def _read_both(
+    node: Node, old: bytes, new: bytes, keys: Sequence[bytes]
+) -> list[tuple[bytes, bytes | None]]:
+    """The same, key by key. Where the old state is gone, all of them."""
+    now = await values_in(node, new, keys)
+    try:
+        before = await values_in(node, old, keys)
+    except (UnknownBlock, StateDiscarded):
+        return list(zip(keys, now, strict=True))
+    rows = zip(keys, before, now, strict=True)
+    return [(key, value) for key, earlier, value in rows if earlier != value]
+
+
+def changes_json(block: bytes, changed: Sequence[tuple[bytes, bytes | None]]) -> dict[str, Any]:
+    """A block's changes as Substrate writes them."""
+    rows = [[to_hex(key), None if value is None else to_hex(value)] for key, value in changed]
+    return {"block": to_hex(block), "changes": rows}
+
+
+async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any, None]:
+    """The values of keys, then those that each new best block changed."""
+    watched = {key: place for place, key in reversed(list(enumerate(wanted)))}
+    with node.chain.subscribe(only=BestChanged) as events:
+        best = node.chain.best.hash
+        yield changes_json(best, list(zip(wanted, await values_in(node, best, wanted), strict=True)))
+        async for event in events:
+            if isinstance(event, BestChanged):
+                changed = await _changed(node, best, event.new.hash, watched)
+                best = event.new.hash
+                if changed:
+                    yield changes_json(best, changed)
+        raise SlowReader
+
+
+async def all_changes(node: Node) -> AsyncGenerator[Any, None]:
+    """All that each new best block changes in the top trie."""
+    with node.chain.subscribe(only=BestChanged) as events:
+        yield changes_json(node.chain.best.hash, ())
+        async for event in events:
+            if isinstance(event, BestChanged):
+                for block in event.enacted:
+                    yield changes_json(block, await _written(node, block))
+        raise SlowReader
+
+
+async def _written(node: Node, block: bytes) -> list[tuple[bytes, bytes | None]]:
+    header = node.chain.header(block)
+    if header is None:
+        raise UnknownBlock(block)
+    found = await _between(node, header.parent_hash, block)
+    if found is not None:
+        return list(found.items())
+
+    def compare() -> list[tuple[bytes, bytes | None]]:
+        with node.chain.state(header.parent_hash) as old, node.chain.state(block) as new:
+            return [(key, new.get(key)) for key, _ in differences(old.node, new.node)]
+
+    async with CLIENT_READS:
+        return await trio.to_thread.run_sync(compare)

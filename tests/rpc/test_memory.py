@@ -1,0 +1,242 @@
+"""What the server holds for clients that do not read: what counts, how often, and that it goes back."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.jsonrpc import Incoming
+from cfnode.rpc import server
+from cfnode.rpc.allocator import BURST_BYTES, TRIM_INTERVAL_S
+from cfnode.rpc.burden import Burdens
+from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notification, success, whole
+from cfnode.rpc.system import METHODS
+from cfnode.rpc.table import Method
+from tests.rpc.clients import Http, StandIn, WebSocket, served
+from tests.rpc.test_reliability import hoard, until_closed
+
+TEXT = msgspec.Raw(json.dumps("m" * 655_000).encode())
+MOST = 15 * 1024 * 1024
+
+
+async def metadata(node: StandIn) -> Any:
+    """A text that is kept."""
+    await trio.lowlevel.checkpoint()
+    return TEXT
+
+
+METADATA = Method("test_metadata", metadata)
+ASK = b'{"jsonrpc":"2.0","id":1,"method":"test_metadata"}'
+
+
+@pytest.fixture
+def burdens(monkeypatch: pytest.MonkeyPatch) -> Burdens:
+    """Those of the next server."""
+    made = Burdens()
+    monkeypatch.setattr(server, "Burdens", lambda: made)
+    return made
+
+
+@pytest.fixture
+def jumping_clock() -> trio.testing.MockClock:
+    """Time passes when nobody has had anything to do for a moment; threads need that moment."""
+    return trio.testing.MockClock(autojump_threshold=0.03)
+
+
+def test_a_kept_text_is_in_an_answer_and_not_copied() -> None:
+    reply = success(b"7", TEXT, MOST)
+    assert b"".join(reply.parts) == b'{"jsonrpc":"2.0","id":7,"result":%b}' % bytes(TEXT)
+    assert reply.shared[0].obj is TEXT
+    assert reply.own == reply.size - len(memoryview(TEXT)) < 100
+    message = notification("state_m", "abc", TEXT)
+    assert json.loads(b"".join(message.parts))["params"] == {"subscription": "abc", "result": "m" * 655_000}
+    small = success(b"7", msgspec.Raw(b'"%b"' % (b"x" * (SHARED_FROM - 3))), MOST)
+    assert (len(small.parts), small.shared) == (1, [])
+
+
+def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
+    together = batch([success(b"1", True, MOST), success(b"2", TEXT, MOST), whole(b"{}")])
+    assert [entry.get("id") for entry in json.loads(b"".join(together.parts))] == [1, 2, None]
+    assert len(together.parts) == 3
+    assert not batch([])
+    assert not success(b"", TEXT, MOST)
+    with pytest.raises(TooLargeError):
+        success(b"1", TEXT, 655_000)
+
+
+def test_what_the_answers_of_a_connection_share_counts_once() -> None:
+    burdens = Burdens(10_000_000)
+    first, second = (burdens.begin(lambda: None) for _ in range(2))
+    replies = [success(b"%d" % number, TEXT, MOST) for number in range(60)]
+    for burden in (first, second):
+        for reply in replies:
+            burden.keep(reply)
+    assert first.size == second.size == len(memoryview(TEXT)) + sum(reply.own for reply in replies)
+    for reply in replies:
+        first.release(reply)
+    assert (first.size, burdens.size) == (0, second.size)
+
+
+@pytest.mark.parametrize("transport", ["http", "websocket"])
+async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(transport: str, burdens: Burdens) -> None:
+    async def leave(port: int, task_status: trio.TaskStatus[None]) -> None:
+        connection = Http(port) if transport == "http" else WebSocket(port)
+        async with connection as client:
+            for _ in range(60):
+                if isinstance(client, WebSocket):
+                    await client.send(ASK)
+                else:
+                    head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+                    length = f"content-length: {len(ASK)}\r\n\r\n"
+                    await client.stream.send_all(f"{head}{length}".encode() + ASK)
+            task_status.started()
+            await trio.sleep_forever()
+
+    async with served([METADATA, *METHODS]) as port, trio.open_nursery() as nursery:
+        for _ in range(20):
+            await nursery.start(leave, port)
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        texts = sum(isinstance(each, bytes) and len(each) > 600_000 for each in map(_data, gc.get_objects()))
+        assert texts == 0, "no answer holds a text of its own"
+        assert 0 < burdens.size < 20 * (len(memoryview(TEXT)) + 60 * 1024)
+        assert len(burdens) == 20
+        async with WebSocket(port) as ws:
+            assert (await ws.call("test_metadata"))["result"] == "m" * 655_000
+        nursery.cancel_scope.cancel()
+
+
+def _data(each: object) -> object:
+    return max((part for part in each.parts), key=len, default=None) if isinstance(each, Reply) else None
+
+
+async def test_messages_that_wait_to_be_taken_count(burdens: Burdens) -> None:
+    rows = [Method("test_wait", wait), *METHODS]
+    async with served(rows) as port, WebSocket(port) as ws:
+        for _ in range(17):
+            await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_wait"}')
+        for _ in range(3):
+            await ws.send(
+                b'{"jsonrpc":"2.0","id":1,"method":"test_wait","params":["%b"]}' % (b"x" * 1_000_000)
+            )
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert 3_000_000 < burdens.size < 4_000_000
+
+
+async def wait(node: StandIn) -> None:
+    """Never answer."""
+    await trio.sleep_forever()
+
+
+async def test_answers_of_a_batch_count_while_they_wait_for_the_others(burdens: Burdens) -> None:
+    rows = [Method("test_wait", wait), Method("test_text", lambda node: "x" * 1_000_000)]
+    calls = [{"jsonrpc": "2.0", "id": 1, "method": method} for method in (*["test_text"] * 5, "test_wait")]
+    async with served(rows) as port:
+        async with WebSocket(port) as ws:
+            await ws.send(json.dumps(calls).encode())
+            await trio.testing.wait_all_tasks_blocked(0.1)
+            assert 5_000_000 < burdens.size < 5_100_000
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert burdens.size == 0
+
+
+async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    burdens = Burdens(20_000_000)
+    monkeypatch.setattr(server, "Burdens", lambda: burdens)
+
+    async def beside(node: StandIn) -> str:
+        await trio.lowlevel.checkpoint()
+        return "x" * 4_000_000
+
+    gc.collect()
+    gc.disable()
+    try:
+        rows = [Method("test_beside", beside)]
+        async with served(rows) as port, WebSocket(port) as pieces, trio.open_nursery() as nursery:
+            await pieces.send(b" " * 500_000, final=False)
+            await nursery.start(hoard, port)
+            await trio.testing.wait_all_tasks_blocked(0.1)
+            assert len(burdens) == 1, "the one that asked for 40 MB is gone"
+            held = [each for each in gc.get_objects() if isinstance(each, Reply) and each.size > 1_000_000]
+            assert len(held) <= 2, "of ten; those whose counting cut it off may be in a frame still"
+            await trio.aclose_forcefully(pieces.stream)
+            await trio.testing.wait_all_tasks_blocked(0.1)
+            kept = [each for each in gc.get_objects() if isinstance(each, Incoming) and each.size > 100_000]
+            assert kept == []
+            nursery.cancel_scope.cancel()
+    finally:
+        gc.enable()
+
+
+def test_a_subscription_counts_the_keys_it_was_asked_with() -> None:
+    from cfnode.rpc.session import LISTED_BYTES, _weight
+
+    assert _weight([[b"k" * 40] * 4096, None, 5]) == 4096 * (LISTED_BYTES + 40)
+
+
+BURST = """
+from cfnode.rpc.allocator import fix_threshold, _glibc
+if {fixed}:
+    fix_threshold()
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 // 2**20
+
+large = b"z" * 8_000_000
+del large  # by this, glibc learns to take such blocks from its heap
+before, kept, burst = resident(), [], []
+for _ in range(400):
+    burst.append(b"x" * 500_000)
+    kept.append(b"y" * 60_000)  # 24 MB that stay
+burst.clear()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
+    def grown(fixed: bool) -> int:
+        command = [sys.executable, "-c", BURST.format(fixed=fixed)]
+        return int(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+
+    if grown(False) < 150:
+        pytest.skip("this C library gives them back by itself")
+    assert grown(True) < 50, "MiB of 215"
+
+
+async def test_after_a_burst_the_heap_is_trimmed_once(
+    monkeypatch: pytest.MonkeyPatch, burdens: Burdens, jumping_clock: trio.testing.MockClock
+) -> None:
+    from cfnode.rpc import allocator
+
+    trimmed: list[int] = []
+    monkeypatch.setattr(allocator, "_glibc", lambda name: trimmed.append if name == "malloc_trim" else None)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(allocator.trim_after_bursts, burdens)
+        burden = burdens.begin(lambda: None)
+        burden.add(BURST_BYTES)
+        await trio.sleep(2 * TRIM_INTERVAL_S + 1)
+        assert trimmed == [], "it lasts"
+        burden.remove(BURST_BYTES)
+        await trio.sleep(2 * TRIM_INTERVAL_S)
+        assert trimmed == [0]
+        nursery.cancel_scope.cancel()
+
+
+async def test_nobody_who_is_cut_off_goes_on_being_answered(burdens: Burdens) -> None:
+    async with served([METADATA, *METHODS]) as port, WebSocket(port) as ws:
+        await ws.call("system_health")
+        (burden,) = burdens._all
+        burden.cut_off()
+        with trio.fail_after(5):
+            assert await until_closed(ws.stream) == b""
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert len(burdens) == 0
