@@ -1,17 +1,14 @@
 """Which connections do we hold, one for each peer?
 
-Strangers are let in while there is room, from one address only so many, and never one that is banned. Of two
-connections with a peer one stays, and both sides choose the same.
+Who is let in is decided in `admission.py`, and a peer that is banned never is. Of two connections with a peer
+one stays, and both sides choose the same.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
-from ipaddress import IPv6Network
 
 import trio
 
@@ -21,13 +18,14 @@ from cfnode.core.p2p.identify import Identify
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id, public_of
 from cfnode.network import transport
+from cfnode.network.admission import Admission, origin_of
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.dnsaddr import behind
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
 from cfnode.network.transport import DialError
-from cfnode.network.upgrade import upgrade
+from cfnode.network.upgrade import Secured, upgrade
 
 __all__ = ["Connections", "Peer"]
 
@@ -35,12 +33,6 @@ log = logging.getLogger("cfnode.sub-libp2p")
 
 SET_UP = 10.0
 """Seconds in which a connection has to be secured."""
-SPARE_CONNECTIONS = 16
-"""Connections beyond the slots: for who only asks, or looks for peers."""
-MAX_PENDING = 32
-"""Connections that are being secured while strangers are let in."""
-MAX_PER_ADDRESS = 5
-"""Connections from one address of the internet, or one IPv6 network of 64 bits, which one subscriber has."""
 BROKEN_RULES = -(1 << 20)
 """Reputation for a connection that ended by a broken protocol."""
 FLOODED = -(1 << 29)
@@ -64,6 +56,7 @@ class Connections:
         settings: Settings,
         standing: Standing,
         reserved: Container[str],
+        useful: Container[str] = frozenset(),
         *,
         on_connected: Callable[[Connection], Awaitable[None]],
         on_substream: OnSubstream,
@@ -74,8 +67,8 @@ class Connections:
         self._identity, self._settings, self._standing = identity, settings, standing
         self._reserved = reserved
         self._on_connected, self._on_substream, self._on_gone = on_connected, on_substream, on_gone
-        self._per_address: Counter[str] = Counter()
-        self._pending = 0
+        slots = settings.in_peers + settings.in_peers_light + settings.out_peers
+        self.admission = Admission(slots, reserved, useful)
         self._past_received = self._past_sent = 0
         self.buffers = Buffers(self._relieve)
         self._turns = trio.Lock()
@@ -94,9 +87,9 @@ class Connections:
         """Serve a stranger who called, to the end of the connection. `layers`: what is on the TCP (`ws`)."""
         try:
             address = transport.remote_address(stream).inside(*layers)
-            if self._admits(address):
-                with self._counted(_origin(address)):
-                    await self._secure(stream, address, inbound=True)
+            if not self.admission.crowded(address):
+                with self.admission.counted(address):
+                    await self._secure_inbound(stream, address)
         except* (DialError, OSError) as group:
             log.debug("inbound connection: %s", "; ".join(map(str, group.exceptions)))
         # The fence: what we did not foresee costs this connection, not the node.
@@ -105,20 +98,12 @@ class Connections:
         finally:
             await trio.aclose_forcefully(stream)
 
-    def _admits(self, address: Multiaddr) -> bool:
-        slots = self._settings.in_peers + self._settings.in_peers_light + self._settings.out_peers
-        crowded = address.is_global and self._per_address[_origin(address)] >= MAX_PER_ADDRESS
-        return self._pending < MAX_PENDING and len(self.peers) < slots + SPARE_CONNECTIONS and not crowded
-
-    @contextmanager
-    def _counted(self, origin: str) -> Iterator[None]:
-        """Count a stranger's connection, from before it is secured, with the others from there."""
-        self._per_address[origin] += 1
-        try:
-            yield
-        finally:
-            self._per_address[origin] -= 1
-            self._per_address += Counter()  # drops what is at zero
+    async def _secure_inbound(self, stream: trio.SocketStream, address: Multiaddr) -> None:
+        secured = None
+        with self.admission.half_open(address):
+            secured = await self._secured(stream, address, inbound=True)
+        if secured is not None:
+            await self._connect(*secured, address, inbound=True)
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
         """A connection to the address, served in the nursery from now on; raises DialError."""
@@ -153,34 +138,37 @@ class Connections:
             task_status.started(connection)
 
         try:
-            await self._secure(stream, address, inbound=False, expected=expected, started=started)
+            secured = await self._secured(stream, address, inbound=False, expected=expected)
+            await self._connect(*secured, address, inbound=False, started=started)
         except DialError:
             if not told:
                 raise
         finally:
             await trio.aclose_forcefully(stream)
 
-    async def _secure(
-        self,
-        stream: trio.abc.Stream,
-        address: Multiaddr,
-        *,
-        inbound: bool,
-        expected: bytes | None = None,
-        started: Callable[[Connection], None] = lambda connection: None,
-    ) -> None:
-        """Secure the stream and serve the connection to its end; DialError where it comes to none."""
-        self._pending += 1
+    async def _secured(
+        self, stream: trio.abc.Stream, address: Multiaddr, *, inbound: bool, expected: bytes | None = None
+    ) -> tuple[trio.abc.Stream, Secured]:
+        """Secure the stream: what the connection runs in, and its peer; raises DialError."""
         try:
             with trio.fail_after(SET_UP):
                 stream = await transport.with_layers(stream, address, dialed=not inbound)
-                secured = await upgrade(stream, self._identity, dialer=not inbound, expected=expected)
+                return stream, await upgrade(stream, self._identity, dialer=not inbound, expected=expected)
         except trio.TooSlowError:
             raise DialError(f"{address}: the connection was not secured within {SET_UP:.0f} s") from None
         except (RemoteError, trio.BrokenResourceError) as error:
             raise DialError(f"{address}: {error}") from error
-        finally:
-            self._pending -= 1
+
+    async def _connect(
+        self,
+        stream: trio.abc.Stream,
+        secured: Secured,
+        address: Multiaddr,
+        *,
+        inbound: bool,
+        started: Callable[[Connection], None] = lambda connection: None,
+    ) -> None:
+        """Serve a secured connection to its end; DialError where it is not wanted."""
         connection = Connection(
             stream,
             secured.channel,
@@ -197,10 +185,12 @@ class Connections:
 
     def _take_in(self, connection: Connection) -> None:
         """One connection a peer: raises DialError where this one is not wanted."""
-        identity = connection.peer_id
+        identity, now = connection.peer_id, trio.current_time()
+        if (origin := self._strange(connection)) is not None:
+            self._standing.meet(identity, origin, now)
         if identity == self._own:
             raise DialError(f"{connection.address}: that is this node itself")
-        if self._standing.banned(identity, trio.current_time()):
+        if self._standing.banned(identity, now):
             raise DialError(f"{identity} is banned for a while")
         if self._settings.reserved_only and identity not in self._reserved:
             raise DialError(f"{identity} is not a reserved node")
@@ -210,7 +200,33 @@ class Connections:
         if old is not None:
             old.connection.close("replaced by a newer connection")
             self._let_go(old.connection)
+        if connection.inbound:
+            self._make_room(connection)
         self.peers[identity] = Peer(connection)
+
+    def _make_room(self, connection: Connection) -> None:
+        """A place for a peer that called: raises DialError where there is none for it."""
+        others = {identity: peer.connection for identity, peer in self.peers.items()}
+        goes = self.admission.takes(connection.peer_id, connection.address, others)
+        if goes is None:
+            raise DialError(f"{connection.peer_id}: all places are taken")
+        if goes:
+            others[goes].close("it makes way for a node of another network")
+            self._let_go(others[goes])
+
+    def report(self, peer: str, change: int) -> bool:
+        """Add to a peer's reputation, and to that of the address from which a stranger called; True where it
+        has lost all trust by it."""
+        connected = self.peers.get(peer)
+        origin = None if connected is None else self._strange(connected.connection)
+        return self._standing.report(peer, change, trio.current_time(), origin)
+
+    def _strange(self, connection: Connection) -> str | None:
+        """The address that shares a peer's losses: of a stranger that called over the internet."""
+        known = connection.peer_id in self._reserved or connection.peer_id in self._settings.given
+        if known or not connection.inbound or not connection.address.is_global:
+            return None
+        return origin_of(connection.address)
 
     async def _serve(
         self, connection: Connection, first: bytes, started: Callable[[Connection], None]
@@ -224,7 +240,8 @@ class Connections:
         finally:
             if connection.at_fault:
                 change = FLOODED if connection.flooded else BROKEN_RULES
-                self._standing.report(connection.peer_id, change, trio.current_time())
+                origin = self._strange(connection)
+                self._standing.report(connection.peer_id, change, trio.current_time(), origin)
             log.debug("connection with %s ended: %s", connection.peer_id, connection.why)
             self._let_go(connection)
 
@@ -245,12 +262,6 @@ class Connections:
             now = trio.current_time()
             self._standing.dials.ended(connection.peer_id, connection.taking_part_since, now)
             self._on_gone()
-
-
-def _origin(address: Multiaddr) -> str:
-    """Whose address is it? Of IPv6 the first half tells: whoever has that has all the rest."""
-    kind, host = address.parts[0]
-    return str(IPv6Network((host, 64), strict=False)) if kind == "ip6" else host
 
 
 def _outlives(new: Connection, old: Connection, own: bytes) -> bool:

@@ -4,16 +4,20 @@ Block announces come first: they take the place, an outgoing one for a peer that
 for one that called us. The other protocols open after them and close with them. What has ended is opened
 again, in time. Light nodes, which give nothing and ask for much, have incoming places of their own, as in
 Substrate; reserved nodes take none.
+
+Where all incoming places are taken, peers that proved useful before have some beyond, and the newest
+stranger of the network with most places makes way for one of a network with two fewer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 
 import trio
 
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.network.admission import USEFUL_PLACES, newest_of_crowd
 from cfnode.network.connection import Connection
 from cfnode.network.connections import Peer
 from cfnode.network.model import MASTER
@@ -27,11 +31,13 @@ class Membership:
     """The notification protocols of one node. `reserved` and `connected` are live views of who is."""
 
     def __init__(
-        self, settings: Settings, reserved: Collection[str], connected: Mapping[str, Peer]
+        self, settings: Settings, reserved: Collection[str], connected: Mapping[str, Peer],
+        useful: Container[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.protocols: dict[str, Notifications] = {}
         """By their suffix."""
         self._settings, self._reserved, self._connected = settings, reserved, connected
+        self._useful = useful
 
     def declare(self, protocol: str, added: Notifications) -> None:
         """One more protocol, before the network runs."""
@@ -79,9 +85,26 @@ class Membership:
         taken = self._master.count(
             inbound=True, beside=self._reserved, which=lambda said: _is_light(said) == light
         )
-        if taken >= (self._settings.in_peers_light if light else self._settings.in_peers):
-            return f"all slots for {'light' if light else 'full'} nodes are taken"
-        return None
+        places = self._settings.in_peers_light if light else self._settings.in_peers
+        if taken < places or (peer in self._useful and taken < places + USEFUL_PLACES):
+            return None
+        if self._evict_for(peer, light):
+            return None
+        return f"all slots for {'light' if light else 'full'} nodes are taken"
+
+    def _evict_for(self, peer: str, light: bool) -> bool:
+        """End it with a stranger of the network that has most places, where the peer's has two fewer."""
+        assert self._master is not None
+        addresses = {other: each.connection.address for other, each in self._connected.items()}
+        strangers = {
+            other: addresses[other]
+            for other in self._master.strangers(lambda said: _is_light(said) == light)
+            if other in addresses and other not in self._reserved and other not in self._useful
+        }
+        goes = newest_of_crowd(strangers, addresses[peer]) if peer in addresses else None
+        if goes is not None:
+            self._master.close(goes)
+        return goes is not None
 
     def keep_open(self, connection: Connection) -> None:
         """Block announces where a place is free (who called us opens them itself), the others after them."""

@@ -169,7 +169,12 @@ class Network(Protocol):
         """Declare a notification protocol before the network runs. `handshake` is asked at each opening."""
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
-        """Add to a peer's reputation. Below the banning threshold it is disconnected and not called again."""
+        """Add to a peer's reputation. Below the banning threshold it is disconnected, and not called or let
+        in again until that has faded; a reserved node is only disconnected, and called again after a pause.
+        """
+
+    def useful(self, peer_id: str) -> None:
+        """A peer has delivered something that was verified: it has a place, now and after a restart."""
 
     def make_way(self, peer_id: str, reason: str) -> None:
         """A peer is of no use: if all places are taken and somebody else is known, it gives up its place."""

@@ -140,6 +140,10 @@ class Notifications:
             for peer, link in self._links.items()
         )
 
+    def strangers(self, which: Callable[[bytes], bool]) -> list[str]:
+        """Peers that opened it, the newest last; `which` is told what each one said."""
+        return [peer for peer, link in self._links.items() if link.inbound and which(link.handshake)]
+
     def handshake(self, peer: str) -> bytes:
         """What the peer said when it was opened; empty where it is not open."""
         return self._links[peer].handshake if peer in self.peers else b""

@@ -20,6 +20,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
 from cfnode.network import transport
+from cfnode.network.accepting import accept_all
 from cfnode.network.connection import Connection
 from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
@@ -36,15 +37,23 @@ from cfnode.network.model import (
     RequestLimits,
 )
 from cfnode.network.notifications import Notifications
+from cfnode.network.rate import Rate
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
 from cfnode.network.substream import Substream
 from cfnode.network.transport import Listening
+from cfnode.network.useful import UsefulPeers
 
 __all__ = ["Service", "Settings"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
+WORTH_A_WARNING = -(1 << 20)
+"""What a reserved node has to lose at once for a warning."""
+WARNINGS_PER_SECOND = 1 / 60
+"""Warnings of one reserved node."""
+DELIVERED = 1 << 10
+"""Reputation for an answer that was verified: a peer that delivers stands above one that nobody knows."""
 LINGER = 2.0
 IDLE = 30.0
 """Seconds without a new substream after which a connection that is no peer ends."""
@@ -61,17 +70,20 @@ class Service:
         """Where we do listen, with real ports; set when `run` has started."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
-        self._standing = Standing()
+        self._standing = Standing(spared=self._reserved)
+        self._useful = UsefulPeers(settings.useful_peers)
+        self._warnings: dict[str, Rate] = {}
         self._connections = Connections(
             identity,
             settings,
             self._standing,
             self._reserved,
+            self._useful,
             on_connected=self._on_connected,
             on_substream=self._on_substream,
             on_gone=lambda: self._dialing.now(),
         )
-        self._membership = Membership(settings, self._reserved, self._connections.peers)
+        self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
         given = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
         self._discovery = Discovery(self.peer_id, given, private=settings.private_addresses)
         self._dialing = Dialing(
@@ -119,6 +131,7 @@ class Service:
         self._reserved.add(address.peer)
         self._discovery.give(address)
         self._standing.dials.succeeded(address.peer)  # who names a node wants it called now
+        self._standing.pardon(address.peer)
         if address.peer in self._connections.peers:
             self._membership.keep_open(self._connections.peers[address.peer].connection)
         self._dialing.now()
@@ -191,11 +204,24 @@ class Service:
         return added
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
-        banned = self._standing.report(peer_id, change, trio.current_time())
+        lost = self._connections.report(peer_id, change)
         log.debug("reputation of %s: %+d (%s)", peer_id, change, reason)
-        if banned:
+        if peer_id in self._reserved:
+            self._warn(peer_id, change, reason)
+        elif lost:
             log.info("Banned %s: %s", peer_id, reason)
+        if lost:
             self.disconnect(peer_id, f"banned: {reason}")
+
+    def _warn(self, peer_id: str, change: int, reason: str) -> None:
+        """A reserved node is not banned, so the user has to hear what it does."""
+        rate = self._warnings.setdefault(peer_id, Rate(WARNINGS_PER_SECOND, 1))
+        if change <= WORTH_A_WARNING and rate.allows(trio.current_time()):
+            log.warning("The reserved node %s misbehaves, and is kept all the same: %s", peer_id, reason)
+
+    def useful(self, peer_id: str) -> None:
+        self._useful.note(peer_id)
+        self._connections.report(peer_id, DELIVERED)
 
     def make_way(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)
@@ -216,6 +242,7 @@ class Service:
         self.listening = [each.address for each in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
+            nursery.start_soon(self._useful.keep)
             nursery.start_soon(self._dialing.run, self.connect, lambda: self._membership.free, self._keep)
             nursery.start_soon(
                 self._dialing.look_around, lambda: list(self._connections.peers), self._ask_kad
@@ -230,7 +257,7 @@ class Service:
         async def serve(stream: trio.SocketStream) -> None:
             await self._connections.on_inbound(stream, *layers)
 
-        await trio.serve_listeners(serve, [listening.listener])
+        await accept_all(listening.listener, serve)
 
     async def connect(self, address: Multiaddr) -> str:
         """Dial one address now, outside all slots; the peer's id. Raises DialError."""

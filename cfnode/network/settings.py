@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 
@@ -29,6 +30,14 @@ class Settings:
     agent: str = "cfnode"
     private_addresses: bool = False
     """Whether private addresses of strangers are dialed: on development and local chains."""
+
+    useful_peers: Path | None = None
+    """The file that remembers peers that proved useful; None: they are forgotten with the node's end."""
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The peers that the user or the chain names."""
+        return frozenset(each.peer for each in (*self.boot_nodes, *self.reserved_nodes) if each.peer)
 
     def protocol(self, suffix: str) -> str:
         """The full name of a protocol of this chain."""

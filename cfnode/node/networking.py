@@ -11,6 +11,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
 from cfnode.network.service import Service
 from cfnode.network.settings import Settings
+from cfnode.network.useful import FILE_NAME as USEFUL_PEERS
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.metrics import NetworkFigures
@@ -27,8 +28,10 @@ log = logging.getLogger("cfnode.sub-libp2p")
 LOCAL_TYPES = ("Development", "Local")
 
 
-def open_network(config: Config, spec: ChainSpec, identity: Keypair, genesis_hash: bytes) -> Service:
-    """The network of a node, not running yet."""
+def open_network(
+    config: Config, spec: ChainSpec, identity: Keypair, genesis_hash: bytes, paths: ChainPaths | None = None
+) -> Service:
+    """The network of a node, not running yet; without `paths` it remembers nothing for its next start."""
     flags = config.network
     settings = Settings(
         genesis=genesis_hash,
@@ -43,6 +46,7 @@ def open_network(config: Config, spec: ChainSpec, identity: Keypair, genesis_has
         out_peers=flags.out_peers,
         agent=f"cfnode/v{__version__} ({config.name})",
         private_addresses=_private(flags, spec),
+        useful_peers=None if paths is None else paths.network / USEFUL_PEERS,
     )
     return Service(identity, settings)
 

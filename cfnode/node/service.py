@@ -108,7 +108,7 @@ async def _assemble(
     chain = await Chain.open(store, executor, present_slot)
     limit = Limit(config.pool_limit, config.pool_bytes)
     pool = TransactionPool(chain, ready_limit=limit, authoring=produces)
-    network = open_network(config, spec, identity, chain.genesis_hash)
+    network = open_network(config, spec, identity, chain.genesis_hash, paths)
     sync = chain_sync(config, spec, paths, network, chain, store, pool, author=produces)
     described = Identity(config.name, __version__, spec.id, produces)
     return Node(

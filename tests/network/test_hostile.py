@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -18,7 +19,7 @@ from cfnode.core.p2p.yamux.frames import HEADER as FRAME
 from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
-from cfnode.network.connections import MAX_PENDING, MAX_PER_ADDRESS
+from cfnode.network.admission import MAX_PENDING, MAX_PER_ADDRESS
 from cfnode.network.dialing import CALL, MAX_DIALS, UPKEEP
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.model import RequestFailed, RequestLimits
@@ -97,7 +98,7 @@ async def test_strangers_that_leave_at_once_leave_nothing_behind() -> None:
             await stream.send_all(line(HEADER))
             await trio.aclose_forcefully(stream)
         await still_works(node)
-        await until(lambda: not node.peers and node._connections._pending == 0)
+        await until(lambda: not node.peers and node._connections.admission.pending == 0)
 
 
 async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> None:
@@ -172,20 +173,23 @@ async def test_one_peer_gets_half_of_what_a_protocol_serves_at_a_time() -> None:
 
 
 def test_one_address_of_the_internet_gets_five_connections() -> None:
-    connections = victim()._connections
+    admission = victim()._connections.admission
     crowded, other, here = (
         Multiaddr.parse(f"/ip4/{host}/tcp/1") for host in ("8.8.8.8", "8.8.4.4", "127.0.0.1")
     )
-    connections._per_address.update({"8.8.8.8": 4, "127.0.0.1": 20})
-    assert connections._admits(crowded)
-    connections._per_address["8.8.8.8"] += 1
-    assert not connections._admits(crowded)
-    assert connections._admits(other)
-    assert connections._admits(here), "many nodes of a development chain share one machine"
     near, far = (Multiaddr.parse(f"/ip6/2606:4700:{net}::7/tcp/1") for net in ("1:2", "1:3"))
-    connections._per_address["2606:4700:1:2::/64"] = 5
-    assert not connections._admits(near)
-    assert connections._admits(far)
+    beside = Multiaddr.parse("/ip6/2606:4700:1:2::8/tcp/1")
+    with ExitStack() as stack:
+        for address in (*[crowded] * 4, *[here] * 20, *[beside] * 5):
+            stack.enter_context(admission.counted(address))
+        assert not admission.crowded(crowded)
+        stack.enter_context(admission.counted(crowded))
+        assert admission.crowded(crowded)
+        assert not admission.crowded(other)
+        assert not admission.crowded(here), "many nodes of a development chain share one machine"
+        assert admission.crowded(near)
+        assert not admission.crowded(far)
+    assert not admission.crowded(crowded)
 
 
 async def test_connections_that_are_not_yet_secured_count_for_their_address(
@@ -196,10 +200,10 @@ async def test_connections_that_are_not_yet_secured_count_for_their_address(
     async with running(node):
         silent = [await raw(node) for _ in range(MAX_PER_ADDRESS + 1)]
         await ended(silent[-1])
-        assert node._connections._pending == MAX_PER_ADDRESS
+        assert node._connections.admission.pending == MAX_PER_ADDRESS
         for stream in silent:
             await trio.aclose_forcefully(stream)
-        await until(lambda: not node._connections._per_address)
+        await until(lambda: not node._connections.admission._per_address)
         await still_works(node)
 
 
@@ -263,10 +267,10 @@ async def test_who_says_nothing_while_it_should_be_secured_is_given_up(
     node = victim()
     async with running(node):
         silent = [await raw(node) for _ in range(MAX_PENDING + 3)]
-        await until(lambda: node._connections._pending == MAX_PENDING)
+        await until(lambda: node._connections.admission.pending == MAX_PENDING)
         for stream in silent:
             await ended(stream)
-        assert node._connections._pending == 0
+        assert node._connections.admission.pending == 0
         await still_works(node)
 
 

@@ -72,6 +72,8 @@ class MemoryNetwork:
     unreachable: dict[str, str] = field(default_factory=dict)
     stalled: set[str] = field(default_factory=set)
     """Those who take a request and never answer."""
+    useful_peers: list[str] = field(default_factory=list)
+    """Those that delivered something verified, once for each time."""
     unwanted: list[str] = field(default_factory=list)
     """Those who should make way for others."""
     delay: float = 0
@@ -123,6 +125,9 @@ class MemoryNetwork:
         self.reports.append((peer_id, change, reason))
         if sum(change for peer, change, _ in self.reports if peer == peer_id) < -1_500_000_000:
             self.disconnect(peer_id, reason)
+
+    def useful(self, peer_id: str) -> None:
+        self.useful_peers.append(peer_id)
 
     def make_way(self, peer_id: str, reason: str) -> None:
         self.unwanted.append(peer_id)

@@ -1,0 +1,102 @@
+"""Which peers have proved useful, in this run and before?
+
+The sync notes each answer that it could verify. A peer with several has places that strangers cannot take.
+The list is small, those that delivered least leave it, and a file beside the node key keeps it for the next
+start: a line with the format's name and version, then one line for each peer with its id and how much it
+delivered, the latest last. A file that cannot be read is ignored, and the log says so; it is written under
+another name and renamed.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import trio
+
+from cfnode.core.peer_id import PeerIdError, public_of
+
+__all__ = ["FILE_NAME", "MAX_USEFUL", "MIN_DELIVERED", "UsefulPeers"]
+
+log = logging.getLogger("cfnode.sub-libp2p")
+
+FILE_NAME = "useful-peers"
+_HEAD = "cfnode useful peers 1"
+MAX_USEFUL = 256
+"""Peers in the list; a node has some dozens at a time."""
+MIN_DELIVERED = 3
+"""Verified answers that make a peer useful: one may be luck."""
+MAX_DELIVERED = 1_000_000
+MAX_FILE = 64 << 10
+"""Bytes of the file: 256 peers take a third of it."""
+SAVE_S = 60.0
+"""Seconds between looks whether the file has to be written."""
+
+
+class UsefulPeers:
+    """The list. `path`: its file, None to keep none."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._delivered: dict[str, int] = {}
+        self._changed = False
+        self._load()
+
+    def __contains__(self, peer: object) -> bool:
+        return isinstance(peer, str) and self._delivered.get(peer, 0) >= MIN_DELIVERED
+
+    def note(self, peer: str) -> None:
+        """The peer has delivered something that could be verified."""
+        self._delivered[peer] = min(MAX_DELIVERED, self._delivered.pop(peer, 0) + 1)
+        if len(self._delivered) > MAX_USEFUL:
+            others = (known for known in self._delivered if known != peer)
+            del self._delivered[min(others, key=self._delivered.__getitem__)]
+        self._changed = True
+
+    async def keep(self) -> None:
+        """Write the file when something has changed, until cancelled."""
+        try:
+            while True:
+                await trio.sleep(SAVE_S)
+                await trio.to_thread.run_sync(self.save)
+        finally:
+            self.save()
+
+    def _load(self) -> None:
+        if self._path is None or not self._path.exists():
+            return
+        try:
+            if self._path.stat().st_size > MAX_FILE:
+                raise ValueError(f"it is larger than {MAX_FILE} bytes")
+            self._delivered = _decode(self._path.read_text("ascii"))
+        except (OSError, ValueError) as error:
+            log.info("The list of useful peers %s is ignored: %s", self._path, error)
+
+    def save(self) -> None:
+        """Write the file if something has changed. It blocks."""
+        if self._path is None or not self._changed:
+            return
+        self._changed = False
+        beside = self._path.with_suffix(".new")
+        lines = [_HEAD, *(f"{peer} {count}" for peer, count in list(self._delivered.items()))]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text("\n".join(lines) + "\n", "ascii")
+            beside.replace(self._path)
+        except OSError as error:
+            log.warning("Cannot write the list of useful peers %s: %s", self._path, error.strerror)
+
+
+def _decode(text: str) -> dict[str, int]:
+    head, *lines = text.splitlines()[: MAX_USEFUL + 1] or [""]
+    if head != _HEAD:
+        raise ValueError(f"it begins with {head[:40]!r}, not with {_HEAD!r}")
+    delivered: dict[str, int] = {}
+    for line in lines:
+        peer, _, count = line.partition(" ")
+        try:
+            public_of(peer)
+            delivered[peer] = min(MAX_DELIVERED, max(0, int(count)))
+        except (PeerIdError, ValueError):
+            raise ValueError(f"it has the line {line[:80]!r}") from None
+    return delivered
