@@ -23,6 +23,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
 from cfnode.network.buffers import Buffers
+from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
 __all__ = ["Connection", "OnSubstream"]
@@ -71,6 +72,8 @@ class Connection:
         self.last_opened = trio.current_time()
         self.taking_part_since: float | None = None
         """When the node first took part with us over this connection; None: it never did."""
+        self.rates: dict[str, Rate] = {}
+        """How often it may use the protocols that are limited so, by their names."""
         self.buffers = buffers or Buffers()
         self._turns = turns or trio.Lock()
         self._paid_until = trio.current_time()

@@ -23,17 +23,26 @@ from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.connection import Connection
 from cfnode.network.fair import Places
 from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, TooSlow
+from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["PING", "Served", "accept_protocol", "answer_pings", "ask", "propose"]
+__all__ = [
+    "PING",
+    "PINGS_AT_ONCE",
+    "PINGS_PER_SECOND",
+    "Served",
+    "accept_protocol",
+    "answer_pings",
+    "ask",
+    "propose",
+]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
 PING = "/ipfs/ping/1.0.0"
 PING_SIZE = 32
-PINGS_AT_ONCE = 20
-PING_PAUSE = 0.05
-"""Seconds between pings beyond so many: a peer measures how far we are, and needs no more than that."""
+PINGS_AT_ONCE, PINGS_PER_SECOND = 20, 20.0
+"""Of one connection: a peer measures how far we are, and needs no more than that."""
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""
 WAITING = 4
@@ -154,16 +163,14 @@ class Served:
                 pass
 
 
-async def answer_pings(substream: Substream, first: bytes) -> None:
-    """Echo 32 bytes at a time, as long as the peer likes, and no faster than anybody needs."""
-    waiting, answered = bytearray(first), 0
+async def answer_pings(substream: Substream, first: bytes, rate: Rate) -> None:
+    """Echo 32 bytes at a time, as long as the peer likes, and no faster than the rate of its connection."""
+    waiting = bytearray(first)
     while True:
         while len(waiting) >= PING_SIZE:
+            await trio.sleep(rate.take(trio.current_time()))
             await substream.send_all(bytes(waiting[:PING_SIZE]))
             del waiting[:PING_SIZE]
-            answered += 1
-            if answered > PINGS_AT_ONCE:
-                await trio.sleep(PING_PAUSE)
         data = await substream.receive()
         if not data:
             substream.finish()

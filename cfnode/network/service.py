@@ -26,7 +26,15 @@ from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.discovery import Discovery
-from cfnode.network.exchange import PING, Served, accept_protocol, answer_pings, ask
+from cfnode.network.exchange import (
+    PING,
+    PINGS_AT_ONCE,
+    PINGS_PER_SECOND,
+    Served,
+    accept_protocol,
+    answer_pings,
+    ask,
+)
 from cfnode.network.membership import Membership
 from cfnode.network.model import (
     Accept,
@@ -58,6 +66,10 @@ LINGER = 2.0
 IDLE = 30.0
 """Seconds without a new substream after which a connection that is no peer ends."""
 USUAL_REQUESTS, USUAL_NOTIFICATIONS = RequestLimits(), NotificationLimits()
+IDENTIFY_RATE = (0.5, 10)
+"""Questions who we are of one connection, each second and at once: a node asks when it connects."""
+KAD_RATE = (5.0, 40)
+"""And for other nodes: a search asks each node once."""
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
 
@@ -96,6 +108,11 @@ class Service:
         )
         self._limits: dict[str, RequestLimits] = {}
         self._served: dict[str, Served] = {}
+        self._rates = {
+            PING: (PINGS_PER_SECOND, PINGS_AT_ONCE),
+            IDENTIFY: IDENTIFY_RATE,
+            settings.protocol("kad"): KAD_RATE,
+        }
         self.serve_requests("kad", self._discovery.answer, KAD_LIMITS)
 
     # What the rest of the node sees (model.Network)
@@ -271,13 +288,19 @@ class Service:
         connection.last_opened = trio.current_time()
         name, first = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
         if name == PING:
-            await answer_pings(substream, first)
+            await answer_pings(substream, first, self._rate(connection, PING))
+        elif name in self._rates and not self._rate(connection, name).allows(trio.current_time()):
+            log.debug("%s asks for %s more often than anybody needs", connection.peer_id, name)
         elif name == IDENTIFY:
             await self._tell_about_us(connection, substream)
         elif name in links:
             await links[name].serve(connection, substream, first)
         else:
             await self._served[name].serve(connection, substream, first)
+
+    def _rate(self, connection: Connection, name: str) -> Rate:
+        per_second, burst = self._rates[name]
+        return connection.rates.setdefault(name, Rate(per_second, burst))
 
     async def _tell_about_us(self, connection: Connection, substream: Substream) -> None:
         """Our end waits for the peer's: js-libp2p loses an answer that comes together with its end."""

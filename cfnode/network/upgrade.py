@@ -20,6 +20,8 @@ from cfnode.core.p2p.noise import Channel, Handshake
 
 __all__ = ["NOISE", "YAMUX", "Secured", "upgrade"]
 
+MAX_UPGRADE = 64 << 10
+"""Bytes in which the other side's part has to end. It takes less than one kilobyte."""
 NOISE = "/noise"
 YAMUX = "/yamux/1.0.0"
 
@@ -45,8 +47,9 @@ async def upgrade(
 
     `expected`: the key that the address names. Raises RemoteError.
     """
+    wire = _Wire(stream)
     outer = _negotiation(dialer, NOISE)
-    await _drive(stream, outer, lambda: outer.chosen is not None)
+    await _drive(wire, outer, lambda: outer.chosen is not None)
     handshake = Handshake(
         identity,
         dialer=dialer,
@@ -55,40 +58,50 @@ async def upgrade(
         expected=expected,
     )
     handshake.receive_data(outer.rest)
-    await _drive(stream, handshake, lambda: handshake.finished)
+    await _drive(wire, handshake, lambda: handshake.finished)
     channel, inner = handshake.channel(), _negotiation(dialer, YAMUX)
-    first = await _agree_inside(stream, channel, inner)
+    first = await _agree_inside(wire, channel, inner)
     return Secured(handshake.remote, channel, first)
+
+
+class _Wire:
+    """The stream, and how much may still come over it."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self.stream = stream
+        self._left = MAX_UPGRADE
+
+    async def receive(self) -> bytes:
+        data = bytes(await self.stream.receive_some(4096))
+        if not data:
+            raise RemoteError("the peer hung up while the connection was being secured")
+        self._left -= len(data)
+        if self._left < 0:
+            raise RemoteError(f"the connection is not secured within {MAX_UPGRADE} bytes")
+        return data
 
 
 def _negotiation(dialer: bool, name: str) -> Dialer | Listener:
     return Dialer([name]) if dialer else Listener({name})
 
 
-async def _drive(stream: trio.abc.Stream, machine: _Machine, done: Callable[[], bool]) -> None:
+async def _drive(wire: _Wire, machine: _Machine, done: Callable[[], bool]) -> None:
     while True:
         if data := machine.bytes_to_send():
-            await stream.send_all(data)
+            await wire.stream.send_all(data)
         if done():
             return
-        machine.receive_data(await _receive(stream))
+        machine.receive_data(await wire.receive())
 
 
-async def _agree_inside(stream: trio.abc.Stream, channel: Channel, inner: Dialer | Listener) -> bytes:
+async def _agree_inside(wire: _Wire, channel: Channel, inner: Dialer | Listener) -> bytes:
     """Negotiate within the channel; what follows the choice."""
     arrived: list[bytes] = channel.receive_data(b"")
     while True:
         while arrived and inner.chosen is None:
             inner.receive_data(arrived.pop(0))
         if data := inner.bytes_to_send():
-            await stream.send_all(channel.seal(data))
+            await wire.stream.send_all(channel.seal(data))
         if inner.chosen is not None:
             return inner.rest + b"".join(arrived)
-        arrived = channel.receive_data(await _receive(stream))
-
-
-async def _receive(stream: trio.abc.Stream) -> bytes:
-    data = await stream.receive_some(4096)
-    if not data:
-        raise RemoteError("the peer hung up while the connection was being secured")
-    return bytes(data)
+        arrived = channel.receive_data(await wire.receive())

@@ -131,7 +131,8 @@ async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_pat
         for each in (first, second, useful):
             await each.service.connect(address_of(full.service))
             await until(lambda each=each: each.announces.peers or each.announces._pauses.failures(full.id))
-        assert full.announces.peers == {first.id, useful.id}
+        await until(lambda: full.announces.peers == {first.id, useful.id})
+        assert second.announces._pauses.failures(full.id)
         assert full.service.peers[useful.id].reputation == 0
 
 

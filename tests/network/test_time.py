@@ -10,7 +10,10 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.p2p.multistream import Dialer
+from cfnode.core.p2p.noise import Handshake
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux import GoneAway, Session
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
@@ -20,8 +23,18 @@ from cfnode.core.peer_id import peer_id
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
-from cfnode.network.exchange import PING, PING_PAUSE, Served, accept_protocol, answer_pings, ask, propose
+from cfnode.network.exchange import (
+    PING,
+    PINGS_AT_ONCE,
+    PINGS_PER_SECOND,
+    Served,
+    accept_protocol,
+    answer_pings,
+    ask,
+    propose,
+)
 from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key
@@ -368,7 +381,7 @@ async def test_pings_are_answered_no_faster_than_anybody_needs(
 ) -> None:
     async def serve(connection: Connection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {PING})
-        await answer_pings(substream, first)
+        await answer_pings(substream, first, Rate(PINGS_PER_SECOND, PINGS_AT_ONCE))
 
     async with both(serve) as (caller, _), caller.substream() as substream:
         await propose(substream, PING)
@@ -376,4 +389,29 @@ async def test_pings_are_answered_no_faster_than_anybody_needs(
         await substream.send_all(bytes(32) * 200)
         while echoed < 200 * 32:
             echoed += len(await substream.receive())
-        assert trio.current_time() - began == pytest.approx(180 * PING_PAUSE, abs=0.1)
+        assert trio.current_time() - began == pytest.approx((200 - PINGS_AT_ONCE) / PINGS_PER_SECOND, abs=0.1)
+
+
+async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.testing.MockClock) -> None:
+    """Inside the secured channel, before yamux is agreed on: messages that hold nothing."""
+    left, right = trio.testing.memory_stream_pair()
+
+    async def never_end() -> None:
+        outer = Dialer(["/noise"])
+        await left.send_all(outer.bytes_to_send())
+        while outer.chosen is None:
+            outer.receive_data(bytes(await left.receive_some(4096)))
+        shake = Handshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
+        while not shake.finished:
+            await left.send_all(shake.bytes_to_send())
+            shake.receive_data(bytes(await left.receive_some(4096)))
+        await left.send_all(shake.bytes_to_send())
+        channel = shake.channel()
+        for _ in range(1000):
+            await left.send_all(b"".join(channel.seal(b"") for _ in range(100)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(never_end)
+        with pytest.raises(RemoteError, match="not secured within 65536 bytes"):
+            await upgrade(right, key(2), dialer=False)
+        nursery.cancel_scope.cancel()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 
 from cfnode.core.p2p.errors import RemoteError
@@ -38,6 +39,8 @@ MAX_ADDRESSES = 10
 """Of one peer."""
 MAX_ASKED = 60
 """Peers that one lookup asks."""
+MAX_PLACES = 8192
+"""Positions kept: more than a table holds."""
 FIND_NODE = 4
 MAX_KEY = 256
 
@@ -111,6 +114,12 @@ def position(identity: bytes) -> int:
     return int.from_bytes(sha256(identity).digest(), "big")
 
 
+@lru_cache(maxsize=MAX_PLACES)
+def _place(peer: str) -> int:
+    """The position of a peer. Tables are sorted by it at each question, and to decode an id takes long."""
+    return position(peer_bytes(peer))
+
+
 @dataclass(slots=True)
 class RoutingTable:
     """The nodes we know, at most K at each distance from ourselves."""
@@ -141,7 +150,7 @@ class RoutingTable:
         """The known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
         place = position(target)
         known = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
-        return sorted(known, key=lambda peer: position(peer_bytes(peer.peer)) ^ place)[:count]
+        return sorted(known, key=lambda peer: _place(peer.peer) ^ place)[:count]
 
     def __contains__(self, peer: object) -> bool:
         return isinstance(peer, str) and peer in self._buckets.get(self._distance(peer), {})
@@ -151,7 +160,7 @@ class RoutingTable:
 
     def _distance(self, peer: str) -> int:
         """The bucket: how many bits of the distance count."""
-        return (position(peer_bytes(self.own)) ^ position(peer_bytes(peer))).bit_length()
+        return (_place(self.own) ^ _place(peer)).bit_length()
 
 
 @dataclass(slots=True)
@@ -190,4 +199,4 @@ class Lookup:
         """The K nearest so far."""
         place = position(self.target)
         live = [peer for peer in self.known.values() if peer.peer not in self._failed]
-        return sorted(live, key=lambda peer: position(peer_bytes(peer.peer)) ^ place)[:K]
+        return sorted(live, key=lambda peer: _place(peer.peer) ^ place)[:K]
