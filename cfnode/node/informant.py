@@ -55,8 +55,9 @@ def imported_line(event: Imported) -> str:
 
 
 class Informant:
-    """Writes the lines; `peers` gives the present number of peers, `syncing` the sync's words for where it is
-    (None: the node is in step), `traffic` the bytes received and sent since the start."""
+    """Writes the lines; `peers` gives the present number of peers, `syncing` the sync's words for where it
+    is (None: the node is in step), `traffic` the bytes received and sent since the start, `isolated` the
+    words for a node that hears of no blocks (None: it does)."""
 
     def __init__(
         self,
@@ -64,11 +65,13 @@ class Informant:
         peers: Callable[[], int],
         syncing: Callable[[], str | None] = lambda: None,
         traffic: Callable[[], tuple[int, int]] = lambda: (0, 0),
+        isolated: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._chain = chain
         self._peers = peers
         self._syncing = syncing
         self._traffic = traffic
+        self._isolated = isolated
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -84,7 +87,7 @@ class Informant:
             rates = ((there - here) / INTERVAL_S for here, there in zip(before, now, strict=True))
             line = idle_line(self._peers(), self._chain.best, self._chain.finalized, *rates)
             before = now
-            log.info(line.replace("💤 Idle", self._syncing() or "💤 Idle", 1))
+            log.info(line.replace("💤 Idle", self._syncing() or self._isolated() or "💤 Idle", 1))
 
     async def _tell_blocks(self) -> None:
         while True:

@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from cfnode.node.chain_view import ChainView
+from cfnode.node.liveness import Liveness
 from cfnode.node.pool import TransactionPool
 
 ROLE_FULL, ROLE_AUTHORITY = 1, 4
@@ -75,7 +76,12 @@ class NodeMetrics:
     """The figures of one node in a registry of its own."""
 
     def __init__(
-        self, identity: Identity, chain: ChainView, pool: TransactionPool, network: NetworkFigures
+        self,
+        identity: Identity,
+        chain: ChainView,
+        pool: TransactionPool,
+        network: NetworkFigures,
+        liveness: Liveness,
     ) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -83,6 +89,10 @@ class NodeMetrics:
         self._by_method: dict[tuple[str, str], tuple[Counter, Counter, Counter, Histogram]] = {}
         self._identify(identity)
         self._follow_chain(chain, network)
+        silence = self._gauge("cfnode_seconds_since_last_block", "Seconds since a block came")
+        silence.set_function(lambda: liveness.silence)
+        isolated = self._gauge("cfnode_isolated", "1 without peers, or without blocks where there should be")
+        isolated.set_function(lambda: liveness.is_isolated)
         ready = self._gauge("substrate_ready_transactions_number", "Transactions in the ready queue")
         ready.set_function(lambda: pool.status.ready)
         count = self._gauge("substrate_sub_libp2p_peers_count", "Number of connected peers")

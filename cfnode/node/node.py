@@ -17,6 +17,7 @@ from cfnode.network.service import Service
 from cfnode.node.broker import BrokerClient
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config
+from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool import TransactionPool
 from cfnode.node.readiness import Impediment
@@ -64,6 +65,7 @@ class Node:
     identity: Keypair = field(repr=False)
     network: Service
     sync: ChainSync
+    liveness: Liveness
     broker: BrokerClient | None = None
     producer: Producer | None = None
 
@@ -98,8 +100,8 @@ class Node:
         found: list[Impediment] = []
         if self.syncing is not None:
             found.append({"kind": "syncing", "message": self.syncing})
-        elif self.producer is None and not self.peers:
-            found.append({"kind": "isolated", "message": "no peers"})
+        elif (isolated := self.liveness.reason) is not None:
+            found.append({"kind": "isolated", "message": isolated})
         failing = (self.chain.faults.reason, self.chain.changes.reason)
         found += [{"kind": "failing", "message": reason} for reason in failing if reason is not None]
         return found

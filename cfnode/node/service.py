@@ -27,6 +27,7 @@ from cfnode.node.config import Config
 from cfnode.node.genesis import open_store
 from cfnode.node.graph import Limit
 from cfnode.node.informant import Informant
+from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics_port import serve_metrics
 from cfnode.node.networking import chain_sync, network_figures, open_network
@@ -35,6 +36,7 @@ from cfnode.node.pool import TransactionPool
 from cfnode.node.slots import present_slot
 from cfnode.node.submission import SignedClient
 from cfnode.node.sync.checkpoint import BadCheckpoint
+from cfnode.node.sync.progress import alone
 from cfnode.node.upkeep import kept_up
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store, node_key
@@ -76,7 +78,7 @@ async def run(
         executor = await stack.enter_async_context(Executor.start(store))
         node = await _assemble(config, spec, paths, store, executor, keystore, identity, produces)
         if broker_key is not None:
-            node = _with_broker(node, broker_key)
+            node = _with_broker(node, broker_key, produces)
         if make_producer is not None:
             node = replace(node, producer=make_producer(node))
         await _live(node, services, task_status)
@@ -86,6 +88,7 @@ async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskS
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.pool.run)
         nursery.start_soon(kept_up, "informant", _informant(node).run)
+        nursery.start_soon(kept_up, "watch over new blocks", node.liveness.run)
         prometheus = node.config.prometheus
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
@@ -111,6 +114,12 @@ async def _assemble(
     network = open_network(config, spec, identity, chain.genesis_hash, paths)
     sync = chain_sync(config, spec, paths, network, chain, store, pool, author=produces)
     described = Identity(config.name, __version__, spec.id, produces)
+    liveness = Liveness(
+        chain,
+        lambda: network.joined,
+        excused=lambda: produces or sync.progress.is_syncing,
+        why_alone=lambda: alone(network),
+    )
     return Node(
         config=config,
         spec=spec,
@@ -120,10 +129,11 @@ async def _assemble(
         chain=chain,
         pool=pool,
         keystore=keystore,
-        metrics=NodeMetrics(described, chain, pool, network_figures(network, sync)),
+        metrics=NodeMetrics(described, chain, pool, network_figures(network, sync), liveness),
         identity=identity,
         network=network,
         sync=sync,
+        liveness=liveness,
     )
 
 
@@ -134,12 +144,14 @@ def _informant(node: Node) -> Informant:
         lambda: node.peers,
         node.sync.progress.line,
         lambda: (network.bytes_received, network.bytes_sent),
+        node.liveness.line,
     )
 
 
-def _with_broker(node: Node, key: Keypair) -> Node:
+def _with_broker(node: Node, key: Keypair, produces: bool) -> Node:
     """The broker operations of the keystore's one key."""
-    client = SignedClient(node.chain, node.pool, key, syncing=lambda: node.syncing)
+    liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
+    client = SignedClient(node.chain, node.pool, key, syncing=lambda: node.syncing, liveness=liveness)
     return replace(node, broker=BrokerClient(node.chain, client))
 
 

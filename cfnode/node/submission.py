@@ -19,6 +19,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
+from cfnode.node.liveness import Liveness
 from cfnode.node.outcome import (
     Inclusion,
     SubmissionError,
@@ -59,6 +60,18 @@ class NotReady(Exception):
     """The node is not in step with the chain: nothing is signed or sent."""
 
 
+class NotYetIncluded(Exception):
+    """The transaction is in the pool, and no block comes that could hold it, or make it final."""
+
+    def __init__(self, tx_hash: bytes, block: bytes | None, reason: str) -> None:
+        where = "not yet included" if block is None else f"included in block 0x{block.hex()}, not yet final"
+        super().__init__(
+            f"transaction 0x{tx_hash.hex()} sent, {where} ({reason}): it may still be executed, so look for "
+            "its hash before you send the call again"
+        )
+        self.tx_hash = tx_hash
+
+
 class TooManyCalls(Exception):
     """So many calls wait to be signed that one more is not taken: nothing is signed or sent."""
 
@@ -78,15 +91,20 @@ class Call:
 
 
 class SignedClient:
-    """Sends calls signed by one key. `syncing` says what a node that is behind waits for."""
+    """Sends calls signed by one key. `syncing` says what a node that is behind waits for.
+
+    `liveness`: whether blocks come at all; None where they come on demand, and may be waited for.
+    """
 
     def __init__(
-        self, chain: Chain, pool: TransactionPool, key: Keypair, *, syncing: Callable[[], str | None]
-    ) -> None:
+        self, chain: Chain, pool: TransactionPool, key: Keypair, *,
+        syncing: Callable[[], str | None], liveness: Liveness | None = None,
+    ) -> None:  # fmt: skip
         self._chain = chain
         self._pool = pool
         self._key = key
         self._syncing = syncing
+        self._liveness = liveness
         self._trying = trio.CapacityLimiter(DRY_RUNS)
         self._submitting = trio.Lock()
 
@@ -106,7 +124,7 @@ class SignedClient:
             async with self._trying:
                 await self._dry_run(call)
         async with self._submitting:
-            return Submission(self._chain, await self._into_pool(call))
+            return Submission(self._chain, await self._into_pool(call), self._liveness)
 
     async def _into_pool(self, call: Call) -> Watch:
         for _ in range(MAX_ATTEMPTS):
@@ -187,11 +205,16 @@ class SignedClient:
 
 
 class Submission:
-    """A transaction of ours that is in the pool; a context manager that ends the watch."""
+    """A transaction of ours that is in the pool; a context manager that ends the watch.
 
-    def __init__(self, chain: Chain, watch: Watch) -> None:
+    The transaction stays in the pool, and goes on being sent to peers, also when nobody watches it.
+    """
+
+    def __init__(self, chain: Chain, watch: Watch, liveness: Liveness | None = None) -> None:
         self._chain = chain
         self._watch = watch
+        self._liveness = liveness
+        self._included: bytes | None = None
 
     def __enter__(self) -> Submission:
         return self
@@ -205,7 +228,8 @@ class Submission:
         return self._watch.hash
 
     async def in_block(self) -> Inclusion:
-        """Wait for a block of the best chain. Raises SubmissionError when it fails or never gets there."""
+        """Wait for a block of the best chain. Raises SubmissionError when it fails or never gets there, and
+        NotYetIncluded when no blocks come."""
         return await self._reach(StatusKind.IN_BLOCK)
 
     async def finalized(self) -> Inclusion:
@@ -213,9 +237,20 @@ class Submission:
         return await self._reach(StatusKind.FINALIZED)
 
     async def _reach(self, wanted: StatusKind) -> Inclusion:
+        if self._liveness is None:
+            return await self._inclusion(await self._status(wanted))
+        with self._liveness.patience() as scope:
+            status = await self._status(wanted)
+        if scope.cancelled_caught:
+            raise NotYetIncluded(self.tx_hash, self._included, self._liveness.reason or "no block comes")
+        return await self._inclusion(status)
+
+    async def _status(self, wanted: StatusKind) -> TxStatus:
         async for status in self._watch.statuses:
+            if status.kind is StatusKind.IN_BLOCK:
+                self._included = status.hash
             if status.kind is wanted:
-                return await self._inclusion(status)
+                return status
             if status.kind in _ENDINGS:
                 raise SubmissionError(_ENDINGS[status.kind])
         sent = f"transaction 0x{self.tx_hash.hex()} was sent, and may still be executed"

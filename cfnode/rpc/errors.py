@@ -21,7 +21,7 @@ from cfnode.node import pool_errors as pool
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.outcome import EventError, SubmissionError
 from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
-from cfnode.node.submission import NotReady, TooManyCalls
+from cfnode.node.submission import NotReady, NotYetIncluded, TooManyCalls
 from cfnode.runtime.door import DoorError, UnknownFunction
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
@@ -174,6 +174,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (NotReady, _said(ErrorCode.CALL_FAILED)),
     (TooManyCalls, lambda e, m: RpcError(ErrorCode.SERVER_BUSY, BUSY, str(e))),
     (SubmissionError, _said(POOL_CLIENT_ERROR)),
+    (NotYetIncluded, lambda e, m: RpcError(POOL_CLIENT_ERROR, str(e), {"tx_hash": f"0x{e.tx_hash.hex()}"})),
     (EventError, _said(EVENTS_ERROR)),
     (ApiMissing, _missing),
     (ApiRefused, _refused),

@@ -45,6 +45,12 @@ FAULTS: list[LocalFault] = [
 ]
 
 
+@pytest.fixture
+def patient_clock() -> MockClock:
+    """Time jumps when all has been quiet for a moment, not while a thread is at work."""
+    return MockClock(autojump_threshold=0.05)
+
+
 class Failing(LocalExecutor):
     """Executes blocks once what is in the way has been met; `instead` are the errors of the next attempts."""
 
@@ -86,7 +92,7 @@ async def test_a_local_fault_is_tried_again_and_the_block_enters_the_chain(
     rig: Rig,
     make_rig: MakeRig,
     fault: LocalFault,
-    autojump_clock: MockClock,
+    patient_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     block = fetched(rig, await rig.block(tx("alice", 0, put("a", "1"))))
@@ -117,7 +123,7 @@ async def test_a_verdict_makes_the_block_bad_at_once(rig: Rig, make_rig: MakeRig
 
 
 async def test_a_fault_that_stays_leaves_the_block_for_later_and_says_so(
-    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    rig: Rig, make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
@@ -135,7 +141,7 @@ async def test_a_fault_that_stays_leaves_the_block_for_later_and_says_so(
 
 
 async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeated_at_once(
-    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    rig: Rig, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     block = fetched(rig, await rig.block())
     _, executor, imports = await follower(rig, make_rig)
@@ -154,7 +160,7 @@ async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeate
 
 
 async def test_a_question_of_our_own_that_fails_is_no_verdict_on_the_block(
-    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock
+    rig: Rig, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
@@ -184,7 +190,7 @@ async def test_an_answer_that_cannot_be_read_is_a_local_fault(
 
 
 async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
-    rig: Rig, make_rig: MakeRig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    rig: Rig, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     block = await rig.block()
     other, _, imports = await follower(rig, make_rig)
@@ -220,7 +226,7 @@ def test_the_faults_remembered_are_bounded() -> None:
 
 
 async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person_ends(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors: list[Exception] = [KeyError("surprise"), ExceptionGroup("in a nursery", [KeyError("again")])]
 
