@@ -200,7 +200,7 @@ class Author:
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is not known")
         on_best = parent == self._chain.best
-        offered = await self._offer(on_best) if transactions is None else []
+        offered = await self._offer(parent, on_best) if transactions is None else []
         candidates = offered if transactions is None else list(transactions)
         started = trio.current_time()
         try:
@@ -232,11 +232,13 @@ class Author:
                 return candidate, key
         raise AuthorError(f"none of the {len(authorities)} authorities' keys is held by this node")
 
-    async def _offer(self, on_best: bool) -> list[bytes]:
+    async def _offer(self, parent: BlockRef, on_best: bool) -> list[bytes]:
         """What the pool has for a block; the pool knows what is valid on the best one only."""
         if on_best:
             with trio.move_on_after(POOL_PATIENCE_S):
-                await self._pool.ready_at(self._chain.best.hash)
+                await self._pool.ready_at(parent.hash)
+            if not self._pool.is_at(parent.hash):
+                return []  # what is valid on another block may be used on this one
         offered: list[bytes] = []
         size = 0
         for transaction in self._pool.ready():

@@ -4,11 +4,17 @@ Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated
 takes its place in the graph (`graph.py`). With each new best block the pool forgets what the block included,
 takes back what retracted blocks held, and validates the rest again. What was found invalid, dropped or
 included is refused for a while (`bans.py`).
+
+What a block includes leaves the pool in the moment in which the block becomes the best one, before anybody
+else can act on it. Otherwise a busy machine would offer it for the next block, and take it for invalid
+there. All that takes time, and needs the runtime, follows in a task; a verdict counts only while its block
+is on the best chain.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,12 +24,21 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
 from cfnode.node.bans import Bans
 from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported, Publisher, Subscription
+from cfnode.node.events import (
+    BestChanged,
+    BlockRef,
+    ChainEvent,
+    Finalized,
+    Imported,
+    Publisher,
+    Subscription,
+)
 from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
 from cfnode.node.pool_errors import (
     AlreadyImported,
     ImmediatelyDropped,
     InvalidTransaction,
+    NotJudged,
     PoolError,
     TemporarilyBanned,
     VerificationFailed,
@@ -36,6 +51,8 @@ log = logging.getLogger("cfnode.txpool")
 
 REVALIDATION_BATCH = 64
 """How many transactions are validated again for one block, however soon the next one comes."""
+NONCE_ATTEMPTS = 3
+"""Times that the nonce of an account is asked for while blocks come in between."""
 MIB = 1024 * 1024
 READY_LIMIT = Limit(8192, 20 * MIB)
 
@@ -69,9 +86,11 @@ class TransactionPool:
         self._arrivals: Publisher[bytes] = Publisher(None)
         self._bans = Bans()
         self._validated_at: dict[bytes, BlockRef] = {}
+        self._returning: OrderedDict[bytes, bytes] = OrderedDict()
         self._processed = chain.best
         self._moved = trio.Event()
-        self._events = chain.subscribe()
+        self._events = chain.subscribe(seen=self._heard)
+        self._is_behind = False
 
     # Asking
 
@@ -106,7 +125,13 @@ class TransactionPool:
 
     async def ready_nonce(self, account: bytes) -> int:
         """The nonce of the next transaction of `account`: that of the state, past those ready in the pool."""
-        nonce = await self._chain.queries.account_nonce(self._chain.best.hash, account)
+        for _ in range(NONCE_ATTEMPTS):
+            best = self._chain.best
+            nonce = await self._chain.queries.account_nonce(best.hash, account)
+            if (
+                self._chain.best == best
+            ):  # else a block has taken from the pool what this nonce does not count
+                break
         while self._graph.provides(account + nonce.to_bytes(4, "little")):
             nonce += 1
         return nonce
@@ -121,15 +146,16 @@ class TransactionPool:
     async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
         """Take a transaction (with its length prefix); returns its hash, raises PoolError."""
         tx_hash = self._check_known(extrinsic, source)
-        self._insert(await self._validated(tx_hash, extrinsic, source, self._chain.best))
+        transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
+        self._check_not_used(tx_hash, source)
+        self._insert(transaction)
         return tx_hash
 
     async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
         """Like `submit`; the statuses begin with `ready` or `future`."""
         tx_hash = self._check_known(extrinsic, source)
         transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
-        if tx_hash in self._graph:  # somebody else was faster
-            raise AlreadyImported(tx_hash)
+        self._check_not_used(tx_hash, source)
         watch = self._watchers.watch(tx_hash)
         try:
             self._insert(transaction)
@@ -137,6 +163,10 @@ class TransactionPool:
             watch.statuses.close()
             raise
         return watch
+
+    def is_at(self, block_hash: bytes) -> bool:
+        """Is what is ready here ready for a block on this one?"""
+        return self._processed.hash == block_hash
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
         """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
@@ -162,26 +192,37 @@ class TransactionPool:
             self._arrivals.finish()
 
     async def _run(self) -> None:
-        try:
-            while True:
-                async for event in self._events:
-                    await self._follow(event)
-                self._events = self._chain.subscribe()
-                await self._catch_up()
-        finally:
-            self._events.close()  # who begins anew has missed events
+        while True:
+            if self._is_behind:  # events were lost: we were too slow, or begin anew
+                self._events.close()
+                self._events = self._chain.subscribe(seen=self._heard)
+                self._catch_up()
+                await self._tend(self._processed)
+            async for event in self._events:
+                if isinstance(event, BestChanged) and event.new == self._processed:
+                    await self._tend(event.new)
+            self._is_behind = True
 
-    async def _follow(self, event: object) -> None:
+    def _heard(self, event: ChainEvent) -> None:
+        """What the chain says takes effect before it says anything else; nothing here may fail the chain."""
+        try:
+            self._follow(event)
+        except Exception:
+            log.exception("The pool did not follow the chain, please report it; it begins anew")
+            self._is_behind = True
+            self._events.finish()
+
+    def _follow(self, event: ChainEvent) -> None:
         if isinstance(event, BestChanged):
-            await self._new_best(event)
+            self._new_best(event)
         elif isinstance(event, Finalized):
             for block in event.blocks:
                 self._watchers.finalized(block.hash)
         elif isinstance(event, Imported):
             self._bans.forget_old()
 
-    async def _catch_up(self) -> None:
-        """Events were lost because we were too slow: see what has become of the chain since."""
+    def _catch_up(self) -> None:
+        """See what has become of the chain since the last event that was heard."""
         best, seen = self._chain.best, self._processed
         if self._chain.can_win(seen.hash):
             route = self._chain.tree_route(seen.hash, best.hash)
@@ -190,41 +231,45 @@ class TransactionPool:
         else:
             numbers = range(min(seen.number, self._chain.finalized.number) + 1, best.number + 1)
             left, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
-        await self._new_best(BestChanged(best, left, joined))
+        self._new_best(BestChanged(best, left, joined))
         for block_hash in self._watchers.blocks():
             block = self._chain.block_ref(block_hash)
             if block is None or not self._chain.is_canonical(block):
                 self._watchers.retracted(block_hash)
             elif block.number <= self._chain.finalized.number:
                 self._watchers.finalized(block_hash)
+        self._is_behind = False
 
-    async def _new_best(self, event: BestChanged) -> None:
+    def _new_best(self, event: BestChanged) -> None:
         for block_hash in event.retracted:
             self._watchers.retracted(block_hash)
-        included: set[bytes] = set()
+            self._take_back(block_hash)
         for block_hash in event.enacted:
-            included |= self._include(block_hash)
+            self._include(block_hash)
         self._watchers.give_up_before(event.new.number)
         self._processed = event.new
         self._moved.set()
         self._moved = trio.Event()
-        for block_hash in event.retracted:
-            await self._take_back(block_hash, included, event.new)
-        self._drop_stale(event.new)
-        await self._revalidate(event.new)
 
-    def _include(self, block_hash: bytes) -> set[bytes]:
-        """A block joined the best chain: forget what it holds. Returns the hashes of its extrinsics."""
+    async def _tend(self, best: BlockRef) -> None:
+        """What a new best block makes necessary and takes time."""
+        await self._return_to(best)
+        await self._drop_stale(best)
+        await self._revalidate(best)
+
+    def _include(self, block_hash: bytes) -> None:
+        """A block joined the best chain: forget what it holds."""
         block = self._chain.block_ref(block_hash)
         body = self._chain.body(block_hash)
         if block is None or body is None:
-            return set()
+            return
         places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
         known = [known for tx_hash in places if (known := self._graph.get(tx_hash))]
         outcome = self._graph.prune([tag for transaction in known for tag in transaction.provides])
         self._graph.remove(places)
         for tx_hash, index in places.items():
             self._bans.add(tx_hash)
+            self._returning.pop(tx_hash, None)
             self._watchers.in_block(tx_hash, block, index)
         for rival in outcome.pruned:
             if rival.hash not in places:  # another transaction with its tags was included
@@ -233,27 +278,48 @@ class TransactionPool:
         self._announce(outcome.promoted)
         for tx_hash in outcome.failed:
             self._watchers.invalid(tx_hash)
-        return set(places)
 
-    async def _take_back(self, block_hash: bytes, included: set[bytes], best: BlockRef) -> None:
-        """A block left the best chain: what it held, and the new blocks do not, waits again."""
+    def _take_back(self, block_hash: bytes) -> None:
+        """A block left the best chain: what it held waits again, unless the new blocks hold it too."""
         for extrinsic in self._chain.body(block_hash) or []:
             tx_hash = blake2_256(extrinsic)
-            if tx_hash in included or not (is_signed(extrinsic) or tx_hash in self._watchers):
-                continue
-            self._bans.lift(tx_hash)
+            if is_signed(extrinsic) or tx_hash in self._watchers:
+                self._bans.lift(tx_hash)
+                self._returning[tx_hash] = extrinsic
+        while len(self._returning) > self._ready_limit.count:
+            self._watchers.dropped(self._returning.popitem(last=False)[0])
+
+    async def _return_to(self, best: BlockRef) -> None:
+        """Validate what retracted blocks held; what cannot be judged now is asked again with the next
+        block."""
+        for tx_hash, extrinsic in list(self._returning.items()):
             source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
             try:
-                self._insert(await self._validated(tx_hash, extrinsic, source, best))
-            except AlreadyImported:
+                transaction = await self._validated(tx_hash, extrinsic, source, best)
+                if self._returning.pop(tx_hash, None) is not None:  # else a block has come that holds it
+                    self._insert(transaction)
+            except (AlreadyImported, NotJudged):
                 continue
             except PoolError as error:
-                log.debug("Retracted transaction 0x%s does not return: %s", tx_hash.hex(), error)
-                self._watchers.invalid(tx_hash)
+                if self._chain.is_canonical(best) and tx_hash not in self._graph:
+                    log.debug("Retracted transaction 0x%s does not return: %s", tx_hash.hex(), error)
+                    self._give_up(tx_hash)
 
-    def _drop_stale(self, best: BlockRef) -> None:
-        over = [tx for tx in (*self._graph.ready(), *self._graph.futures()) if tx.valid_till <= best.number]
-        self.remove_invalid(transaction.hash for transaction in over)
+    def _give_up(self, tx_hash: bytes) -> None:
+        """A transaction is in no block, and will be in none."""
+        self._returning.pop(tx_hash, None)
+        self._watchers.invalid(tx_hash)
+
+    async def _drop_stale(self, best: BlockRef) -> None:
+        """What has outlived the validity that it had when it was last asked about, and has none any more."""
+        for old in [
+            tx for tx in (*self._graph.ready(), *self._graph.futures()) if tx.valid_till <= best.number
+        ]:
+            if not self._is_known_at(old.hash, best):
+                await self._revalidate_one(old, best)
+            new = self._graph.get(old.hash)
+            if new is not None and new.valid_till <= best.number:
+                self.remove_invalid([old.hash])
 
     async def _revalidate(self, best: BlockRef) -> None:
         """Ask the runtime again about all that wait, the longest unasked first."""
@@ -275,14 +341,15 @@ class TransactionPool:
         return seen is not None and (seen == best or seen.number > best.number)
 
     async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
-        """At the block that the pool has seen: the next one may be there, and hold the transaction."""
+        """At the block that the task works for: the next one may be there already."""
         try:
             new = await self._validated(old.hash, old.data, old.source, best)
         except VerificationFailed as error:
             log.debug("Transaction 0x%s could not be validated again: %s", old.hash.hex(), error)
             return
         except PoolError:
-            self.remove_invalid([old.hash])
+            if self._chain.is_canonical(best):  # else the chain has left the block that calls it invalid
+                self.remove_invalid([old.hash])
             return
         if old.hash not in self._graph or self._graph.refresh(new):
             return
@@ -302,12 +369,16 @@ class TransactionPool:
     def _check_known(self, extrinsic: bytes, source: int) -> bytes:
         check_format(extrinsic)
         tx_hash = blake2_256(extrinsic)
+        self._check_not_used(tx_hash, source)
+        return tx_hash
+
+    def _check_not_used(self, tx_hash: bytes, source: int) -> None:
+        """Asked before and after it was validated: a block, or somebody else, may have been faster."""
         is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
         if not is_own and tx_hash in self._bans:
             raise TemporarilyBanned
         if tx_hash in self._graph:
             raise AlreadyImported(tx_hash)
-        return tx_hash
 
     async def _validated(
         self, tx_hash: bytes, extrinsic: bytes, source: int, at: BlockRef
@@ -315,7 +386,8 @@ class TransactionPool:
         try:
             transaction = await self._validator.validate(extrinsic, source, at)
         except InvalidTransaction:
-            self._bans.add(tx_hash)
+            if self._chain.is_canonical(at):
+                self._bans.add(tx_hash)
             raise
         self._validated_at.pop(tx_hash, None)
         self._validated_at[tx_hash] = at

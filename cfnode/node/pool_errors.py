@@ -21,6 +21,10 @@ class VerificationFailed(PoolError):
     """The runtime could not judge it: it trapped, or the state of the block is gone."""
 
 
+class NotJudged(VerificationFailed):
+    """This node could not ask the runtime: the transaction may be as good as any."""
+
+
 class InvalidTransaction(PoolError):
     """The runtime calls it invalid; `reason` says why."""
 

@@ -15,12 +15,13 @@ from cfnode.node.pool_errors import (
     BadFormat,
     InvalidTransaction,
     NoTagsProvided,
+    NotJudged,
     Unactionable,
     UnknownTransaction,
     VerificationFailed,
 )
 from cfnode.node.queries import RuntimeQueries
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.door import LocalFault, Verdict
 from cfnode.store import StateDiscarded, UnknownBlock
 
 SIGNED_MASK, SIGNED = 0b1100_0000, 0b1000_0000
@@ -37,7 +38,9 @@ class Validator:
         """The extrinsic (with its length prefix) as valid on top of `at`; raises a PoolError."""
         try:
             answer = await self._queries.validate(at.hash, source, extrinsic)
-        except (DoorError, ScaleError, UnknownBlock, StateDiscarded) as error:
+        except (LocalFault, StateDiscarded, UnknownBlock) as error:
+            raise NotJudged(str(error)) from error
+        except (Verdict, ScaleError) as error:
             raise VerificationFailed(str(error)) from error
         if isinstance(answer, Invalid):
             raise InvalidTransaction(answer)

@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from cfnode.core.scale import encode_compact
-from cfnode.core.validity import Validity
+from cfnode.core.validity import Invalid, Validity
 from cfnode.node.bans import BAN_SECONDS
 from cfnode.node.graph import Limit
 from cfnode.node.pool import TransactionPool
@@ -25,6 +25,7 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.runtime.door import ExecutorDied
 from cfnode.store import ARCHIVE
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, account, hash_of, put, tx
@@ -372,3 +373,143 @@ async def test_a_block_that_comes_during_the_validation_for_the_last_one_makes_n
     release.set()
     await settle()
     assert [kinds(watch) for watch in watches] == [["ready", "inBlock"]] * 3
+
+
+async def test_what_a_block_includes_has_left_the_pool_before_anybody_can_act_on_the_block(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task is held in a slow validation; the author goes on, and offers nothing twice."""
+    extrinsics = [tx("alice", nonce, put("colour", str(nonce))) for nonce in range(3)]
+    watches = [await rig.pool.submit_and_watch(extrinsic) for extrinsic in extrinsics]
+    later = await rig.pool.submit_and_watch(tx("bob", 0))
+    asked, release = trio.Event(), trio.Event()
+    real = rig.chain.queries.validate
+
+    async def never(at: bytes, source: int, extrinsic: bytes) -> Validity:
+        asked.set()
+        await release.wait()
+        return await real(at, source, extrinsic)
+
+    monkeypatch.setattr(rig.chain.queries, "validate", never)
+    await rig.author.new_block(transactions=[])
+    await asked.wait()
+    made = await rig.author.new_block(transactions=extrinsics)
+    assert rig.pool.is_at(made.block.hash)
+    assert ready(rig.pool) == [later.hash]
+    assert [kinds(watch) for watch in watches] == [["ready", "inBlock"]] * 3
+    again = await rig.author.new_block()
+    assert (again.taken, again.refused) == (1, ())
+    assert rig.pool.status.ready == 0
+    release.set()
+    await settle()
+    assert [kinds(watch) for watch in watches] == [[]] * 3
+    assert kinds(later) == ["ready", "inBlock"]
+
+
+async def test_a_transaction_that_a_block_brings_while_a_peers_copy_is_validated_is_not_taken(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = tx("alice", 0)
+    asked, release = trio.Event(), trio.Event()
+    real = rig.chain.queries.validate
+
+    async def slowly(at: bytes, source: int, extrinsic: bytes) -> Validity:
+        answer = await real(at, source, extrinsic)
+        asked.set()
+        await release.wait()
+        return answer
+
+    monkeypatch.setattr(rig.chain.queries, "validate", slowly)
+
+    async def offer() -> None:
+        with pytest.raises(TemporarilyBanned):
+            await rig.pool.submit(sent)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(offer)
+        await asked.wait()
+        await rig.block(sent)
+        release.set()
+    assert hash_of(sent) not in rig.pool
+
+
+async def test_a_nonce_is_asked_for_again_when_a_block_comes_meanwhile(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extrinsics = [tx("alice", nonce) for nonce in range(3)]
+    for extrinsic in extrinsics:
+        await rig.pool.submit(extrinsic)
+    real, made = rig.chain.queries.account_nonce, list[bytes]()
+
+    async def slowly(at: bytes, who: bytes) -> int:
+        nonce = await real(at, who)
+        if not made:
+            made.append(await rig.block(*extrinsics))
+        return nonce
+
+    monkeypatch.setattr(rig.chain.queries, "account_nonce", slowly)
+    assert await rig.pool.ready_nonce(account("alice")) == 3
+
+
+async def test_a_verdict_of_a_block_that_the_chain_has_left_does_not_count(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = await rig.pool.submit_and_watch(tx("alice", 0, put("a", "1")))
+    asked, release = trio.Event(), trio.Event()
+    real = rig.chain.queries.validate
+
+    async def slowly(at: bytes, source: int, extrinsic: bytes) -> Validity:
+        asked.set()
+        await release.wait()
+        return Invalid("Stale") if at == lost else await real(at, source, extrinsic)
+
+    monkeypatch.setattr(rig.chain.queries, "validate", slowly)
+    lost = await rig.block()
+    await asked.wait()
+    await rig.blocks(2, on=rig.chain.genesis_hash)
+    release.set()
+    await settle()
+    assert kinds(watch) == ["ready"]
+    assert (await rig.author.new_block()).taken == 1
+
+
+async def test_what_cannot_be_judged_when_its_block_is_retracted_returns_with_the_next_one(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = tx("alice", 0, put("a", "1"))
+    watch = await rig.pool.submit_and_watch(sent)
+    one = await rig.block(sent)
+    await settle()
+    faults = 0
+    real = rig.executor.validate
+
+    async def fail(*_: object) -> bytes:
+        nonlocal faults
+        faults += 1
+        raise ExecutorDied("killed")
+
+    monkeypatch.setattr(rig.executor, "validate", fail)
+    fork = await rig.blocks(2, on=rig.chain.genesis_hash)
+    await settle()
+    assert faults > 0
+    assert [(status.kind.value, status.hash) for status in seen(watch)][-1] == ("retracted", one)
+    monkeypatch.setattr(rig.executor, "validate", real)
+    await rig.block(on=fork[-1])
+    await settle()
+    assert kinds(watch) == ["ready"]
+    assert ready(rig.pool) == [hash_of(sent)]
+
+
+async def test_a_pool_that_fails_to_follow_begins_anew_and_the_chain_does_not_notice(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch = await rig.pool.submit_and_watch(tx("alice", 0))
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.pool, "_include", lambda block: {}["surprise"])
+        block = await rig.block(tx("alice", 0))
+    assert rig.chain.best.hash == block
+    assert "The pool did not follow the chain, please report it" in caplog.text
+    assert not rig.pool.is_at(block)
+    await settle()
+    assert rig.pool.is_at(block)
+    assert kinds(watch) == ["ready", "inBlock"]
