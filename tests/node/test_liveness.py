@@ -19,7 +19,7 @@ from cfnode.node.liveness import ANSWER_S, SILENT_S, WARN_S, Liveness
 from cfnode.node.submission import NotYetIncluded, Submission
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.errors import explain
-from tests.node.live import live_node, reach
+from tests.node.live import live_node, made, reach
 from tests.node.mini import Rig
 
 MANUAL = DevConfig(seal="manual")
@@ -173,9 +173,8 @@ async def test_a_broker_call_on_a_node_that_hears_of_no_blocks_is_answered_and_e
     monkeypatch.setattr(liveness_module, "SILENT_S", 1.5)
     monkeypatch.setattr(liveness_module, "ANSWER_S", 2.0)
     async with live_node(tmp_path / "author", dev=MANUAL) as author:
-        assert author.dev is not None
         for _ in range(2):
-            await author.dev.new_block(finalize=True)
+            await made(author).control.new_block(finalize=True)
         (address, *_) = author.network.listening
         near = NetworkConfig(
             listen=("/ip4/127.0.0.1/tcp/0",), boot_nodes=(f"{address}/p2p/{author.local_peer_id}",)
@@ -193,7 +192,7 @@ async def test_a_broker_call_on_a_node_that_hears_of_no_blocks_is_answered_and_e
             assert not node.health()["isSyncing"]
             assert refusal.value.tx_hash in node.pool
             await until(lambda: refusal.value.tx_hash in author.pool)
-            made = await author.dev.new_block()
-            assert made.taken == 1
+            new = await made(author).control.new_block()
+            assert new.taken == 1
             await reach(node, 3)
             assert node.impediments == []
