@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -31,21 +30,16 @@ from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import BUSY, explain
 from cfnode.rpc.held import Held, Job
+from cfnode.rpc.outbox import Outbox
 from cfnode.rpc.reply import Reply, notification
 from cfnode.rpc.table import TOO_MANY, SlowReader, Subscription
 
 log = logging.getLogger("cfnode.rpc")
 
 CONCURRENT_CALLS = 16
-WAITING_BYTES = 32 * 1024 * 1024
-"""Bytes of unread messages at which answers wait and subscribers are cut off."""
-
-PATIENCE_S = 1.0
-"""Seconds without any message leaving after which nobody seems to read."""
-
 SUBSCRIPTION_BYTES = 16 * 1024
 """What a subscription counts as: its memory, and that each block has something to do for it."""
-LISTED_BYTES = 256
+LISTED_BYTES = 160
 """What each entry of a list counts as that a subscription was asked with, besides its bytes."""
 
 WHILE_IT_WAITS = 2
@@ -57,96 +51,6 @@ WAITING_CALLS = 1024
 """Calls of a connection that may wait for their blocks."""
 WAITING_CALL_BYTES = 16 * 1024
 """What such a call counts as, besides its message."""
-
-
-class Outbox:
-    """Messages on their way to one client, sent in the order in which they were put in."""
-
-    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, burden: Burden) -> None:
-        self._send = send
-        self._burden = burden
-        self._capacity = capacity
-        self._waiting: deque[Reply] = deque()
-        self._bytes = 0
-        self._busy = False
-        self._filled = trio.Event()
-        self._room = trio.lowlevel.ParkingLot()
-        self._gone = 0
-        """How many messages have left the queue."""
-
-    @property
-    def _full(self) -> bool:
-        return len(self._waiting) >= self._capacity or self._bytes >= WAITING_BYTES
-
-    async def push(self, message: Reply) -> None:
-        """Queue a message of a stream. Raises SlowReader if there is no room, and nothing moves.
-
-        A block may bring more messages than there is room for, all at the same moment: they have to be on
-        their way before it can be said that nobody reads them.
-        """
-        while self._full:
-            gone = self._gone
-            with trio.move_on_after(PATIENCE_S):
-                await self._room.park()
-            if self._full and self._gone == gone:
-                raise SlowReader
-        self._burden.keep(message)
-        self._queue(message)
-
-    async def put(self, message: Reply) -> None:
-        """Send an answer, or queue it behind what is on its way, once there is room."""
-        await self._put(message, lambda: not self._full)
-
-    async def put_patiently(self, message: Reply) -> None:
-        """Send a message when nothing else waits, so that a long stream leaves the room to others."""
-        await self._put(message, lambda: not self._waiting)
-
-    async def _put(self, message: Reply, has_room: Callable[[], bool]) -> None:
-        self._burden.keep(message)
-        try:
-            while not has_room():
-                await self._room.park()
-        except BaseException:  # it will not be sent
-            self._burden.release(message)
-            raise
-        if self._busy or self._waiting:
-            self._queue(message)
-        else:
-            await self._transmit(message)
-
-    def _queue(self, message: Reply) -> None:
-        self._waiting.append(message)
-        self._bytes += message.own
-        self._filled.set()
-
-    async def _transmit(self, message: Reply) -> None:
-        self._busy = True
-        try:
-            await self._send(message)
-        finally:
-            self._busy = False
-            self._burden.release(message)
-            if self._waiting:
-                self._filled.set()
-
-    def close(self) -> None:
-        """Forget what is queued."""
-        while self._waiting:
-            self._burden.release(self._waiting.popleft())
-
-    async def run(self) -> None:
-        """Send what is queued, for ever."""
-        while True:
-            while self._waiting and not self._busy:
-                message = self._waiting.popleft()
-                self._bytes -= message.own
-                self._gone += 1
-                self._room.unpark()  # one for each that goes: hundreds may wait
-                await self._transmit(message)
-            if not self._waiting:
-                self._room.unpark_all()
-            self._filled = trio.Event()
-            await self._filled.wait()
 
 
 @dataclass(slots=True)
@@ -167,6 +71,19 @@ class Caller:
 
     client: Client
     later: list[Job]
+
+
+class _DroppingFrames:
+    """What is cancelled lets go of its messages at once. Where several tasks of a nursery are cancelled, trio
+    leaves a circle of exceptions and frames, which would hold them until the circle is looked for.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, trio.Cancelled):
+            error.__traceback__ = None
 
 
 def _weight(arguments: list[Any]) -> int:
@@ -207,8 +124,9 @@ class Session:
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._outbox.run)
             try:
-                while (incoming := await receive()) is not None:
-                    await self._take(await self._dispatcher.parse(incoming), incoming.size)
+                with _DroppingFrames():
+                    while (incoming := await receive()) is not None:
+                        await self._take(await self._dispatcher.parse(incoming), incoming.size)
             finally:
                 self._let_go()
             self._nursery.cancel_scope.cancel()
@@ -252,7 +170,8 @@ class Session:
 
     async def _answer_beside(self, message: Call | Batch | Refused, size: int) -> None:
         try:
-            await self._answer(message, size, self._new_caller())
+            with _DroppingFrames():
+                await self._answer(message, size, self._new_caller())
         finally:
             self._keep(-size)
 
@@ -277,7 +196,8 @@ class Session:
     async def _run(self, job: Job, size: int) -> None:
         """As with calls: what a job did not foresee ends that job, with a line in the log."""
         try:
-            await job()
+            with _DroppingFrames():
+                await job()
         except Exception as error:
             explain(error, "what a call began")
         finally:

@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
@@ -17,9 +18,10 @@ from cfnode.core.jsonrpc import Incoming
 from cfnode.rpc import server
 from cfnode.rpc.allocator import BURST_BYTES, TRIM_INTERVAL_S
 from cfnode.rpc.burden import Burdens
+from cfnode.rpc.convert import BYTES, listed
 from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notification, success, whole
 from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method
+from cfnode.rpc.table import Method, Param, Subscription
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.rpc.test_reliability import hoard, until_closed
 
@@ -171,6 +173,32 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
             kept = [each for each in gc.get_objects() if isinstance(each, Incoming) and each.size > 100_000]
             assert kept == []
             nursery.cancel_scope.cancel()
+    finally:
+        gc.enable()
+
+
+async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_ends() -> None:
+    async def watch(node: StandIn, keys: list[bytes]) -> AsyncGenerator[int, None]:
+        async def messages() -> AsyncGenerator[int, None]:
+            yield len(keys)
+            await trio.sleep_forever()
+
+        return messages()
+
+    params = (Param("keys", listed(BYTES, 4096)),)
+    row = Subscription(
+        "test_watch", watch, notification="test_seen", unsubscribe="test_unwatch", params=params
+    )
+    gc.collect()
+    gc.disable()
+    try:
+        async with served([row]) as port:
+            async with WebSocket(port) as ws:
+                for _ in range(5):
+                    await ws.call("test_watch", [f"0x{number:064x}" for number in range(4096)])
+            await trio.testing.wait_all_tasks_blocked(0.1)
+            kept = [each for each in gc.get_objects() if isinstance(each, list) and len(each) == 4096]
+            assert not [each for each in kept if isinstance(each[0], bytes)]
     finally:
         gc.enable()
 
