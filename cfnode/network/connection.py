@@ -81,6 +81,8 @@ class Connection:
         self._session = Session(dialer=not inbound)
         self._on_substream = on_substream
         self._substreams: dict[int, Substream] = {}
+        self._silent: set[int] = set()
+        """Substreams that the peer opened and has said nothing on: they have no task yet."""
         self._wake = trio.Event()
         self._room = trio.lowlevel.ParkingLot()
         self._queued = 0
@@ -211,8 +213,12 @@ class Connection:
             case yamux.DataReceived(number, data):
                 if number in self._substreams:
                     self._substreams[number].take(data)
+                    self._serve_first(number)
             case yamux.StreamOpened(number):
                 self._accept(number)
+            case yamux.StreamEnded(number) | yamux.StreamReset(number) if number in self._silent:
+                self._silent.discard(number)
+                self._substreams[number].close()
             case yamux.StreamEnded(number) if number in self._substreams:
                 self._substreams[number].finished()
             case yamux.StreamReset(number) if number in self._substreams:
@@ -225,8 +231,14 @@ class Connection:
                 self._shut(f"the peer says goodbye (code {code})")
 
     def _accept(self, number: int) -> None:
-        substream = self._substreams[number] = Substream(self, number, asked=False)
-        self._nursery.start_soon(self._serve, substream)
+        self._substreams[number] = Substream(self, number, asked=False)
+        self._silent.add(number)
+
+    def _serve_first(self, number: int) -> None:
+        """The peer speaks first: what is opened and reset at once never gets a task."""
+        if number in self._silent:
+            self._silent.discard(number)
+            self._nursery.start_soon(self._serve, self._substreams[number])
 
     async def _serve(self, substream: Substream) -> None:
         async def serve() -> None:

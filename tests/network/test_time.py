@@ -17,7 +17,7 @@ from cfnode.core.p2p.noise import Handshake
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux import GoneAway, Session
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
-from cfnode.core.p2p.yamux.frames import ACK, FIN, HEADER, RST, SYN, WINDOW
+from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network import buffers
@@ -258,13 +258,36 @@ async def test_many_that_flood_us_take_turns_with_each_other_and_with_everybody_
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(ours_and_raw(turns=shared)) for _ in range(8)]
         for ours, stream, raw in pairs:
-            ours._session.budget.credit = MAX_CREDIT / 2  # it has flooded us a while
+            ours._session.budget.credit = MAX_CREDIT * 3 / 4  # it has flooded us a while
             await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, ACK, 1, 0) * 1000))
         spent = [sum(ours._session.budget.spent for ours, _, _ in pairs)]
         while spent[-1] < 8_000:
             await trio.lowlevel.checkpoint()
             spent.append(sum(ours._session.budget.spent for ours, _, _ in pairs))
         assert max(after - before for before, after in pairwise(spent)) <= 2 * (TURN + 1)
+
+
+async def test_streams_that_are_reset_before_a_word_never_get_a_task(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    served: list[int] = []
+
+    async def serve(connection: Connection, substream: Substream) -> None:
+        served.append(substream.number)
+
+    def opening(number: int, flags: int) -> bytes:
+        return HEADER.pack(0, WINDOW, SYN, number, 0) + HEADER.pack(0, WINDOW, flags, number, 0)
+
+    async with ours_and_raw(serve) as (ours, stream, raw):
+        await stream.send_all(raw.channel.seal(b"".join(opening(2 * n + 1, RST) for n in range(200))))
+        await stream.send_all(raw.channel.seal(b"".join(opening(2 * n + 1, FIN) for n in range(200, 300))))
+        speaks = HEADER.pack(0, WINDOW, SYN, 1001, 0) + HEADER.pack(0, DATA, 0, 1001, 1) + b"x"
+        await stream.send_all(raw.channel.seal(speaks))
+        await trio.testing.wait_all_tasks_blocked()
+        assert served == [1001]
+        assert not ours._substreams
+        assert not ours._silent
+        assert ours._session._inbound == 0
 
 
 # Sums over all connections

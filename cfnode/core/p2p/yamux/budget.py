@@ -23,7 +23,7 @@ CREDIT_PER_SECOND = 100.0
 BYTES_PER_FRAME = 32
 """So many useful bytes pay for one frame: about the smallest messages in use, neighbor packets."""
 OPENING = 4
-"""Frames that opening a stream costs on top: a task begins for it."""
+"""Frames that opening a stream costs on top: we keep it, and answer that we do."""
 ENDED_WELL = 8
 """Frames that a stream gives back when it has ended in order both ways: its opening, ends and windows."""
 TURN = 32
@@ -40,7 +40,7 @@ class FrameBudget:
     @property
     def poor(self) -> bool:
         """Whether the peer has sent much for nothing lately."""
-        return self.credit < MAX_CREDIT / 2
+        return self.credit < MAX_CREDIT * 3 / 4
 
     def spend(self, frames: int) -> None:
         """So many frames came. Raises FloodError when the credit is used up."""
