@@ -20,7 +20,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
 from cfnode.network import transport
-from cfnode.network.accepting import accept_all
+from cfnode.network.accept import accept_connections
 from cfnode.network.connection import Connection
 from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
@@ -274,7 +274,7 @@ class Service:
         async def serve(stream: trio.SocketStream) -> None:
             await self._connections.on_inbound(stream, *layers)
 
-        await accept_all(listening.listener, serve)
+        await accept_connections(serve, [listening.listener], self._nursery, log, "peer")
 
     async def connect(self, address: Multiaddr) -> str:
         """Dial one address now, outside all slots; the peer's id. Raises DialError."""

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import trio
 
+from cfnode.network.accept import accept_connections
+
 log = logging.getLogger("cfnode.prometheus")
 
 MAX_REQUEST = 8 * 1024
@@ -53,7 +55,7 @@ async def serve_metrics(
             places.release()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(trio.serve_listeners, answer, listeners)
+        await accept_connections(answer, listeners, nursery, log, "metrics")
 
 
 async def _answer(stream: trio.SocketStream, render: Callable[[], bytes]) -> None:

@@ -58,6 +58,18 @@ class Connection(TCPServer):
         super().__init__(app, config, context, state, cast(Any, self._bounded))
         self._task_group = TaskGroup()
 
+    @property
+    def address(self) -> str:
+        """The address of the other end."""
+        return self.client.address
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way for the client, nor held for it."""
+        protocol: Any = getattr(self, "protocol", None)
+        is_between = protocol is None or protocol.stream is None
+        return not self.burden.size and (is_between or isinstance(protocol.connection, H11WSConnection))
+
     def abort(self) -> None:
         """Close it now, whatever is on its way."""
         self._bounded.abort()

@@ -23,6 +23,7 @@ from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.devchain.chain import development_chain
+from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
@@ -33,6 +34,7 @@ from cfnode.rpc.connection import Connection
 from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
 from cfnode.rpc.methods import table_for
 from cfnode.rpc.peers import Peers
+from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import Table
 
 if TYPE_CHECKING:
@@ -151,6 +153,7 @@ class Server:
         self._context = WorkerContext(None)
         self._peers = peers
         self._burdens = Burdens()
+        self._shares = Shares(config)
         self._served: set[Connection] = set()
         self._turned_away: set[Connection] = set()
         self._stopping = trio.Event()
@@ -164,7 +167,7 @@ class Server:
             keeper.start_soon(trim_after_bursts, self._burdens)
             handlers = await keeper.start(self._keep_connections)
             try:
-                await trio.serve_listeners(self._accept, listeners, handler_nursery=handlers)
+                await accept_connections(self._accept, listeners, handlers, log, "JSON-RPC")
             finally:
                 self._stopping.set()
                 keeper.cancel_scope.cancel()
@@ -193,7 +196,7 @@ class Server:
         except OSError:  # gone before it was looked at
             await stream.aclose()
             return
-        if len(self._served) < self._config.max_connections:
+        if self._shares.admit(peer, self._served):
             await self._serve(stream, peer, self._app_wrapper, self._served)
         elif len(self._turned_away) < SPARE_CONNECTIONS:
             await self._serve(stream, peer, self._busy_wrapper, self._turned_away)

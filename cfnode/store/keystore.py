@@ -135,7 +135,7 @@ class Keystore:
             content = json.loads(secret_file.read(path))
         except SecretFileError as error:
             raise KeystoreError(str(error)) from None
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or nested more deeply than anybody reads
             content = None
         if not isinstance(content, str):
             raise KeystoreError(f"the key file {path} must hold a secret URI as a JSON string, in quotes")

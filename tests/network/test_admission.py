@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import random
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 import trio
@@ -19,7 +15,6 @@ import trio.testing
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.peer_id import peer_id
-from cfnode.network.accepting import PAUSE, accept_all
 from cfnode.network.admission import MAX_PENDING, SPARE_CONNECTIONS, USEFUL_PLACES, Admission, newest_of_crowd
 from cfnode.network.service import Service
 from cfnode.network.standing import BANNED, LOWEST_BEGINNING, Standing
@@ -258,32 +253,7 @@ async def test_a_banned_node_that_the_user_reserves_is_pardoned() -> None:
     assert not node._standing.banned(name(3), trio.current_time())
 
 
-# Descriptors
-
-
-async def test_a_lack_of_descriptors_is_said_once_a_minute_and_callers_are_let_in_again(
-    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    attempts, served = count(), trio.Event()
-
-    async def accept() -> trio.SocketStream:
-        if next(attempts) < 70 / PAUSE:
-            raise OSError(errno.EMFILE, "Too many open files")
-        served.set()
-        return await trio.sleep_forever()
-
-    async def serve(stream: trio.SocketStream) -> None:
-        raise AssertionError("nobody called")
-
-    listener = cast(Any, SimpleNamespace(accept=accept))
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(accept_all, listener, serve)
-        await served.wait()
-        nursery.cancel_scope.cancel()
-    assert [record.getMessage() for record in caplog.records] == [
-        "Cannot accept connections: Too many open files; trying again"
-    ] * 2
-    assert not any(record.exc_info for record in caplog.records)
+# Callers
 
 
 async def test_one_caller_after_the_other_is_served() -> None:

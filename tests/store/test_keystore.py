@@ -258,3 +258,13 @@ def test_a_node_key_is_made_once(tmp_path: Path) -> None:
     assert (mode(path), mode(path.parent), len(path.read_bytes())) == (0o600, 0o700, 32)
     with pytest.raises(SecretFileError, match="exists and is not overwritten"):
         node_key.create(path)
+
+
+@pytest.mark.parametrize("content", [b"[" * 16_000, b'{"a":' * 3_000])
+def test_a_key_file_of_nested_brackets_is_a_damaged_one(tmp_path: Path, content: bytes) -> None:
+    keystore = Keystore(tmp_path)
+    public = keystore.insert("brok", "//Alice")
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(content)
+    with pytest.raises(KeystoreError, match="must hold a secret URI as a JSON string"):
+        keystore.pair("brok", public)

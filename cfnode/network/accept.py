@@ -1,0 +1,64 @@
+"""What happens to new connections while the process has no file descriptor left? They wait; the log says so.
+
+trio's own loop logs a traceback each time that it cannot accept, ten times a second. Here the log says once a
+minute what is the matter and what to do; the connections wait in the system's queue.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import trio
+
+__all__ = ["MIN_WORD_INTERVAL_S", "accept_connections"]
+
+PAUSE_S: Final = 0.1
+"""Between two attempts; each costs a system call."""
+MIN_WORD_INTERVAL_S: Final = 60.0
+"""Between two lines of the log: it lasts until connections end, and the first line says all."""
+_WORDS: Final = (
+    "%s connections have to wait: %s. Raise the limit of open files (ulimit -n, LimitNOFILE= of a service)"
+)
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+async def accept_connections(
+    handler: Callable[[trio.SocketStream], Awaitable[None]],
+    listeners: Sequence[trio.SocketListener],
+    handlers: trio.Nursery,
+    log: logging.Logger,
+    what: str,
+) -> None:
+    """Start `handler(stream)` in `handlers` for each connection, until cancelled; then close the listeners.
+    `what` names the connections in the log: "JSON-RPC".
+    """
+    async with trio.open_nursery() as nursery:
+        for listener in listeners:
+            nursery.start_soon(_accept, handler, listener, handlers, log, what)
+
+
+async def _accept(
+    handler: Callable[[trio.SocketStream], Awaitable[None]],
+    listener: trio.SocketListener,
+    handlers: trio.Nursery,
+    log: logging.Logger,
+    what: str,
+) -> None:
+    next_word = -math.inf
+    async with listener:
+        while True:
+            try:
+                stream = await listener.accept()
+            except OSError as error:
+                if error.errno not in _EXHAUSTED:
+                    raise
+                if trio.current_time() >= next_word:
+                    next_word = trio.current_time() + MIN_WORD_INTERVAL_S
+                    log.warning(_WORDS, what, error.strerror)
+                await trio.sleep(PAUSE_S)
+            else:
+                handlers.start_soon(handler, stream)
