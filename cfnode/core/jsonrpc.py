@@ -34,7 +34,7 @@ MAX_WIDE = 1024 * 1024
 each of a text take four bytes. Only hex is ever longer."""
 MAX_ID = 4096
 """Bytes of an id, which is kept until its call is answered and is sent back; ids of clients have some ten."""
-LARGE = 256 * 1024
+LARGE = 64 * 1024
 """Bytes of a message from which on the event loop has its turn between the steps of reading it: each step
 takes up to 3 ms per MiB."""
 _STRUCTURE = b",[{"

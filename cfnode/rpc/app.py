@@ -61,6 +61,7 @@ class App:
         backend: Backend | None = None,
     ) -> None:
         self._dispatcher = dispatcher
+        self.turns = dispatcher.turns
         self._backend = backend
         self._config = config
         self._gate = gate

@@ -28,6 +28,7 @@ from hypercorn.utils import parse_socket_addr
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.burden import Burdens
 from cfnode.rpc.dispatch import Client
+from cfnode.rpc.fairness import Turns
 from cfnode.rpc.http1 import Http1
 
 __all__ = ["Connection"]
@@ -49,8 +50,10 @@ class Connection(TCPServer):
         stream: trio.SocketStream,
         client: Client,
         burdens: Burdens,
+        turns: Turns,
     ) -> None:
         self.client = client
+        self.turns = turns
         self.burden = client.memory = burdens.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
@@ -99,9 +102,10 @@ class Connection(TCPServer):
         await self.protocol.handle(Closed())
 
     async def _hand_on(self, data: bytes) -> None:
+        cast(Http1, self.protocol).is_pipelined = False
         await self.protocol.handle(RawData(data[:PORTION]))
         for start in range(PORTION, len(data), PORTION):
-            await trio.lowlevel.checkpoint()
+            await self.turns.take()
             if self._bounded.is_over:
                 return
             await self.protocol.handle(RawData(data[start : start + PORTION]))
@@ -139,5 +143,5 @@ class Connection(TCPServer):
             parse_socket_addr(sock.family, sock.getsockname()),
             self.protocol_send,
         )
-        protocol.bounded, protocol.burden = self._bounded, self.burden
+        protocol.bounded, protocol.burden, protocol.turns = self._bounded, self.burden, self.turns
         return protocol

@@ -22,6 +22,7 @@ from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.errors import explain
+from cfnode.rpc.fairness import Turns
 from cfnode.rpc.held import Held
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
@@ -138,6 +139,7 @@ class Dispatcher:
         self.node = node
         self.observer = observer
         self.pins = Pins()
+        self.turns = Turns()
         self._rows = table.by_name
         self._config = config
         self._allow_unsafe = allow_unsafe
@@ -148,7 +150,7 @@ class Dispatcher:
         """
         if incoming.size < LARGE:
             return incoming.parse(self._config.max_batch)
-        await trio.lowlevel.checkpoint()
+        await self.turns.take()
         message = incoming.parse(self._config.max_batch)
         await trio.lowlevel.checkpoint()
         return message
@@ -190,7 +192,8 @@ class Dispatcher:
                 if self.awaits_block(entry):
                     waiting.start_soon(self._answer_entry, entry, client, replies, place, hold)
                 else:
-                    await trio.lowlevel.checkpoint()  # many entries wait for nothing
+                    if place:  # many entries wait for nothing
+                        await self.turns.take()
                     await self._answer_entry(entry, client, replies, place, hold)
                 if replies.are_too_big:
                     waiting.cancel_scope.cancel()
@@ -249,11 +252,22 @@ class Dispatcher:
     async def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
         if row.access is not Access.SAFE and not self._is_open(row.access, client):
             raise UNSAFE
-        arguments = await _bound(row, call)
+        arguments = await self._bound(row, call)
         if row.unsafe_if is not None and not self._allow_unsafe and row.unsafe_if(arguments):
             raise UNSAFE
         if row.submits and (phase := self.node.syncing) is not None:
             raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
+        return arguments
+
+    async def _bound(self, row: Row, call: Call) -> list[Any]:
+        """The handler's arguments; others have their turn between the steps of reading many bytes."""
+        if not call.is_large:
+            return row.bind(call.arguments())
+        await self.turns.take()
+        given = call.arguments()
+        await self.turns.take()
+        arguments = row.bind(given)
+        await trio.lowlevel.checkpoint()
         return arguments
 
     def _is_open(self, access: Access, client: Client) -> bool:
@@ -262,17 +276,6 @@ class Dispatcher:
 
 def _hold_nothing(size: int) -> None:
     """For a client of whom nobody keeps account."""
-
-
-async def _bound(row: Row, call: Call) -> list[Any]:
-    """The handler's arguments; others have their turn between the steps of reading many bytes."""
-    if not call.is_large:
-        return row.bind(call.arguments())
-    given = call.arguments()
-    await trio.lowlevel.checkpoint()
-    arguments = row.bind(given)
-    await trio.lowlevel.checkpoint()
-    return arguments
 
 
 def _unsubscribe(call: Call, client: Client) -> bool:

@@ -15,6 +15,7 @@ from hypercorn.typing import H11SendableEvent
 
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.burden import Burden
+from cfnode.rpc.fairness import Turns
 from cfnode.rpc.reply import Part
 from cfnode.rpc.websocket import WebSocketStream
 
@@ -41,6 +42,9 @@ class Http1(H11Protocol):
 
     bounded: BoundedStream
     burden: Burden
+    turns: Turns
+    is_pipelined = False
+    """Whether a request was taken since the last read: then the next one was sent ahead."""
     _head = b""
     _websocket: WebSocketStream | None = None
 
@@ -83,6 +87,9 @@ class Http1(H11Protocol):
             await self._send_error_response(status)
             await self.send(Closed())
             return
+        if self.is_pipelined:
+            await self.turns.take()
+        self.is_pipelined = True
         kind = WebSocketStream if _is_upgrade(request) else ReplyStream
         stream = kind(
             self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server,
@@ -90,7 +97,7 @@ class Http1(H11Protocol):
         )  # fmt: skip
         if isinstance(stream, WebSocketStream):
             self._websocket = stream
-            stream.attach(self.bounded, self.burden)
+            stream.attach(self.bounded, self.burden, self.turns)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))
         self.stream = stream
         await stream.handle(self._event(request))

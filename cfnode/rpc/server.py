@@ -153,6 +153,7 @@ class Server:
         self._context = WorkerContext(None)
         self._peers = peers
         self._burdens = Burdens()
+        self._turns = app.turns
         self._shares = Shares(config)
         self._served: set[Connection] = set()
         self._turned_away: set[Connection] = set()
@@ -208,7 +209,9 @@ class Server:
         self, stream: trio.SocketStream, peer: str, app: ASGIWrapper, kind: set[Connection]
     ) -> None:
         client = self._peers.client(peer)
-        connection = Connection(app, self._settings, self._context, stream, client, self._burdens)
+        connection = Connection(
+            app, self._settings, self._context, stream, client, self._burdens, self._turns
+        )
         kind.add(connection)
         try:
             await connection.run()

@@ -25,6 +25,7 @@ from wsproto.frame_protocol import CloseReason
 from cfnode.core.jsonrpc import Incoming
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.burden import Burden
+from cfnode.rpc.fairness import Turns
 from cfnode.rpc.frames import FRAMES_A_TURN, FrameBudget, text_frame_head
 
 log = logging.getLogger("cfnode.rpc")
@@ -36,9 +37,9 @@ class WebSocketStream(WSStream):
     _bounded: BoundedStream
     _burden: Burden
 
-    def attach(self, bounded: BoundedStream, burden: Burden) -> None:
+    def attach(self, bounded: BoundedStream, burden: Burden, turns: Turns) -> None:
         """Tell it its connection."""
-        self._bounded, self._burden = bounded, burden
+        self._bounded, self._burden, self._turns = bounded, burden, turns
         self._frames = FrameBudget()
         self._incoming = Incoming()
 
@@ -63,15 +64,16 @@ class WebSocketStream(WSStream):
         return is_accepted and self.connection.state is ConnectionState.OPEN
 
     async def _handle_events(self) -> None:
-        """Take the frames that have come, a few a turn."""
+        """Take the frames that have come, a few a turn, and of messages one."""
         ping: Ping | None = None
+        self._is_first = True
         for number, event in enumerate(self.connection.events(), 1):
             if isinstance(event, Ping):
                 ping = event
             if number % FRAMES_A_TURN == 0:
                 await self._answer(ping)
                 ping = None
-                await trio.lowlevel.checkpoint()
+                await self._turns.take()
             if self.closed or not await self._take(event):
                 return
         await self._answer(ping)
@@ -107,6 +109,9 @@ class WebSocketStream(WSStream):
         self._burden.add(len(piece))
         if event.message_finished:
             message, self._incoming = self._incoming, Incoming()
+            if not self._is_first:
+                await self._turns.take()
+            self._is_first = False
             assert self.app_put is not None
             await self.app_put({"type": "websocket.receive", "message": message})
         return not self._bounded.is_over

@@ -146,7 +146,7 @@ class WebSocket:
 
 def post(sock: socket.socket, body: bytes) -> bytes:
     """An answer's status line and body; the connection stays. Raises OSError at its end."""
-    sock.sendall(http_request(body))
+    sock.sendall(http_request(body, sock.getpeername()[1]))
     data = b""
     while b"\r\n\r\n" not in data:
         data += _some(sock)
@@ -158,10 +158,10 @@ def post(sock: socket.socket, body: bytes) -> bytes:
     return lines[0] + b"\r\n" + rest
 
 
-def http_request(body: bytes, more: str = "") -> bytes:
-    """A POST of JSON; `more`: further header lines."""
+def http_request(body: bytes, port: int, more: str = "") -> bytes:
+    """A POST of JSON to a port; `more`: further header lines."""
     head = (
-        "POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         f"{more}content-length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

@@ -101,7 +101,7 @@ def lacks(result: Result, folder: Path, times: Times) -> None:
 def _two_lengths(result: Result, node: Node) -> None:
     body = call_json("system_health", [])
     with connect(node.rpc_port) as sock:
-        sock.sendall(http_request(body, "transfer-encoding: chunked\r\n"))
+        sock.sendall(http_request(body, node.rpc_port, "transfer-encoding: chunked\r\n"))
         sock.settimeout(5)
         try:
             status = sock.recv(4096).split(b" ")[1:2]
