@@ -48,7 +48,9 @@ class Peer:
 
 
 class Connections:
-    """All connections. `on_connected` runs within each new one, `on_gone` is told of each end."""
+    """All connections. `on_connected` runs within each new one; `on_fault` gets the peer of one that ended by
+    a broken protocol, what that costs, and the reason; `on_gone` is told of each end.
+    """
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class Connections:
         *,
         on_connected: Callable[[Connection], Awaitable[None]],
         on_substream: OnSubstream,
+        on_fault: Callable[[str, int, str], None],
         on_gone: Callable[[], None],
     ) -> None:
         self.peers: dict[str, Peer] = {}
@@ -67,6 +70,7 @@ class Connections:
         self._identity, self._settings, self._standing = identity, settings, standing
         self._reserved = reserved
         self._on_connected, self._on_substream, self._on_gone = on_connected, on_substream, on_gone
+        self._on_fault = on_fault
         slots = settings.in_peers + settings.in_peers_light + settings.out_peers
         self.admission = Admission(slots, reserved, useful)
         self._past_received = self._past_sent = 0
@@ -240,8 +244,7 @@ class Connections:
         finally:
             if connection.at_fault:
                 change = FLOODED if connection.flooded else BROKEN_RULES
-                origin = self._strange(connection)
-                self._standing.report(connection.peer_id, change, trio.current_time(), origin)
+                self._on_fault(connection.peer_id, change, connection.why)
             log.debug("connection with %s ended: %s", connection.peer_id, connection.why)
             self._let_go(connection)
 

@@ -93,6 +93,7 @@ class Service:
             self._useful,
             on_connected=self._on_connected,
             on_substream=self._on_substream,
+            on_fault=self.report,
             on_gone=lambda: self._dialing.now(),
         )
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)

@@ -16,8 +16,8 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import Session
+from cfnode.core.p2p.yamux.frames import ACK, PING, SYN, WINDOW
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
-from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network.admission import MAX_PENDING, MAX_PER_ADDRESS
@@ -121,6 +121,26 @@ async def test_frames_against_the_rules_end_the_connection_and_cost_reputation(a
         await until(lambda: not node.peers)
         assert node._standing.score(identity, trio.current_time()) < 0
         await still_works(node)
+
+
+async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_is_told_of_a_reserved_node(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    flood = FRAME.pack(0, PING, ACK, 0, 1) * 4000
+    for reserved in (False, True):
+        node = victim()
+        if reserved:
+            node._reserved.add(peer_id(key(66).public))
+        async with running(node):
+            for _ in range(3):
+                stream, peer = await secured(node)
+                await frames(peer.channel, stream, flood)
+                await ended(stream)
+                await until(lambda node=node: not node.peers)
+            assert node._standing.banned(peer_id(key(66).public), trio.current_time()) is not reserved
+            assert node.bans == (0 if reserved else 1)
+            warned = [record for record in caplog.records if "reserved node" in record.getMessage()]
+            assert len(warned) == reserved
 
 
 async def test_a_flood_of_substreams_is_held_at_the_limit() -> None:

@@ -40,8 +40,9 @@ LIMITS = {
 less than 100 bytes, those for states two keys at most: Substrate's megabyte for them would be ours to hold.
 """
 
-CALLS_AT_ONCE = 2
-"""Runtime calls of all peers together that may be with the executor: our own clients come first."""
+CALLS_AT_ONCE = 1
+"""Runtime calls of all peers together that may be with the executor: our own clients come first, and wait for
+one such call at most."""
 
 Answer = Callable[[str, bytes], Awaitable[bytes | None]]
 
