@@ -46,6 +46,7 @@ from cfnode.network.model import (
 )
 from cfnode.network.notifications import Notifications
 from cfnode.network.rate import Rate
+from cfnode.network.reports import Reports
 from cfnode.network.settings import Settings
 from cfnode.network.standing import Standing
 from cfnode.network.substream import Substream
@@ -56,12 +57,6 @@ __all__ = ["Service", "Settings"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-WORTH_A_WARNING = -(1 << 20)
-"""What a reserved node has to lose at once for a warning."""
-WARNINGS_PER_SECOND = 1 / 60
-"""Warnings of one reserved node."""
-DELIVERED = 1 << 10
-"""Reputation for an answer that was verified: a peer that delivers stands above one that nobody knows."""
 LINGER = 2.0
 IDLE = 30.0
 """Seconds without a new substream after which a connection that is no peer ends."""
@@ -84,7 +79,6 @@ class Service:
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
         self._standing = Standing(spared=self._reserved)
         self._useful = UsefulPeers(settings.useful_peers)
-        self._warnings: dict[str, Rate] = {}
         self._connections = Connections(
             identity,
             settings,
@@ -96,6 +90,7 @@ class Service:
             on_fault=self.report,
             on_gone=lambda: self._dialing.now(),
         )
+        self._reports = Reports(self._connections, self._useful, self._reserved)
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
         given = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
         self._discovery = Discovery(self.peer_id, given, private=settings.private_addresses)
@@ -222,24 +217,10 @@ class Service:
         return added
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
-        lost = self._connections.report(peer_id, change)
-        log.debug("reputation of %s: %+d (%s)", peer_id, change, reason)
-        if peer_id in self._reserved:
-            self._warn(peer_id, change, reason)
-        elif lost:
-            log.info("Banned %s: %s", peer_id, reason)
-        if lost:
-            self.disconnect(peer_id, f"banned: {reason}")
-
-    def _warn(self, peer_id: str, change: int, reason: str) -> None:
-        """A reserved node is not banned, so the user has to hear what it does."""
-        rate = self._warnings.setdefault(peer_id, Rate(WARNINGS_PER_SECOND, 1))
-        if change <= WORTH_A_WARNING and rate.allows(trio.current_time()):
-            log.warning("The reserved node %s misbehaves, and is kept all the same: %s", peer_id, reason)
+        self._reports.report(peer_id, change, reason)
 
     def useful(self, peer_id: str) -> None:
-        self._useful.note(peer_id)
-        self._connections.report(peer_id, DELIVERED)
+        self._reports.useful(peer_id)
 
     def make_way(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -10,22 +10,20 @@ import trio
 import trio.testing
 
 from cfnode.core.p2p import kademlia
-from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
 from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import Session
-from cfnode.core.p2p.yamux.frames import ACK, PING, SYN, WINDOW
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
+from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network.admission import MAX_PENDING, MAX_PER_ADDRESS
 from cfnode.network.dialing import CALL, MAX_DIALS, UPKEEP
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
-from cfnode.network.exchange import ask
 from cfnode.network.model import RequestFailed, RequestLimits
-from cfnode.network.service import IDENTIFY_RATE, KAD_RATE, Service
+from cfnode.network.service import Service
 from cfnode.network.standing import BANNED, Standing
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
@@ -123,26 +121,6 @@ async def test_frames_against_the_rules_end_the_connection_and_cost_reputation(a
         await still_works(node)
 
 
-async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_is_told_of_a_reserved_node(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    flood = FRAME.pack(0, PING, ACK, 0, 1) * 4000
-    for reserved in (False, True):
-        node = victim()
-        if reserved:
-            node._reserved.add(peer_id(key(66).public))
-        async with running(node):
-            for _ in range(3):
-                stream, peer = await secured(node)
-                await frames(peer.channel, stream, flood)
-                await ended(stream)
-                await until(lambda node=node: not node.peers)
-            assert node._standing.banned(peer_id(key(66).public), trio.current_time()) is not reserved
-            assert node.bans == (0 if reserved else 1)
-            warned = [record for record in caplog.records if "reserved node" in record.getMessage()]
-            assert len(warned) == reserved
-
-
 async def test_a_flood_of_substreams_is_held_at_the_limit() -> None:
     node = victim()
     async with running(node):
@@ -227,24 +205,6 @@ async def test_connections_that_are_not_yet_secured_count_for_their_address(
             await trio.aclose_forcefully(stream)
         await until(lambda: not node._connections.admission._per_address)
         await still_works(node)
-
-
-async def test_questions_without_end_who_we_are_and_whom_we_know_are_refused() -> None:
-    node, asking = victim(), service(2)
-    async with running(node, asking):
-        await asking.connect(address_of(node))
-        await until(lambda: asking._connections.peers[node.peer_id].about)
-        connection = asking._connections.peers[node.peer_id].connection
-        answers = dict.fromkeys((IDENTIFY, asking._settings.protocol("kad")), 0)
-        for name in answers:
-            request = None if name == IDENTIFY else kademlia.query(bytes(32))
-            with suppress(RequestFailed):
-                for _ in range(100):
-                    await ask(connection, name, request, RequestLimits(window=256 << 10), 5)
-                    answers[name] += 1
-        assert list(answers.values()) == [
-            pytest.approx(IDENTIFY_RATE[1] - 1, abs=1), pytest.approx(KAD_RATE[1], abs=10)
-        ]  # fmt: skip
 
 
 async def test_what_a_liar_says_of_others_is_not_passed_on_and_misleads_nobody() -> None:

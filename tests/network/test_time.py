@@ -10,31 +10,22 @@ import pytest
 import trio
 import trio.testing
 
-from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.multistream import Dialer
-from cfnode.core.p2p.noise import Handshake
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux import GoneAway, Session
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
-from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import (
-    PING,
-    PINGS_AT_ONCE,
-    PINGS_PER_SECOND,
     Served,
     accept_protocol,
-    answer_pings,
     ask,
     propose,
 )
 from cfnode.network.model import RequestFailed, RequestLimits
-from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key
@@ -288,153 +279,3 @@ async def test_streams_that_are_reset_before_a_word_never_get_a_task(
         assert not ours._substreams
         assert not ours._silent
         assert ours._session._inbound == 0
-
-
-# Sums over all connections
-
-
-async def test_of_many_peers_that_fill_our_buffers_the_greediest_is_let_go(
-    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
-) -> None:
-    monkeypatch.setattr(buffers, "MAX_UNASKED", 600_000)
-    let_go: list[object] = []
-
-    def relieve(holder: object) -> None:
-        assert isinstance(holder, Connection)
-        if not holder.why:
-            let_go.append(holder)
-            holder.close("too much unread data")
-
-    sums = Buffers(relieve)
-    async with (
-        both(ignore, sums) as (modest, kept),
-        both(ignore, sums) as (greedy, dropped),
-        modest.substream() as one,
-        greedy.substream() as two,
-        greedy.substream() as three,
-    ):
-        await one.send_all(bytes(200_000))
-        await trio.testing.wait_all_tasks_blocked()
-        assert sums.unasked == sums.total == 200_000
-        await two.send_all(bytes(250_000))
-        await three.send_all(bytes(250_000))
-        await dropped.ended.wait()
-        assert let_go == [dropped]
-        assert not kept.why
-        assert sums.unasked == 200_000
-
-
-async def asks_and_never_reads(
-    caller: Connection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    async with caller.substream() as substream:
-        await propose(substream, "/echo", framed(b"x"))
-        task_status.started()
-        await trio.sleep_forever()
-
-
-async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
-    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
-) -> None:
-    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
-    sums = Buffers()
-
-    async def large(peer: str, data: bytes) -> bytes | None:
-        return bytes(500_000)
-
-    async with (
-        both(serving(Served(large, RequestLimits())), sums) as (caller, _),
-        trio.open_nursery() as nursery,
-    ):
-        for _ in range(2):
-            await nursery.start(asks_and_never_reads, caller)
-        await trio.testing.wait_all_tasks_blocked()
-        assert sums.answers == 2 * len(framed(bytes(500_000)))
-        with pytest.raises(RequestFailed):
-            await ask(caller, "/echo", b"x", RequestLimits(), 5)
-        await trio.sleep(30)  # the time in which an answer has to be read is over
-        assert sums.answers == 0
-        assert len(await ask(caller, "/echo", b"x", RequestLimits(), 5)) == 500_000
-        nursery.cancel_scope.cancel()
-
-
-async def test_a_peer_that_leaves_answers_unread_makes_way_for_one_that_asks_for_little(
-    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
-) -> None:
-    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
-    sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, Connection) else None)
-
-    async def large(peer: str, data: bytes) -> bytes | None:
-        return bytes(500_000)
-
-    served = Served(large, RequestLimits())
-    async with (
-        both(serving(served), sums) as (greedy, dropped),
-        both(serving(served), sums) as (modest, kept),
-        trio.open_nursery() as nursery,
-    ):
-        for _ in range(2):
-            await nursery.start(asks_and_never_reads, greedy)
-        await trio.testing.wait_all_tasks_blocked()
-        assert len(await ask(modest, "/echo", b"x", RequestLimits(), 5)) == 500_000
-        assert dropped.why == "unread"
-        assert not kept.why
-        nursery.cancel_scope.cancel()
-
-
-async def test_requests_that_are_not_whole_take_no_place(autojump_clock: trio.testing.MockClock) -> None:
-    """Three peers send a length and a byte as often as they may; an honest one is answered each time."""
-    served, sums = Served(echo, RequestLimits()), Buffers()
-    async with AsyncExitStack() as stack:
-        honest, _ = await stack.enter_async_context(both(serving(served), sums))
-        for number in (11, 12, 13):
-            liar = both(serving(served), sums, number=number)
-            caller, _ = await stack.enter_async_context(liar)
-            for _ in range(25):
-                substream = await stack.enter_async_context(caller.substream())
-                await propose(substream, "/echo", framed(bytes(1000))[:3])
-        await trio.testing.wait_all_tasks_blocked()
-        assert sorted(served._unfinished.values()) == [20, 20, 20]
-        for _ in range(20):
-            assert await ask(honest, "/echo", b"x", RequestLimits(), 1) == b"x" * 1000
-
-
-async def test_pings_are_answered_no_faster_than_anybody_needs(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    async def serve(connection: Connection, substream: Substream) -> None:
-        _, first = await accept_protocol(substream, {PING})
-        await answer_pings(substream, first, Rate(PINGS_PER_SECOND, PINGS_AT_ONCE))
-
-    async with both(serve) as (caller, _), caller.substream() as substream:
-        await propose(substream, PING)
-        began, echoed = trio.current_time(), 0
-        await substream.send_all(bytes(32) * 200)
-        while echoed < 200 * 32:
-            echoed += len(await substream.receive())
-        assert trio.current_time() - began == pytest.approx((200 - PINGS_AT_ONCE) / PINGS_PER_SECOND, abs=0.1)
-
-
-async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.testing.MockClock) -> None:
-    """Inside the secured channel, before yamux is agreed on: messages that hold nothing."""
-    left, right = trio.testing.memory_stream_pair()
-
-    async def never_end() -> None:
-        outer = Dialer(["/noise"])
-        await left.send_all(outer.bytes_to_send())
-        while outer.chosen is None:
-            outer.receive_data(bytes(await left.receive_some(4096)))
-        shake = Handshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
-        while not shake.finished:
-            await left.send_all(shake.bytes_to_send())
-            shake.receive_data(bytes(await left.receive_some(4096)))
-        await left.send_all(shake.bytes_to_send())
-        channel = shake.channel()
-        for _ in range(1000):
-            await left.send_all(b"".join(channel.seal(b"") for _ in range(100)))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(never_end)
-        with pytest.raises(RemoteError, match="not secured within 65536 bytes"):
-            await upgrade(right, key(2), dialer=False)
-        nursery.cancel_scope.cancel()

@@ -24,9 +24,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from cfnode.core.p2p.errors import FloodError, RemoteError
+from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.network import websocket
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
@@ -310,31 +309,6 @@ async def test_of_many_pings_the_last_one_is_answered() -> None:
     )
     assert await listener.receive_some() == b"x"
     assert await wire.receive_some() == b"\x8a\x01" + bytes([199])
-
-
-@pytest.mark.parametrize("frame", [b"\x02\x81\0\0\0\0x", b"\x8a\x80\0\0\0\0"], ids=["a byte", "a pong"])
-async def test_tiny_frames_leave_others_their_turn_and_end_the_connection(frame: bytes) -> None:
-    _, wire, listener = await both_ends()
-    first, rounds, reading = frame, 0, True
-    if first[0] == 2:
-        await wire.send_all(first)  # the message has begun, pieces of it follow
-        await listener.receive_some()
-        frame = b"\x00" + frame[1:]
-    await wire.send_all(frame * 9_000)
-
-    async def read() -> None:
-        nonlocal reading
-        with pytest.raises(FloodError, match="carry nothing"):
-            while True:
-                await listener.receive_some()
-        reading = False
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(read)
-        while reading:
-            rounds += 1
-            await trio.lowlevel.checkpoint()
-    assert rounds >= MAX_CREDIT // TURN
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,257 @@
+"""How much may one peer, and may all peers together, take of our time and memory?"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, suppress
+
+import pytest
+import trio
+import trio.testing
+
+from cfnode.core.p2p import kademlia
+from cfnode.core.p2p.errors import FloodError, RemoteError
+from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
+from cfnode.core.p2p.multistream import Dialer
+from cfnode.core.p2p.noise import Handshake
+from cfnode.core.p2p.protobuf import framed
+from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
+from cfnode.core.p2p.yamux.frames import ACK, PING
+from cfnode.core.p2p.yamux.frames import HEADER as FRAME
+from cfnode.core.peer_id import peer_id
+from cfnode.network import buffers
+from cfnode.network.buffers import Buffers
+from cfnode.network.connection import Connection
+from cfnode.network.exchange import PING as PING_PROTOCOL
+from cfnode.network.exchange import (
+    PINGS_AT_ONCE,
+    PINGS_PER_SECOND,
+    Served,
+    accept_protocol,
+    answer_pings,
+    ask,
+    propose,
+)
+from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.rate import Rate
+from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
+from cfnode.network.substream import Substream
+from cfnode.network.upgrade import upgrade
+from tests.network.conftest import address_of, key, running, service, until
+from tests.network.test_hostile import ended, frames, secured, victim
+from tests.network.test_time import both, echo, ignore, serving
+from tests.network.test_transport import both_ends
+
+# Sums over all connections
+
+
+async def test_of_many_peers_that_fill_our_buffers_the_greediest_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(buffers, "MAX_UNASKED", 600_000)
+    let_go: list[object] = []
+
+    def relieve(holder: object) -> None:
+        assert isinstance(holder, Connection)
+        if not holder.why:
+            let_go.append(holder)
+            holder.close("too much unread data")
+
+    sums = Buffers(relieve)
+    async with (
+        both(ignore, sums) as (modest, kept),
+        both(ignore, sums) as (greedy, dropped),
+        modest.substream() as one,
+        greedy.substream() as two,
+        greedy.substream() as three,
+    ):
+        await one.send_all(bytes(200_000))
+        await trio.testing.wait_all_tasks_blocked()
+        assert sums.unasked == sums.total == 200_000
+        await two.send_all(bytes(250_000))
+        await three.send_all(bytes(250_000))
+        await dropped.ended.wait()
+        assert let_go == [dropped]
+        assert not kept.why
+        assert sums.unasked == 200_000
+
+
+async def asks_and_never_reads(
+    caller: Connection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    async with caller.substream() as substream:
+        await propose(substream, "/echo", framed(b"x"))
+        task_status.started()
+        await trio.sleep_forever()
+
+
+async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
+    sums = Buffers()
+
+    async def large(peer: str, data: bytes) -> bytes | None:
+        return bytes(500_000)
+
+    async with (
+        both(serving(Served(large, RequestLimits())), sums) as (caller, _),
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(2):
+            await nursery.start(asks_and_never_reads, caller)
+        await trio.testing.wait_all_tasks_blocked()
+        assert sums.answers == 2 * len(framed(bytes(500_000)))
+        with pytest.raises(RequestFailed):
+            await ask(caller, "/echo", b"x", RequestLimits(), 5)
+        await trio.sleep(30)  # the time in which an answer has to be read is over
+        assert sums.answers == 0
+        assert len(await ask(caller, "/echo", b"x", RequestLimits(), 5)) == 500_000
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_peer_that_leaves_answers_unread_makes_way_for_one_that_asks_for_little(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
+    sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, Connection) else None)
+
+    async def large(peer: str, data: bytes) -> bytes | None:
+        return bytes(500_000)
+
+    served = Served(large, RequestLimits())
+    async with (
+        both(serving(served), sums) as (greedy, dropped),
+        both(serving(served), sums) as (modest, kept),
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(2):
+            await nursery.start(asks_and_never_reads, greedy)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(await ask(modest, "/echo", b"x", RequestLimits(), 5)) == 500_000
+        assert dropped.why == "unread"
+        assert not kept.why
+        nursery.cancel_scope.cancel()
+
+
+async def test_requests_that_are_not_whole_take_no_place(autojump_clock: trio.testing.MockClock) -> None:
+    """Three peers send a length and a byte as often as they may; an honest one is answered each time."""
+    served, sums = Served(echo, RequestLimits()), Buffers()
+    async with AsyncExitStack() as stack:
+        honest, _ = await stack.enter_async_context(both(serving(served), sums))
+        for number in (11, 12, 13):
+            liar = both(serving(served), sums, number=number)
+            caller, _ = await stack.enter_async_context(liar)
+            for _ in range(25):
+                substream = await stack.enter_async_context(caller.substream())
+                await propose(substream, "/echo", framed(bytes(1000))[:3])
+        await trio.testing.wait_all_tasks_blocked()
+        assert sorted(served._unfinished.values()) == [20, 20, 20]
+        for _ in range(20):
+            assert await ask(honest, "/echo", b"x", RequestLimits(), 1) == b"x" * 1000
+
+
+async def test_pings_are_answered_no_faster_than_anybody_needs(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def serve(connection: Connection, substream: Substream) -> None:
+        _, first = await accept_protocol(substream, {PING_PROTOCOL})
+        await answer_pings(substream, first, Rate(PINGS_PER_SECOND, PINGS_AT_ONCE))
+
+    async with both(serve) as (caller, _), caller.substream() as substream:
+        await propose(substream, PING_PROTOCOL)
+        began, echoed = trio.current_time(), 0
+        await substream.send_all(bytes(32) * 200)
+        while echoed < 200 * 32:
+            echoed += len(await substream.receive())
+        assert trio.current_time() - began == pytest.approx((200 - PINGS_AT_ONCE) / PINGS_PER_SECOND, abs=0.1)
+
+
+async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.testing.MockClock) -> None:
+    """Inside the secured channel, before yamux is agreed on: messages that hold nothing."""
+    left, right = trio.testing.memory_stream_pair()
+
+    async def never_end() -> None:
+        outer = Dialer(["/noise"])
+        await left.send_all(outer.bytes_to_send())
+        while outer.chosen is None:
+            outer.receive_data(bytes(await left.receive_some(4096)))
+        shake = Handshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
+        while not shake.finished:
+            await left.send_all(shake.bytes_to_send())
+            shake.receive_data(bytes(await left.receive_some(4096)))
+        await left.send_all(shake.bytes_to_send())
+        channel = shake.channel()
+        for _ in range(1000):
+            await left.send_all(b"".join(channel.seal(b"") for _ in range(100)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(never_end)
+        with pytest.raises(RemoteError, match="not secured within 65536 bytes"):
+            await upgrade(right, key(2), dialer=False)
+        nursery.cancel_scope.cancel()
+
+
+# Floods over real connections
+
+
+async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_is_told_of_a_reserved_node(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    flood = FRAME.pack(0, PING, ACK, 0, 1) * 4000
+    for reserved in (False, True):
+        node = victim()
+        if reserved:
+            node._reserved.add(peer_id(key(66).public))
+        async with running(node):
+            for _ in range(3):
+                stream, peer = await secured(node)
+                await frames(peer.channel, stream, flood)
+                await ended(stream)
+                await until(lambda node=node: not node.peers)
+            assert node._standing.banned(peer_id(key(66).public), trio.current_time()) is not reserved
+            assert node.bans == (0 if reserved else 1)
+            warned = [record for record in caplog.records if "reserved node" in record.getMessage()]
+            assert len(warned) == reserved
+
+
+async def test_questions_without_end_who_we_are_and_whom_we_know_are_refused() -> None:
+    node, asking = victim(), service(2)
+    async with running(node, asking):
+        await asking.connect(address_of(node))
+        await until(lambda: asking._connections.peers[node.peer_id].about)
+        connection = asking._connections.peers[node.peer_id].connection
+        answers = dict.fromkeys((IDENTIFY, asking._settings.protocol("kad")), 0)
+        for name in answers:
+            request = None if name == IDENTIFY else kademlia.query(bytes(32))
+            with suppress(RequestFailed):
+                for _ in range(100):
+                    await ask(connection, name, request, RequestLimits(window=256 << 10), 5)
+                    answers[name] += 1
+        assert list(answers.values()) == [
+            pytest.approx(IDENTIFY_RATE[1] - 1, abs=1), pytest.approx(KAD_RATE[1], abs=10)
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", [b"\x02\x81\0\0\0\0x", b"\x8a\x80\0\0\0\0"], ids=["a byte", "a pong"])
+async def test_tiny_frames_leave_others_their_turn_and_end_the_connection(frame: bytes) -> None:
+    _, wire, listener = await both_ends()
+    first, rounds, reading = frame, 0, True
+    if first[0] == 2:
+        await wire.send_all(first)  # the message has begun, pieces of it follow
+        await listener.receive_some()
+        frame = b"\x00" + frame[1:]
+    await wire.send_all(frame * 9_000)
+
+    async def read() -> None:
+        nonlocal reading
+        with pytest.raises(FloodError, match="carry nothing"):
+            while True:
+                await listener.receive_some()
+        reading = False
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read)
+        while reading:
+            rounds += 1
+            await trio.lowlevel.checkpoint()
+    assert rounds >= MAX_CREDIT // TURN
