@@ -24,7 +24,7 @@ MAX_NUMBER = (1 << 32) - 1
 MAX_HEADER = 128 << 10
 """Bytes of a header. A change of 200 authorities takes 8,000; the largest one known, of Kusama, 72,562."""
 
-MAX_DIGEST_ITEMS = 128
+MAX_DIGEST_ITEMS = 32
 """Items of one digest. Real headers have two to five, and an item may be a single byte."""
 
 

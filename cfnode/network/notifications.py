@@ -52,7 +52,6 @@ class _Link:
 
     def __init__(self, connection: Connection, inbound: bool, limits: NotificationLimits) -> None:
         self.connection, self.inbound = connection, inbound
-        self.rate = Rate(limits.per_second, limits.burst)
         self.handshake = b""
         self.theirs = trio.Event()
         self.opened = trio.Event()
@@ -214,8 +213,9 @@ class Notifications:
         await link.opened.wait()
         frames = Frames(self._limits.message)
         frames.feed(first)
+        rate = link.connection.rates.setdefault(self.name, Rate(self._limits.per_second, self._limits.burst))
         while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
-            await trio.sleep(link.rate.take(trio.current_time()))
+            await trio.sleep(rate.take(trio.current_time()))
             if self._is_news(link, data):
                 await self._events.put(Received(link.connection.peer_id, data), link.lives)
 

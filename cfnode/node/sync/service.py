@@ -41,7 +41,7 @@ log = logging.getLogger("cfnode.sync")
 
 LEGACY_AUTHORITIES = b":grandpa_authorities"
 
-LIMITS = NotificationLimits(message=MAX_ANNOUNCEMENT, per_second=20, burst=256, repeats=16)
+LIMITS = NotificationLimits(message=MAX_ANNOUNCEMENT, per_second=10, burst=64, repeats=16)
 """A peer announces each block once, one in six seconds, and those of a fork together."""
 
 
