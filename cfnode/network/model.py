@@ -87,6 +87,8 @@ class NotificationLimits:
     make about fifty."""
     burst: int = 1_000
     """Messages taken at once."""
+    usual: int = 64 << 10
+    """Bytes of a message that counts as one; a longer one counts as several."""
     repeats: int | None = None
     """How often a peer may repeat a message; None: as often as it likes."""
 

@@ -215,7 +215,7 @@ class Notifications:
         frames.feed(first)
         rate = link.connection.rates.setdefault(self.name, Rate(self._limits.per_second, self._limits.burst))
         while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
-            await trio.sleep(rate.take(trio.current_time()))
+            await trio.sleep(rate.take(trio.current_time(), max(1.0, len(data) / self._limits.usual)))
             if self._is_news(link, data):
                 await self._events.put(Received(link.connection.peer_id, data), link.lives)
 

@@ -23,11 +23,11 @@ class Rate:
     def __post_init__(self) -> None:
         self._credit = self.burst
 
-    def take(self, now: float) -> float:
-        """It happens; how many seconds it should wait, 0 within the limit."""
+    def take(self, now: float, times: float = 1) -> float:
+        """It happens, so many times; how many seconds it should wait, 0 within the limit."""
         elapsed = 0.0 if self._at is None else max(0.0, now - self._at)
         self._at = now
-        self._credit = min(self.burst, self._credit + elapsed * self.per_second) - 1
+        self._credit = min(self.burst, self._credit + elapsed * self.per_second) - times
         return max(0.0, -self._credit / self.per_second)
 
     def allows(self, now: float) -> bool:

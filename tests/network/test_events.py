@@ -95,6 +95,12 @@ def gossip(limits: NotificationLimits) -> Notifications:
     return Notifications(NAME, lambda: b"hello", limits, lambda peer, said: None)
 
 
+def test_what_counts_as_several_waits_as_long_as_those() -> None:
+    rate = Rate(per_second=100, burst=10)
+    assert rate.take(0, times=256) == pytest.approx(2.46)
+    assert rate.take(3, times=1) == 0
+
+
 async def test_more_messages_than_a_protocol_needs_wait_in_their_window(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

@@ -41,8 +41,11 @@ log = logging.getLogger("cfnode.sync")
 
 LEGACY_AUTHORITIES = b":grandpa_authorities"
 
-LIMITS = NotificationLimits(message=MAX_ANNOUNCEMENT, per_second=10, burst=64, repeats=16)
-"""A peer announces each block once, one in six seconds, and those of a fork together."""
+LIMITS = NotificationLimits(
+    message=MAX_ANNOUNCEMENT, per_second=100, burst=640, usual=MAX_ANNOUNCEMENT // 256, repeats=16
+)
+"""A peer announces each block once, one in six seconds, and those of a fork together; on a development chain
+there may be fifty a second. The largest announcement counts as 256 usual ones."""
 
 
 def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
