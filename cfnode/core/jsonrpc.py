@@ -30,8 +30,8 @@ MAX_FILLING = 1024 * 1024
 """White space and backslashes of one message: decoders pass over them one by one, ten times as slowly as over
 other text."""
 MAX_WIDE = 1024 * 1024
-"""Bytes of the parameters of a call that may hold other characters than ASCII: one such character can make
-each of a text take four bytes. Only hex is ever longer."""
+"""Bytes of a message with other characters than ASCII: one such character can make each of a text take four
+bytes. Only hex is ever longer."""
 MAX_ID = 4096
 """Bytes of an id, which is kept until its call is answered and is sent back; ids of clients have some ten."""
 LARGE = 64 * 1024
@@ -105,13 +105,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         """The id as it came, JSON text."""
         return bytes(self.id)
 
-    @property
-    def _is_wide(self) -> bool:
-        if memoryview(self.params).nbytes <= MAX_WIDE:
-            return False
-        text = bytes(self.params)
-        return not text.isascii() or b"\\u" in text
-
     def arguments(self) -> list[Any] | dict[str, Any]:
         """The decoded `params`: a list by position, a dict by name, `[]` if there are none.
 
@@ -119,8 +112,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         """
         if memoryview(self.params).nbytes <= 4 and bytes(self.params) in _NO_ARGUMENTS:
             return []
-        if self._is_wide:
-            raise InvalidParams(f"more than {MAX_WIDE} bytes of parameters must be ASCII")
         try:
             arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(self.params)
         except _UNREADABLE as error:
@@ -174,6 +165,7 @@ class Incoming:
         self._data = bytearray()
         self._values = 0
         self._filling = 0
+        self._is_wide = False
 
     def add(self, piece: bytes | bytearray) -> None:
         """The next piece."""
@@ -190,11 +182,15 @@ class Incoming:
         """
         values = len(piece) - len(piece.translate(None, _STRUCTURE))
         self._values += values
+        is_split_escape = self._data[-1:] == b"\\" and piece[:1] == b"u"
+        self._is_wide |= is_split_escape or not piece.isascii() or b"\\u" in piece
         self._filling += len(piece) - len(piece.translate(None, _FILLING))
 
     def _refusal(self) -> str | None:
         if self._values > MAX_VALUES:
             return f"{MAX_VALUES} JSON values"
+        if self._is_wide and self.size > MAX_WIDE:
+            return f"{MAX_WIDE} bytes of other text than ASCII"
         return f"{MAX_FILLING} spaces and escapes" if self._filling > MAX_FILLING else None
 
     def parse(self, max_batch: int) -> Call | Batch | Refused:

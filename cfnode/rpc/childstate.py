@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, State
 from cfnode.rpc.blocks import AT, at_or_best
-from cfnode.rpc.convert import BYTES, U32, listed, read_hex, to_hex
+from cfnode.rpc.convert import STORAGE_KEY, U32, listed, read_key, to_hex
 from cfnode.rpc.state import KEYS, MAX_KEYS, PREFIX, check_count
 from cfnode.rpc.storage import all_keys, in_state, page, proof_of, values_of
 from cfnode.rpc.table import Method, Param, Reader
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _read_child(value: Any) -> bytes:
-    key = read_hex(value)
+    key = read_key(value)
     if not key.startswith(CHILD_STORAGE_PREFIX) or key == CHILD_STORAGE_PREFIX:
         raise ValueError(f"expected a key that begins with {to_hex(CHILD_STORAGE_PREFIX)} and goes on")
     return key[len(CHILD_STORAGE_PREFIX) :]
@@ -90,7 +90,7 @@ async def read_proof(node: Node, child: bytes, wanted: list[bytes], at: bytes | 
     return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
 
 
-KEY: Final = Param("key", BYTES)
+KEY: Final = Param("key", STORAGE_KEY)
 
 METHODS: Final = (
     Method("childstate_getKeys", keys, params=(CHILD, PREFIX, AT)),
@@ -100,9 +100,9 @@ METHODS: Final = (
         aliases=("childstate_getKeysPagedAt",),
         params=(
             CHILD,
-            Param("prefix", BYTES, optional=True),
+            Param("prefix", STORAGE_KEY, optional=True),
             Param("count", U32),
-            Param("start_key", BYTES, optional=True),
+            Param("start_key", STORAGE_KEY, optional=True),
             AT,
         ),
     ),
@@ -110,7 +110,7 @@ METHODS: Final = (
     Method(
         "childstate_getStorageEntries",
         entries,
-        params=(CHILD, Param("keys", listed(BYTES, MAX_KEYS)), AT),
+        params=(CHILD, Param("keys", listed(STORAGE_KEY, MAX_KEYS)), AT),
     ),
     Method("childstate_getStorageHash", storage_hash, params=(CHILD, KEY, AT)),
     Method("childstate_getStorageSize", storage_size, params=(CHILD, KEY, AT)),

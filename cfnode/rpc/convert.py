@@ -16,6 +16,10 @@ from cfnode.rpc.table import Reader
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
 _SHOWN = 80
+_LONGEST_FIXED = 4096
+"""Characters from which on hex of a fixed length is not converted to see how long it is."""
+MAX_KEY = 32 * 1024
+"""Bytes of a storage key: a partial key of a trie has fewer than 65,536 nibbles."""
 MAX_TEXT = 64 * 1024
 """Characters of a parameter that is text: names, addresses, secret URIs. A longer one takes up to four bytes
 a character while its call lasts."""
@@ -91,10 +95,29 @@ def read_loose_hex(value: Any) -> bytes:
     return read_hex(value)
 
 
+def _check_key(value: Any) -> None:
+    if isinstance(value, str) and len(value) > 2 * MAX_KEY + 2:
+        raise ValueError(f"expected at most {MAX_KEY} bytes of hex, got {len(value) // 2}")
+
+
+def read_key(value: Any) -> bytes:
+    """A storage key, or the beginning of one: `0x` hex."""
+    _check_key(value)
+    return read_hex(value)
+
+
+def read_loose_key(value: Any) -> bytes:
+    """The same with or without `0x`."""
+    _check_key(value)
+    return read_loose_hex(value)
+
+
 def fixed_hex(length: int) -> Callable[[Any], bytes]:
     """Hex of exactly so many bytes, `0x` optional."""
 
     def read(value: Any) -> bytes:
+        if isinstance(value, str) and len(value) > _LONGEST_FIXED:
+            raise ValueError(f"expected {length} bytes of hex, got {len(value) // 2}")
         data = read_loose_hex(value)
         if len(data) != length:
             raise ValueError(f"expected {length} bytes of hex, got {len(data)}")
@@ -195,6 +218,8 @@ def listed(reader: Reader, maximum: int) -> Reader:
 
 
 BYTES = Reader("0x hex", read_hex)
+STORAGE_KEY = Reader("0x hex", read_key)
+LOOSE_KEY = Reader("hex", read_loose_key)
 LOOSE_BYTES = Reader("hex", read_loose_hex)
 HASH = Reader("0x hash", fixed_hex(32))
 BOOL = Reader("bool", read_bool)

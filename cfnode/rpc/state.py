@@ -13,7 +13,7 @@ from cfnode.core.state import State
 from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.blocks import AT, Remembered, ask_runtime, at_or_best
-from cfnode.rpc.convert import BYTES, HASH, TEXT, U32, listed, to_hex
+from cfnode.rpc.convert import BYTES, HASH, STORAGE_KEY, TEXT, U32, listed, to_hex
 from cfnode.rpc.storage import (
     MAX_PAGE,
     SLICE,
@@ -206,9 +206,9 @@ async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
         raise SlowReader
 
 
-KEY: Final = Param("key", BYTES)
-PREFIX: Final = Param("prefix", BYTES)
-KEYS: Final = Param("keys", listed(BYTES, MAX_KEYS))
+KEY: Final = Param("key", STORAGE_KEY)
+PREFIX: Final = Param("prefix", STORAGE_KEY)
+KEYS: Final = Param("keys", listed(STORAGE_KEY, MAX_KEYS))
 
 METHODS: Final = (
     Method(
@@ -229,9 +229,9 @@ METHODS: Final = (
         keys_paged,
         aliases=("state_getKeysPagedAt",),
         params=(
-            Param("prefix", BYTES, optional=True),
+            Param("prefix", STORAGE_KEY, optional=True),
             Param("count", U32),
-            Param("start_key", BYTES, optional=True),
+            Param("start_key", STORAGE_KEY, optional=True),
             AT,
         ),
     ),
@@ -248,7 +248,7 @@ METHODS: Final = (
         subscribe_storage,
         notification="state_storage",
         unsubscribe="state_unsubscribeStorage",
-        params=(Param("keys", listed(BYTES, MAX_KEYS), optional=True),),
+        params=(Param("keys", listed(STORAGE_KEY, MAX_KEYS), optional=True),),
         unsafe_if=lambda arguments: arguments[0] is None,
     ),
     Subscription(

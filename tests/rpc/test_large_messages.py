@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from cfnode.core.jsonrpc import LARGE, MAX_FILLING, MAX_ID, MAX_VALUES, Batch, Call, Incoming, Refused, parse
-from cfnode.rpc.convert import BYTES, TEXT, U64, listed, shown
+from cfnode.core.jsonrpc import (
+    LARGE,
+    MAX_FILLING,
+    MAX_ID,
+    MAX_VALUES,
+    MAX_WIDE,
+    Batch,
+    Call,
+    Incoming,
+    Refused,
+    parse,
+)
+from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, listed, read_key, read_loose_key, shown
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param
 from tests.rpc.clients import Http, StandIn, WebSocket, served
@@ -45,10 +57,10 @@ SHAPES = {
     "hex": (lambda: call(b'["0x%b"]' % (b"ab" * (ROOM // 2))), None),
     "bad hex": (lambda: call(b'["0x%bxx"]' % (b"ab" * (ROOM // 2))), -32602),
     "text": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_text"), -32602),
-    "accents": (lambda: call(b'["%b"]' % ("é".encode() * (ROOM // 2)), method=b"test_text"), -32602),
+    "accents": (lambda: call(b'["%b"]' % ("é".encode() * (ROOM // 2)), method=b"test_text"), -32007),
     "four bytes a character": (
         lambda: call('["😀{}"]'.format("x" * ROOM).encode(), method=b"test_text"),
-        -32602,
+        -32007,
     ),
     "text for a number": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_number"), -32602),
     "text for a list": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_list"), -32602),
@@ -93,7 +105,7 @@ async def test_text_that_ends_in_bytes_that_are_none_is_refused_over_both_transp
     body = call(b'["%b\xff"]' % (b"x" * ROOM), method=b"test_text")
     async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
         with longest_step() as steps:
-            assert (await http.post(body)).json()["error"]["code"] == -32602
+            assert (await http.post(body)).json()["error"]["code"] == -32007
             await ws.send(body)
             with pytest.raises(EOFError):
                 await ws.frame()
@@ -119,6 +131,13 @@ def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> Non
     assert shown({"k" * 1000: 1}) == "{'" + "k" * 78 + "…"
 
 
+@pytest.mark.parametrize("read", [read_key, read_loose_key])
+def test_a_storage_key_is_as_long_as_a_trie_has_them(read: Callable[[Any], bytes]) -> None:
+    assert read("0x" + "ab" * MAX_KEY) == b"\xab" * MAX_KEY
+    with pytest.raises(ValueError, match=f"at most {MAX_KEY} bytes of hex"):
+        read("0x" + "ab" * (MAX_KEY + 1))
+
+
 def test_pieces_are_read_like_the_whole() -> None:
     body = call(b'["0xab"]')
     incoming = Incoming()
@@ -138,6 +157,21 @@ def test_a_message_with_too_much_in_it_is_not_kept() -> None:
         assert isinstance(refused, Refused)
         assert refused.error.code == -32007
         assert str(limit) in refused.error.data
+
+
+def test_long_messages_are_ascii_and_short_ones_anything() -> None:
+    for character in ("é", "😀", "\\u00e9"):
+        text = call(f'["{character * 100}"]'.encode())
+        assert isinstance(parse(text, 100), Call)
+        incoming = Incoming()
+        for place in range(0, len(text), 3):
+            incoming.add(text[place : place + 3])
+        incoming.add(b" ")
+        assert isinstance(incoming.parse(100), Call)
+        incoming.add(b"x" * MAX_WIDE)
+        refused = incoming.parse(100)
+        assert isinstance(refused, Refused)
+        assert refused.error.data == f"Exceeded max limit of {MAX_WIDE} bytes of other text than ASCII"
 
 
 def test_an_id_is_as_long_as_clients_need() -> None:

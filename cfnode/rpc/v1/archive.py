@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import ask_runtime
-from cfnode.rpc.convert import HASH, LOOSE_BYTES, TEXT, U64, to_hex
+from cfnode.rpc.convert import HASH, LOOSE_BYTES, LOOSE_KEY, TEXT, U64, to_hex
 from cfnode.rpc.errors import words
 from cfnode.rpc.table import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
@@ -129,7 +129,7 @@ METHODS: Final = (
         storage,
         notification="archive_v1_storageEvent",
         unsubscribe="archive_v1_stopStorage",
-        params=(BLOCK, Param("items", QUERIES), Param("child_trie", LOOSE_BYTES, optional=True)),
+        params=(BLOCK, Param("items", QUERIES), Param("child_trie", LOOSE_KEY, optional=True)),
         patient=True,
         most=MAX_STREAMS,
     ),

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.convert import BOOL, HASH, LOOSE_BYTES, TEXT, listed, to_hex
+from cfnode.rpc.convert import BOOL, HASH, LOOSE_BYTES, LOOSE_KEY, TEXT, listed, to_hex
 from cfnode.rpc.held import Held
 from cfnode.rpc.table import Method, Param, Reader, Subscription
 from cfnode.rpc.v1 import operations
@@ -169,7 +169,7 @@ METHODS: Final = (
             FOLLOWED,
             BLOCK,
             Param("items", QUERIES),
-            Param("child_trie", LOOSE_BYTES, optional=True),
+            Param("child_trie", LOOSE_KEY, optional=True),
         ),
         holds=True,
     ),
