@@ -166,15 +166,19 @@ class Incoming:
         self._values = 0
         self._filling = 0
         self._is_wide = False
+        self._is_counted = False
 
     def add(self, piece: bytes | bytearray) -> None:
         """The next piece."""
         self.size += len(piece)
-        if self._refusal() is None:
-            self._count(piece)
+        if self.size <= MAX_VALUES:  # too short for too much of anything
             self._data += piece
-        if self._refusal() is not None and self._data:
-            self._data = bytearray()
+        elif self._refusal() is None:
+            self._count(piece if self._is_counted else self._data + piece)
+            self._is_counted = True
+            self._data += piece
+            if self._refusal() is not None:
+                self._data = bytearray()
 
     def _count(self, piece: bytes | bytearray) -> None:
         """Each value but the first follows a comma or a bracket. Those inside of strings are counted, too; no
