@@ -10,16 +10,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-import trio
-
 from cfnode.core.state import TOP
-from cfnode.core.trie import MissingNode, ProofState, TrieError
-from cfnode.core.wire import WireError
+from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.events import BlockRef
-from cfnode.node.sync import repute
+from cfnode.node.sync.asker import Asker, NobodyHelps
 from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.question import Question
+from cfnode.node.sync.repute import SILENT, Failure
 from cfnode.store import StateDiscarded
 
 __all__ = ["ProofAsker"]
@@ -29,8 +28,10 @@ log = logging.getLogger("cfnode.sync")
 AGAIN_S = 2.0
 """Seconds after which those who could not help are asked again."""
 
-MOST_REQUEST = 1 << 20
+MAX_REQUEST = 1 << 20
 """Bytes that a peer takes: more would be held against us."""
+
+WORDS = "a proof that does not hold"
 
 Check = Callable[[ProofState], None]
 """Raises MissingNode where a proof leaves out what was asked for."""
@@ -40,7 +41,7 @@ class ProofAsker:
     """Asks the peers of a book about the state of one block, whose root is trusted."""
 
     def __init__(self, network: Network, book: PeerBook, block: BlockRef, root: bytes) -> None:
-        self._network = network
+        self._asker = Asker(network, book)
         self._book = book
         self._block = block
         self._root = root
@@ -69,38 +70,24 @@ class ProofAsker:
         """
         reason = f"its proof of a call leaves out key 0x{key.hex()}"
         if len(self._book) > 1:
-            self._drop(peer, reason)
+            self._asker.fail(peer, Failure.BAD_PROOF, f"{WORDS}: {reason}")
             return True
-        self._network.report(peer, repute.SILENT, reason)
+        self._asker.network.report(peer, SILENT, reason)
         return False
 
     async def _ask(self, request: bytes, check: Check) -> tuple[str, list[bytes]]:
-        if len(request) > MOST_REQUEST:
+        if len(request) > MAX_REQUEST:
             raise StateDiscarded(self._block.hash)
-        asked: set[str] = set()
-        while True:
-            peer = next((peer for peer in self._book.candidates() if peer not in asked), None)
-            if peer is None:
-                await self._book.changed(AGAIN_S)
-                asked.clear()
-                continue
-            asked.add(peer)
-            try:
-                with self._book.timed(peer):
-                    answer = await self._network.request(peer, SUFFIX, request)
-                proof = await trio.to_thread.run_sync(read_answer, answer, self._root, check)
-            except RequestFailed as error:
-                log.debug("No proof about #%d from %s: %s", self._block.number, peer, error)
-                self._book.lapse(peer)
-            except (WireError, TrieError, MissingNode) as error:
-                self._drop(peer, str(error))
-            else:
-                return peer, proof
-
-    def _drop(self, peer: str, reason: str) -> None:
-        repute.drop(
-            self._network, self._book, peer, repute.BAD_PROOF, f"a proof that does not hold: {reason}"
+        question = Question(
+            SUFFIX, request, lambda answer: read_answer(answer, self._root, check), words=WORDS, gentle=True
         )
+        while True:
+            try:
+                answer = await self._asker.ask(question)
+                return answer.peer, answer.value
+            except NobodyHelps as error:
+                log.debug("No proof about #%d: %s", self._block.number, error)
+            await self._book.changed(AGAIN_S)
 
 
 def read_answer(answer: bytes, root: bytes, check: Check) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""How are blocks fetched from one peer, so that what comes is what was asked for?
+"""How are blocks and headers asked for, so that what comes is what was asked for?
 
 A block is what its hash says, its body what the header's extrinsics root says, and a row of blocks hangs
 together by parent hashes. Seals, slots and execution are the chain's to check, at import.
@@ -6,28 +6,46 @@ together by parent hashes. Seals, slots and execution are the chain's to check, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-
-import trio
+from typing import TypeVar
 
 from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire import WireError
 from cfnode.core.wire.blocks import MOST_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
-from cfnode.network.model import Network, RequestFailed
+from cfnode.network.model import RequestFailed
+from cfnode.node.sync.question import Question
+from cfnode.node.sync.repute import Failure
 
 __all__ = [
     "FetchedBlock",
-    "fetch_above",
-    "fetch_header",
-    "fetch_justification",
-    "fetch_up_to",
+    "FetchedHeader",
+    "header_at",
+    "headers_above",
+    "headers_up_to",
+    "justifications_of",
     "read_blocks",
+    "whole_above",
+    "whole_up_to",
 ]
+
+T = TypeVar("T")
+
+MAX_HEADER_BYTES = 1 << 20
+"""Bytes of an answer with headers only: 128 of them have some hundred each, a few name all authorities."""
 
 EXTRINSICS_VERSION = 0
 """Trie version of the extrinsics root, on this chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedHeader:
+    """A header and its hash."""
+
+    header: Header
+    hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,65 +58,134 @@ class FetchedBlock:
     justifications: list[tuple[bytes, bytes]]
 
 
-async def fetch_up_to(network: Network, peer: str, block: bytes, most: int) -> list[FetchedBlock]:
-    """At most so many blocks that end with `block`, oldest first. Raises RequestFailed, WireError."""
+Row = TypeVar("Row", FetchedHeader, FetchedBlock)
+
+
+def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
+    """At most so many whole blocks that end with `block`, oldest first; at least that one."""
     request = BlockRequest(block, Attributes.whole(), min(most, MOST_BLOCKS), descending=True)
-    answer = await network.request(peer, SUFFIX, request.encode())
-    found = await trio.to_thread.run_sync(read_blocks, answer, request)
-    if not found:
-        raise RequestFailed(f"it does not have the block 0x{block.hex()}")
-    if found[-1].hash != block:
-        raise WireError(f"block answer: it ends with 0x{found[-1].hash.hex()}, not with 0x{block.hex()}")
-    return found
+
+    def check(answer: bytes) -> list[FetchedBlock]:
+        found = read_blocks(answer, request)
+        _ends_with(block, found[-1].hash if found else None)
+        return found
+
+    return _question(request, check)
 
 
-async def fetch_above(network: Network, peer: str, number: int, most: int) -> list[FetchedBlock]:
-    """At most so many blocks of the peer's best chain from `number` on. Raises RequestFailed, WireError."""
+def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
+    """At most so many whole blocks of the peer's best chain from `number` on; maybe none, maybe invented."""
     request = BlockRequest(number, Attributes.whole(), min(most, MOST_BLOCKS))
-    answer = await network.request(peer, SUFFIX, request.encode())
-    found = await trio.to_thread.run_sync(read_blocks, answer, request)
-    if found and found[0].header.number != number:
-        raise WireError(f"block answer: it begins with #{found[0].header.number}, not with #{number}")
-    return found
+
+    def check(answer: bytes) -> list[FetchedBlock]:
+        found = read_blocks(answer, request)
+        _begins_at(number, found[0].header.number if found else number)
+        return found
+
+    return _question(request, check, proves=False)
 
 
-async def fetch_header(network: Network, peer: str, block: bytes | int) -> Header | None:
-    """The header of that hash, or at that number of the peer's best chain; None where it does not have it.
+def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[list[FetchedHeader]]:
+    """At most so many headers that end with that of `block`, oldest first; at least that one.
 
-    Raises RequestFailed, WireError.
+    `known`: the hash is not only the peer's own word, so the answer proves itself.
     """
+    request = BlockRequest(block, Attributes.HEADER, min(most, MOST_BLOCKS), descending=True)
+
+    def check(answer: bytes) -> list[FetchedHeader]:
+        found = read_headers(answer, request)
+        _ends_with(block, found[-1].hash if found else None)
+        return found
+
+    return _question(request, check, proves=known)
+
+
+def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
+    """At most so many headers of the peer's best chain from `number` on; maybe none."""
+    request = BlockRequest(number, Attributes.HEADER, min(most, MOST_BLOCKS))
+
+    def check(answer: bytes) -> list[FetchedHeader]:
+        found = read_headers(answer, request)
+        _begins_at(number, found[0].header.number if found else number)
+        return found
+
+    return _question(request, check, proves=False)
+
+
+def header_at(block: bytes | int) -> Question[Header | None]:
+    """The header of that hash, or at that number of the peer's best chain; None where it does not have it."""
     request = BlockRequest(block, Attributes.HEADER, 1)
-    answer = BlockResponse.decode(await network.request(peer, SUFFIX, request.encode()), 1)
-    header = answer.blocks[0].header if answer.blocks else None
-    if header is not None and block not in (header.hash, header.number):
-        raise WireError(f"block answer: #{header.number} 0x{header.hash.hex()} was not asked for")
-    return header
+
+    def check(answer: bytes) -> Header | None:
+        found = next(iter(read_headers(answer, request)), None)
+        if found is not None and block not in (found.hash, found.header.number):
+            raise WireError(f"block answer: #{found.header.number} 0x{found.hash.hex()} was not asked for")
+        return None if found is None else found.header
+
+    return _question(request, check, proves=False)
 
 
-async def fetch_justification(network: Network, peer: str, block: bytes) -> list[tuple[bytes, bytes]]:
-    """The justifications of one block, unverified. Raises RequestFailed, WireError."""
+def justifications_of(block: bytes) -> Question[list[tuple[bytes, bytes]]]:
+    """The justifications of one block, unverified."""
     request = BlockRequest(block, Attributes.JUSTIFICATION, 1)
-    answer = BlockResponse.decode(await network.request(peer, SUFFIX, request.encode()), 1)
-    return [pair for found in answer.blocks if found.hash == block for pair in found.justifications]
+
+    def check(answer: bytes) -> list[tuple[bytes, bytes]]:
+        blocks = BlockResponse.decode(answer, 1).blocks
+        return [pair for found in blocks if found.hash == block for pair in found.justifications]
+
+    return _question(request, check, proves=False)
+
+
+def _question(request: BlockRequest, check: Callable[[bytes], T], *, proves: bool = True) -> Question[T]:
+    return Question(SUFFIX, request.encode(), check, wrong=Failure.BAD_BLOCK, proves=proves)
+
+
+def _ends_with(block: bytes, last: bytes | None) -> None:
+    if last is None:
+        raise RequestFailed(f"it does not have the block 0x{block.hex()}")
+    if last != block:
+        raise WireError(f"block answer: it ends with 0x{last.hex()}, not with 0x{block.hex()}")
+
+
+def _begins_at(number: int, first: int) -> None:
+    if first != number:
+        raise WireError(f"block answer: it begins with #{first}, not with #{number}")
+
+
+def read_headers(answer: bytes, request: BlockRequest) -> list[FetchedHeader]:
+    """The headers of an answer, oldest first, each with its hash, one above the other. Raises WireError."""
+    if len(answer) > MAX_HEADER_BYTES:
+        raise WireError(f"block answer: {len(answer)} bytes of headers, more than {MAX_HEADER_BYTES}")
+    headers = [_header(data) for data in BlockResponse.decode(answer, request.most).blocks]
+    return _in_a_row(headers, request)
 
 
 def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
     """The blocks of an answer, oldest first, each consistent in itself. Raises WireError."""
     blocks = [_consistent(data) for data in BlockResponse.decode(answer, request.most).blocks]
+    return _in_a_row(blocks, request)
+
+
+def _in_a_row(found: list[Row], request: BlockRequest) -> list[Row]:
     if request.descending:
-        blocks.reverse()
-    for below, above in pairwise(blocks):
+        found.reverse()
+    for below, above in pairwise(found):
         if above.header.parent_hash != below.hash or above.header.number != below.header.number + 1:
             raise WireError(f"block answer: #{above.header.number} does not follow the block before it")
-    return blocks
+    return found
 
 
-def _consistent(data: BlockData) -> FetchedBlock:
-    header, body = data.header, list(data.body)
+def _header(data: BlockData) -> FetchedHeader:
+    header = data.header
     if header is None:
         raise WireError(f"block answer: block 0x{data.hash.hex()} has no header")
     if header.hash != data.hash:
         raise WireError(f"block answer: the header of #{header.number} does not have its hash")
+    return FetchedHeader(header, data.hash)
+
+
+def _consistent(data: BlockData) -> FetchedBlock:
+    header, body = _header(data).header, list(data.body)
     if ordered_root(body, EXTRINSICS_VERSION) != header.extrinsics_root:
         raise WireError(f"block answer: the body of #{header.number} does not have its extrinsics root")
     return FetchedBlock(header, data.hash, body, list(data.justifications))

@@ -13,12 +13,11 @@ import logging
 from cfnode.core.aura import SLOT_MS, AuraError, slot_of
 from cfnode.core.grandpa import AuthoritySet, scheduled_change
 from cfnode.core.header import Header
-from cfnode.core.wire import WireError
-from cfnode.network.model import Network, RequestFailed
+from cfnode.network.model import Network
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short
-from cfnode.node.sync import repute
-from cfnode.node.sync.blocks import fetch_header
+from cfnode.node.sync.asker import Asker, NobodyHelps
+from cfnode.node.sync.blocks import headers_up_to
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.memory import Trust
 from cfnode.node.sync.progress import Phase, Progress, alone
@@ -42,26 +41,17 @@ async def trust_checkpoint(
     """The block and its authorities, as soon as a peer gives the header. Raises BadCheckpoint."""
     name = f"0x{checkpoint.block.hex()}"
     progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
+    question, asker = headers_up_to(checkpoint.block, 1, known=True), Asker(network, book)
     while True:
-        for peer in book.candidates():
-            header = await _header_of(network, book, peer, checkpoint.block)
-            if header is not None:
-                _tell_age(header, slot_now)
-                return Trust(header, _authorities(header, checkpoint.set_id))
-        unknown = f"no peer gives the checkpoint {name}: is it a block of this chain?"
-        progress.waiting_for = unknown if len(book) else alone(network)
-        await book.changed(AGAIN_S)
-
-
-async def _header_of(network: Network, book: PeerBook, peer: str, block: bytes) -> Header | None:
-    try:
-        return await fetch_header(network, peer, block)
-    except RequestFailed as error:
-        repute.replace_slow(network, book, peer, error)
-        log.debug("The checkpoint did not come from %s: %s", peer, error)
-    except WireError as error:
-        repute.drop(network, book, peer, repute.BAD_MESSAGE, str(error))
-    return None
+        try:
+            header = (await asker.ask(question)).value[-1].header
+        except NobodyHelps:
+            unknown = f"no peer gives the checkpoint {name}: is it a block of this chain?"
+            progress.waiting_for = unknown if len(book) else alone(network)
+            await book.changed(AGAIN_S)
+        else:
+            _tell_age(header, slot_now)
+            return Trust(header, _authorities(header, checkpoint.set_id))
 
 
 def _authorities(header: Header, set_id: int) -> AuthoritySet:

@@ -17,13 +17,14 @@ import logging
 import trio
 
 from cfnode.core.grandpa import scheduled_change
-from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX
-from cfnode.network.model import Network, RequestFailed
-from cfnode.node.sync.blocks import fetch_header
+from cfnode.network.model import Network
+from cfnode.node.sync.asker import Asker, Unanswered
+from cfnode.node.sync.blocks import header_at
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.memory import Trust
-from cfnode.node.sync.warp import follow_answer
+from cfnode.node.sync.question import Question
+from cfnode.node.sync.warp import Followed, follow_answer
 
 __all__ = ["Doubt", "contradicts"]
 
@@ -31,6 +32,9 @@ log = logging.getLogger("cfnode.sync")
 
 ENOUGH = 2
 """Peers that have to refute a memory."""
+
+HEADER_S = 10.0
+"""Seconds in which a peer has to name its block: nothing is adopted before all that were asked did."""
 
 PATIENCE_S = 60.0
 """Seconds in which a peer may prove the whole way from the beginning."""
@@ -51,8 +55,8 @@ class Doubt:
     """Asks peers about a remembered block. `beginning`: where its proofs began."""
 
     def __init__(self, network: Network, book: PeerBook, beginning: Trust, memory: Trust) -> None:
-        self._network = network
         self._book = book
+        self._asker = Asker(network, book)
         self._beginning = beginning
         self._memory = memory
         self._asked: set[str] = set()
@@ -101,13 +105,14 @@ class Doubt:
     async def _hear(self, peer: str) -> None:
         number = self._memory.number
         try:
-            if await fetch_header(self._network, peer, number) == self._memory.header:
+            header = await self._asker.ask_one(peer, header_at(number), HEADER_S)
+            if header.value == self._memory.header:
                 return
             async with self._proving:
                 if await self._refutes(peer):
                     log.warning("Peer %s proves that block #%d is not of this chain", peer, number)
                     self._against.add(peer)
-        except (RequestFailed, WireError) as error:
+        except Unanswered as error:
             log.debug("%s says nothing of block #%d: %s", peer, number, error)
         if len(self._against) >= ENOUGH:
             self._refuted.set()
@@ -116,12 +121,22 @@ class Doubt:
         """Do the peer's proofs from the beginning pass the remembered place with something else?"""
         trust = self._beginning
         while True:
-            answer = await self._network.request(peer, SUFFIX, trust.header.hash)
-            passed: list[Trust] = []
-            followed = await trio.to_thread.run_sync(follow_answer, answer, trust, passed.append)
+            followed, passed = await self._proof(peer, trust)
             if any(contradicts(self._memory, each) for each in passed):
                 return True
             beyond = followed.trust.number >= self._memory.number
             if beyond or followed.finished or followed.refused is not None or not followed.sets:
                 return False
             trust = followed.trust
+
+    async def _proof(self, peer: str, trust: Trust) -> tuple[Followed, list[Trust]]:
+        """Where the peer's proof leads, and over what. A server without that much history may refuse."""
+        passed: list[Trust] = []
+        question = Question(
+            SUFFIX,
+            trust.header.hash,
+            lambda answer: follow_answer(answer, trust, passed.append),
+            may_lack=True,
+            proves=False,
+        )
+        return (await self._asker.ask_one(peer, question)).value, passed

@@ -10,16 +10,16 @@ may refute (`doubt.py`): then all of it begins again at the beginning.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import trio
 
 from cfnode.core.grandpa import ENGINE
-from cfnode.core.wire import WireError
-from cfnode.network.model import Network, RequestFailed
+from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.informant import short
-from cfnode.node.sync import repute
-from cfnode.node.sync.blocks import FetchedBlock, fetch_up_to
+from cfnode.node.sync.asker import Asker, NobodyHelps
+from cfnode.node.sync.blocks import FetchedBlock, whole_up_to
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.doubt import Doubt
 from cfnode.node.sync.early import EarlyState
@@ -35,6 +35,10 @@ __all__ = ["Download"]
 log = logging.getLogger("cfnode.sync")
 
 RETRY_S = 5.0
+"""Seconds until a newer target is looked for again."""
+
+TARGET_S = 60.0
+"""Seconds in which some peer has to give the body of the target."""
 
 
 class Download:
@@ -165,13 +169,9 @@ class Download:
     async def _target_block(self, trust: Trust) -> FetchedBlock:
         """The proven block with its body, from whoever has it. Raises TargetLost."""
         self._progress.enter(Phase.TARGET, f"the body of #{trust.number}")
-        for peer in self._book.candidates():
-            try:
-                with self._book.timed(peer):
-                    return (await fetch_up_to(self._network, peer, trust.header.hash, 1))[0]
-            except RequestFailed as error:
-                repute.replace_slow(self._network, self._book, peer, error)
-                log.debug("Block #%d did not come from %s: %s", trust.number, peer, error)
-            except WireError as error:
-                repute.drop(self._network, self._book, peer, repute.BAD_BLOCK, str(error))
-        raise TargetLost(f"no peer gives the block #{trust.number}")
+        question = replace(whole_up_to(trust.header.hash, 1), may_lack=True)
+        try:
+            return (await Asker(self._network, self._book).ask(question, seconds=TARGET_S)).value[0]
+        except NobodyHelps as error:
+            log.debug("Block #%d does not come: %s", trust.number, error)
+            raise TargetLost(f"no peer gives the block #{trust.number}") from None

@@ -6,30 +6,29 @@ one. Each entry counts by its hash alone, so it does not matter who sends what e
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-
-import trio
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import Hole
-from cfnode.core.wire import WireError
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
 from cfnode.network.model import Network, RequestFailed
-from cfnode.node.sync import repute
+from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.progress import Progress, told
+from cfnode.node.sync.question import Question
+from cfnode.node.sync.repute import Failure
 
 __all__ = ["Filled", "HoleFiller", "TargetLost"]
-
-log = logging.getLogger("cfnode.sync")
 
 AT_ONCE = 128
 """Holes of one request: their values have to fit in one answer."""
 
 AGAIN_S = 5.0
+"""Seconds between two looks for a peer, where there is none."""
+
+WORDS = "a proof that does not hold"
 
 Filled = tuple[Hole, bytes]
 """A hole, and the node or value with its hash."""
@@ -43,8 +42,8 @@ class HoleFiller:
     """Asks peers for what is missing of the state of one block."""
 
     def __init__(self, network: Network, book: PeerBook, header: Header, progress: Progress) -> None:
-        self._network = network
         self._book = book
+        self._asker = Asker(network, book)
         self._header = header
         self._hash = header.hash
         self._progress = progress
@@ -56,56 +55,52 @@ class HoleFiller:
         for child, batch in _batches(holes):
             missing = batch
             while missing:
-                entries = await self._ask(await self._peer(), child, missing)
+                entries = await self._ask_any(child, missing)
                 found += [(hole, entries[hole.hash]) for hole in missing if hole.hash in entries]
                 missing = [hole for hole in missing if hole.hash not in entries]
         return found
 
-    async def _peer(self) -> str:
+    async def _ask_any(self, child: bytes, holes: Sequence[Hole]) -> dict[bytes, bytes]:
+        """What the first peer sends that helps at all. Raises TargetLost."""
         while True:
-            for peer in self._book.candidates():
-                if peer not in self._useless:
-                    return peer
-            if len(self._book):
-                raise TargetLost(
-                    told(f"no peer proves the state of block #{self._header.number}", self._useless)
-                )
+            try:
+                return await self._asker.race(lambda peer: self._ask(peer, child, holes), self._left)
+            except NobodyHelps:
+                if len(self._book):
+                    reason = f"no peer proves the state of block #{self._header.number}"
+                    raise TargetLost(told(reason, self._useless)) from None
             await self._book.changed(AGAIN_S)
 
+    def _left(self) -> list[str]:
+        """Whom to ask."""
+        return [peer for peer in self._book.candidates() if peer not in self._useless]
+
     async def _ask(self, peer: str, child: bytes, holes: Sequence[Hole]) -> dict[bytes, bytes]:
-        """What a peer sends, by hash; one that leaves out anything is asked no more."""
+        """What a peer sends, by hash; one that leaves out anything is asked no more. Raises Unanswered."""
         keys = tuple(dict.fromkeys(hole.key for hole in holes))
         self._progress.waiting_for = f"{len(keys)} keys of the state of #{self._header.number} by {peer}"
+        request = RemoteRead(self._hash, keys, child).encode()
+        question = Question(SUFFIX, request, _by_hash, words=WORDS, may_lack=True)
         try:
-            with self._book.timed(peer):
-                answer = await self._network.request(
-                    peer, SUFFIX, RemoteRead(self._hash, keys, child).encode()
-                )
-            proof = LightResponse.decode(answer).proof
-        except RequestFailed as error:
-            repute.replace_slow(self._network, self._book, peer, error)
+            entries = (await self._asker.ask_one(peer, question)).value
+        except Unanswered as error:
             self._useless[peer] = str(error)
-            return {}
-        except WireError as error:
-            self._drop(peer, str(error))
-            return {}
-        entries = await trio.to_thread.run_sync(_by_hash, proof or ())
+            raise
         left_out = sum(hole.hash not in entries for hole in holes)
-        if proof is None:
-            self._useless[peer] = "it cannot tell"
-        elif left_out:
-            self._drop(peer, f"it leaves out {left_out} of {len(holes)} entries")
+        if left_out:
+            self._useless[peer] = reason = f"it leaves out {left_out} of {len(holes)} entries"
+            self._asker.fail(peer, Failure.BAD_PROOF, f"{WORDS}: {reason}")
+        if left_out == len(holes):
+            raise Unanswered(self._useless[peer])
         return entries
 
-    def _drop(self, peer: str, reason: str) -> None:
-        self._useless[peer] = reason
-        repute.drop(
-            self._network, self._book, peer, repute.BAD_PROOF, f"a proof that does not hold: {reason}"
-        )
 
-
-def _by_hash(entries: Sequence[bytes]) -> dict[bytes, bytes]:
-    return {blake2_256(entry): entry for entry in entries}
+def _by_hash(answer: bytes) -> dict[bytes, bytes]:
+    """The entries of an answer; each counts by its hash alone. Raises RequestFailed, WireError."""
+    proof = LightResponse.decode(answer).proof
+    if proof is None:
+        raise RequestFailed("it cannot tell")
+    return {blake2_256(entry): entry for entry in proof}
 
 
 def _batches(holes: Sequence[Hole]) -> Iterator[tuple[bytes, list[Hole]]]:

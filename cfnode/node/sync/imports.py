@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import trio
 
@@ -43,11 +43,15 @@ class BadBlock(Exception):
 
 
 class Imports:
-    """Gives the chain blocks of peers, one at a time, and knows those that it refused."""
+    """Gives the chain blocks of peers, one at a time, and knows those that it refused.
 
-    def __init__(self, chain: Chain, progress: Progress) -> None:
+    `moved`: called for each block that is taken.
+    """
+
+    def __init__(self, chain: Chain, progress: Progress, moved: Callable[[], None]) -> None:
         self._chain = chain
         self._progress = progress
+        self._moved = moved
         self._bad: OrderedDict[bytes, None] = OrderedDict()
         self._warned = float("-inf")
 
@@ -79,7 +83,7 @@ class Imports:
                 BlockRef(block.hash, number), lambda: self._chain.import_block(block.header, block.body)
             )
         except FutureSlot as error:
-            self._warn_of_clock(f"Block #{number} of {peer} is left for later", error)
+            self.warn_of_clock(f"Block #{number} of {peer} is left for later", error)
             return False
         except (UnknownParent, UnknownBlock, StateDiscarded) as error:
             log.debug("Block #%d of %s has no place: %s", number, peer, error)
@@ -89,9 +93,10 @@ class Imports:
                       number, peer, fault)  # fmt: skip
             return False
         except ImportRefused as error:
-            self._mark_bad(block.hash)
+            self.mark_bad(block.hash)
             raise BadBlock(f"block #{number}: {error}") from error
         self._progress.steps += 1
+        self._moved()
         return True
 
     async def _finalize(self, blocks: Sequence[FetchedBlock]) -> None:
@@ -107,13 +112,15 @@ class Imports:
             except LocalFault as fault:  # its votes come again with a later block
                 log.warning("Block #%d is not final yet: %s", block.header.number, fault)
 
-    def _warn_of_clock(self, what: str, error: FutureSlot) -> None:
+    def warn_of_clock(self, what: str, error: FutureSlot) -> None:
+        """A sealed block lies in the future: the author's clock is wrong, or ours is."""
         now = trio.current_time()
         if now - self._warned >= CLOCK_S:
             self._warned = now
             log.warning("%s (is the clock right?): %s", what, error)
 
-    def _mark_bad(self, block: bytes) -> None:
+    def mark_bad(self, block: bytes) -> None:
+        """It must not be taken, whoever offers it."""
         self._bad[block] = None
         while len(self._bad) > MOST_BAD:
             self._bad.popitem(last=False)

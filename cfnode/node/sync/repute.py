@@ -1,10 +1,17 @@
-"""What does a peer lose by what? Substrate's own numbers (network sync, block and state request handlers)."""
+"""What does a peer lose by which failure?
+
+`REACTIONS` is the whole table: what is added to its reputation, how many penalties it gets in our own book
+(who is asked first, `book.py`), and what becomes of the connection. Reputations are Substrate's own numbers
+(network sync, block and state request handlers).
+"""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
+from enum import Enum
 
-from cfnode.network.model import Network, RequestFailed, TooSlow
+from cfnode.network.model import Network
 from cfnode.node.sync.book import PeerBook
 
 __all__ = [
@@ -15,12 +22,13 @@ __all__ = [
     "BAD_PROOF",
     "FATAL",
     "FLOOD",
+    "REACTIONS",
     "REPEATED",
     "SILENT",
-    "drop",
-    "refused",
-    "replace",
-    "replace_slow",
+    "Consequence",
+    "Failure",
+    "Reaction",
+    "react",
 ]
 
 log = logging.getLogger("cfnode.sync")
@@ -43,30 +51,78 @@ FLOOD = -(1 << 24)
 BAD_GOSSIP = -5_000
 """A commit that proves nothing."""
 
+MAX_SILENCES = 3
+"""Times in a row that a peer may let the time for an answer pass, over all its connections; from then on it
+loses as much by each as by a false proof."""
 
-def refused(network: Network, book: PeerBook, peer: str, error: RequestFailed) -> None:
-    """A peer did not help: it is parted with if it was silent, else it makes way if others are known."""
-    replace_slow(network, book, peer, error)
-    book.lapse(peer)
-    network.make_way(peer, str(error))
-
-
-def replace_slow(network: Network, book: PeerBook, peer: str, error: RequestFailed) -> None:
-    """Part with a peer that let the time for an answer pass: its place goes to another one."""
-    if isinstance(error, TooSlow):
-        replace(network, book, peer, str(error))
+MAX_UNFOUNDED = 8
+"""Announcements or claims without ground, likewise: a peer on a dead fork has heard of finality by then."""
 
 
-def replace(network: Network, book: PeerBook, peer: str, reason: str) -> None:
-    """Part with a peer that is too slow."""
-    network.report(peer, SILENT, reason)
-    network.disconnect(peer, "too slow")
-    book.forget(peer)
+class Failure(Enum):
+    """How a peer can fail to help."""
+
+    SILENCE = "it let the time for an answer pass"
+    REFUSAL = "it refuses, or does not have what is asked for"
+    DRIP = "it answers slowly"
+    LITTLE = "it gives little where much was asked for"
+    UNFOUNDED = "it announced or claimed what it does not have"
+    BAD_PROOF = "its proof does not hold"
+    BAD_BLOCK = "its block is bad, or its headers do not lead to our chain"
+    MALFORMED = "its answer cannot be read, or never ends"
 
 
-def drop(network: Network, book: PeerBook, peer: str, change: int, reason: str) -> None:
-    """End it with a peer that lied, aloud; another one has to help."""
-    log.warning("Peer %s is dropped: %s", peer, reason)
-    network.report(peer, change, reason)
-    network.disconnect(peer, reason)
-    book.forget(peer)
+class Consequence(Enum):
+    """What becomes of the connection."""
+
+    KEPT = "others are asked first"
+    MAKES_WAY = "if all places are taken and another node is known, that one gets its place"
+    REPLACED = "the connection ends, its place goes to another one"
+    DROPPED = "the connection ends, with a warning in the log"
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What a failure costs."""
+
+    reputation: int
+    penalties: int
+    consequence: Consequence
+
+
+REACTIONS = {
+    Failure.SILENCE: Reaction(SILENT, 2, Consequence.REPLACED),
+    Failure.REFUSAL: Reaction(0, 1, Consequence.MAKES_WAY),
+    Failure.DRIP: Reaction(0, 1, Consequence.KEPT),
+    Failure.LITTLE: Reaction(0, 1, Consequence.KEPT),
+    Failure.UNFOUNDED: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
+    Failure.BAD_PROOF: Reaction(BAD_PROOF, 8, Consequence.DROPPED),
+    Failure.BAD_BLOCK: Reaction(BAD_BLOCK, 8, Consequence.DROPPED),
+    Failure.MALFORMED: Reaction(BAD_MESSAGE, 8, Consequence.DROPPED),
+}
+
+
+MAX_STRIKES = {Failure.SILENCE: MAX_SILENCES, Failure.UNFOUNDED: MAX_UNFOUNDED}
+
+
+def react(network: Network, book: PeerBook, peer: str, failure: Failure, reason: str) -> None:
+    """Have a failure cost the peer what the table says."""
+    reaction = REACTIONS[failure]
+    book.lapse(peer, reaction.penalties)
+    change = reaction.reputation
+    if book.strikes(peer, failure.name) >= MAX_STRIKES.get(failure, float("inf")):
+        change, reason = BAD_PROOF, f"{reason}, once too often"
+    if change:
+        network.report(peer, change, reason)
+    match reaction.consequence:
+        case Consequence.KEPT:
+            log.debug("%s is asked after others: %s", peer, reason)
+        case Consequence.MAKES_WAY:
+            network.make_way(peer, reason)
+        case Consequence.REPLACED:
+            network.disconnect(peer, "too slow")
+            book.forget(peer)
+        case Consequence.DROPPED:
+            log.warning("Peer %s is dropped: %s", peer, reason)
+            network.disconnect(peer, reason)
+            book.forget(peer)

@@ -23,6 +23,7 @@ from cfnode.node.config import Checkpoint
 from cfnode.node.events import BestChanged
 from cfnode.node.pool import TransactionPool
 from cfnode.node.sync import repute
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.checkpoint import trust_checkpoint
 from cfnode.node.sync.download import Download
@@ -91,8 +92,9 @@ class ChainSync:
         self._memory = memory
         self._author = author
         windows = (store.pruning.blocks, store.pruning.state)
+        self._asker = Asker(network, self.book)
         self._follower = Follower(
-            network, chain, self.book, self.progress,
+            chain, self._asker, self.progress,
             may_give_up=beginning is not None and None not in windows,
         )  # fmt: skip
         self._gossip = FinalityGossip(network, chain, self.book)
@@ -151,6 +153,7 @@ class ChainSync:
                     self._opened(peer, handshake)
                 case Closed(peer_id=peer):
                     self.book.forget(peer)
+                    self._follower.forget(peer)
                 case Received(peer_id=peer, data=data):
                     self._announced(peer, data)
 
@@ -177,7 +180,7 @@ class ChainSync:
             return
         if announce.best:
             self.book.note(peer, number, block)
-        self._follower.announced(peer, block, number)
+        self._follower.announced(peer, block, number, announce.header)
 
     async def _announce(self) -> None:
         """Tell the peers of our new best blocks."""

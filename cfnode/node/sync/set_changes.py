@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import trio
 
 from cfnode.core.grandpa import ENGINE, NeighbourPacket
-from cfnode.core.wire import WireError
-from cfnode.network.model import Network, RequestFailed
+from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
-from cfnode.node.sync.blocks import fetch_justification
+from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
+from cfnode.node.sync.blocks import justifications_of
 from cfnode.node.sync.book import PeerBook
 
 __all__ = ["SetChanges"]
@@ -27,6 +28,9 @@ log = logging.getLogger("cfnode.grandpa")
 
 ASK_S = 6.0
 """Seconds between two questions to peers of whom one only hopes that they know."""
+
+IN_TURN = 2
+"""Peers of whom one only hopes that they know, asked at a time."""
 
 Finalize = Callable[[str, BlockRef, bytes], Awaitable[None]]
 """(peer, block, its justification): have the chain check it."""
@@ -39,9 +43,9 @@ class SetChanges:
         self, network: Network, chain: Chain, book: PeerBook,
         neighbours: Mapping[str, NeighbourPacket], finalize: Finalize,
     ) -> None:  # fmt: skip
-        self._network = network
         self._chain = chain
         self._book = book
+        self._asker = Asker(network, book)
         self._neighbours = neighbours
         self._finalize = finalize
         self._turn = 0
@@ -58,9 +62,8 @@ class SetChanges:
         while True:
             woken = self._woken
             change = self._chain.next_set_change(self._chain.best.hash)
-            peer = None if change is None else self._who_is_past(change)
-            if change is not None and peer is not None:
-                await self._ask(peer, change)
+            if change is not None and self._past(change):
+                await self._ask(change, lambda change=change: self._past(change))  # type: ignore[misc]
                 continue
             with trio.move_on_after(ASK_S) as waiting:
                 await woken.wait()
@@ -68,28 +71,39 @@ class SetChanges:
                 self._useless.clear()
                 await self._ask_in_turn()
 
-    def _who_is_past(self, change: BlockRef) -> str | None:
-        """A peer whose final block is the change or a later one, by its own word."""
-        for peer, packet in self._neighbours.items():
-            if packet.finalized >= change.number and (peer, change.hash) not in self._useless:
-                return peer
-        return None
+    def _past(self, change: BlockRef) -> list[str]:
+        """The peers whose final block is the change or a later one, by their own word; the best first."""
+        return [
+            peer
+            for peer in sorted(self._neighbours, key=lambda peer: self._book.record(peer).rank)
+            if self._neighbours[peer].finalized >= change.number and (peer, change.hash) not in self._useless
+        ]
 
     async def _ask_in_turn(self) -> None:
+        """Ask a few of those who have not said where they are; others the next time."""
         change = self._chain.next_set_change(self._chain.best.hash)
         peers = self._book.candidates(change.number) if change is not None else []
         if change is not None and peers:
             self._turn += 1
-            await self._ask(peers[self._turn % len(peers)], change)
+            first = self._turn % len(peers)
+            some = [*peers[first:], *peers[:first]][:IN_TURN]
+            await self._ask(change, lambda: some)
 
-    async def _ask(self, peer: str, change: BlockRef) -> None:
-        """Ask one peer; it is not asked again at once where that did not help."""
-        self._useless.add((peer, change.hash))
+    async def _ask(self, change: BlockRef, among: Callable[[], list[str]]) -> None:
+        """Ask until the change is final, or nobody is left."""
         try:
-            found = await fetch_justification(self._network, peer, change.hash)
-        except (RequestFailed, WireError) as error:
-            log.debug("No justification of #%d from %s: %s", change.number, peer, error)
-            return
-        for engine, encoded in found:
+            await self._asker.race(lambda peer: self._ask_one(peer, change), among)
+        except NobodyHelps as error:
+            log.debug("No justification of #%d: %s", change.number, error)
+
+    async def _ask_one(self, peer: str, change: BlockRef) -> None:
+        """Ask one peer; it is not asked again at once where that did not help. Raises Unanswered."""
+        self._useless.add((peer, change.hash))
+        question = replace(justifications_of(change.hash), may_lack=True)
+        answer = await self._asker.ask_one(peer, question)
+        for engine, encoded in answer.value:
             if engine == ENGINE:
                 await self._finalize(peer, change, encoded)
+        if self._chain.finalized.number < change.number:
+            raise Unanswered("it gives no justification that holds")
+        self._asker.credit(answer)

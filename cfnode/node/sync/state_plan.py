@@ -7,6 +7,7 @@ is a position and the key where it ends. An answer that reaches beyond its part 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cfnode.core.trie import Position
@@ -20,13 +21,16 @@ MOST_PARTS = 64
 class Part:
     """What follows `start` up to and with the key `end` (None: to the end of the state).
 
-    `ahead`: keys within it behind which something is known to lie. `busy`: a peer is at work on it.
+    `ahead`: keys within it behind which something is known to lie. `busy`: `peer` is at work on it, since
+    `taken_at`.
     """
 
     start: Position
     end: bytes | None = None
     ahead: list[bytes] = field(default_factory=list)
     busy: bool = False
+    peer: str = ""
+    taken_at: float = 0.0
 
     def holds(self, key: bytes) -> bool:
         """Does the key cut this part in two?"""
@@ -54,12 +58,19 @@ class StatePlan:
         for part in self._parts:
             part.start, part.busy = part.start[:1], False
 
-    def take(self) -> Part | None:
-        """A part to work on, None while there is none."""
+    def take(
+        self, peer: str = "", now: float = 0.0, may_take_over: Callable[[Part], bool] = lambda _: False
+    ) -> Part | None:
+        """A part to work on, None while there is none; maybe one that another peer is too slow with."""
         part = next((part for part in self._parts if not part.busy), None) or self._split()
+        part = part or next(filter(may_take_over, self._parts), None)
         if part is not None:
-            part.busy = True
+            part.busy, part.peer, part.taken_at = True, peer, now
         return part
+
+    def awaits(self, part: Part, start: Position) -> bool:
+        """Is what follows `start` in this part still to come? Else another peer was quicker."""
+        return part in self._parts and part.start == start
 
     def give_back(self, part: Part) -> None:
         """The part was not finished; somebody else takes it."""

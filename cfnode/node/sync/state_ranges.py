@@ -2,24 +2,28 @@
 
 Piece by piece, each with its proof: it is checked against the block's state root in a thread, then written in
 one sorted batch. A piece that does not hold costs its peer its place, and so do a few true but tiny ones; its
-part of the work goes to another.
+part of the work goes to another. So does the part of a peer that is silent for a while, whichever of the two
+gives it first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import trio
 
 from cfnode.core.header import Header
-from cfnode.core.trie import Position, StateRange, TrieError, read_range
+from cfnode.core.trie import Position, StateRange, read_range
 from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
-from cfnode.network.model import Network, RequestFailed
-from cfnode.node.sync import repute
+from cfnode.network.model import Network
+from cfnode.node.sync.asker import Asker, Unanswered
 from cfnode.node.sync.book import PATIENCE_S, PeerBook
 from cfnode.node.sync.holes import TargetLost
 from cfnode.node.sync.progress import Pace, Phase, Progress, told
+from cfnode.node.sync.question import Question
+from cfnode.node.sync.repute import Failure
 from cfnode.node.sync.state_plan import Part, StatePlan
 from cfnode.store import Adoption
 
@@ -32,6 +36,12 @@ MOST_SMALL = 4
 
 LEAST_RATE = 16 << 10
 """Bytes a second below which another peer is better, if there is one."""
+
+STRANGER_S = 0.5
+"""Seconds after which a part of a peer that has never delivered goes to one that has."""
+
+LOOK_S = 0.5
+"""Seconds between two looks for a part whose peer is silent."""
 
 
 def read_answer(answer: bytes, root: bytes, start: Position) -> StateRange:
@@ -52,8 +62,8 @@ class RangeSync:
         self, network: Network, book: PeerBook, adoption: Adoption, header: Header, plan: StatePlan,
         progress: Progress, pace: Pace,
     ) -> None:  # fmt: skip
-        self._network = network
         self._book = book
+        self._asker = Asker(network, book)
         self._adoption = adoption
         self._header = header
         self._hash = header.hash
@@ -106,50 +116,61 @@ class RangeSync:
         """One peer's part in it: piece after piece, until it fails or nothing is left."""
         try:
             while peer in self._book and not self._plan.done:
-                part = self._plan.take()
+                part = self._plan.take(peer, trio.current_time(), partial(self._may_take_over, peer))
                 if part is None:
-                    await self._moved.wait()
+                    with trio.move_on_after(LOOK_S):
+                        await self._moved.wait()
                 elif not await self._fetch(peer, part):
                     return
-                self._move()
+                else:
+                    self._move()
         finally:
             self._working.discard(peer)
             self._move()
 
+    def _may_take_over(self, peer: str, part: Part) -> bool:
+        """Is the peer of this part silent, or has it never delivered while this one has?"""
+        mine, theirs = self._book.record(peer), self._book.record(part.peer)
+        patience = STRANGER_S if mine.in_credit and not theirs.in_credit else PATIENCE_S
+        return peer != part.peer and trio.current_time() - part.taken_at > patience
+
     async def _fetch(self, peer: str, part: Part) -> bool:
         """One piece; False where this peer is of no use."""
-        start, began = part.start, trio.current_time()
+        start, root = part.start, self._header.state_root
+        question = Question(
+            SUFFIX,
+            StateRequest(self._hash, start).encode(),
+            lambda answer: read_answer(answer, root, start),
+            words="a piece of the state that does not hold",
+            may_lack=True,
+        )
         try:
-            answer = await self._network.request(peer, SUFFIX, StateRequest(self._hash, start).encode())
-            seconds = trio.current_time() - began
-            found = await trio.to_thread.run_sync(read_answer, answer, self._header.state_root, start)
-        except RequestFailed as error:
+            answer = await self._asker.ask_one(peer, question)
+        except Unanswered as error:
             self._plan.give_back(part)
             self._useless[peer] = str(error)
-            repute.replace_slow(self._network, self._book, peer, error)
             self._progress.waiting_for = told(f"the state of #{self._header.number}", self._useless)
             return False
-        except (WireError, TrieError) as error:
-            self._plan.give_back(part)
-            reason = f"a piece of the state that does not hold: {error}"
-            repute.drop(self._network, self._book, peer, repute.BAD_PROOF, reason)
-            return False
+        found = answer.value
+        if not self._plan.awaits(part, start):
+            return True
         await trio.to_thread.run_sync(self._adoption.write, found.pairs, found.nodes)
-        self._plan.advance(part, found.next, found.ahead)
-        self._pace.note(trio.current_time(), len(answer), len(found.pairs), found.share)
+        if self._plan.awaits(part, start):
+            self._plan.advance(part, found.next, found.ahead)
+        self._pace.note(trio.current_time(), answer.size, len(found.pairs), found.share)
         self._progress.step(f"the state of #{self._header.number}")
         self._show()
-        return found.next is None or not self._stretches(peer, len(answer), seconds)
+        return found.next is None or not self._stretches(peer, answer.size, answer.seconds)
 
     def _stretches(self, peer: str, size: int, seconds: float) -> bool:
         """Does a peer give so little, or so slowly, that the state might never be whole? It is replaced."""
         self._small[peer] = self._small[peer] + 1 if size < SMALL else 0
         if self._small[peer] == MOST_SMALL:
             reason = f"{MOST_SMALL} pieces of a state in a row of less than {SMALL >> 10} KiB"
-            repute.drop(self._network, self._book, peer, repute.BAD_MESSAGE, reason)
+            self._asker.fail(peer, Failure.MALFORMED, reason)
             return True
         if seconds > PATIENCE_S and size < LEAST_RATE * seconds and len(self._book) > 1:
-            repute.replace(self._network, self._book, peer, f"{size} bytes of a state in {seconds:.0f} s")
+            self._asker.fail(peer, Failure.SILENCE, f"{size} bytes of a state in {seconds:.0f} s")
             return True
         return False
 

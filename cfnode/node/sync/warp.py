@@ -1,7 +1,7 @@
 """How does the node get from the genesis authorities to the newest final block, believing nobody?
 
-It asks one peer at a time for a warp proof from the last block it trusts, the best one first, and checks the
-fragments in a thread, each against the weights of the set before. What holds, stays, whatever comes after it:
+It asks peers (`asker.py`) for a warp proof from the last block it trusts and checks the fragments in a
+thread, each against the weights of the set before. What holds, stays, whatever comes after it:
 
 - a fragment that does not hold costs its peer its place; another one goes on from the last good block;
 - a peer that does not answer, holds no history from our block on, or knows nothing later than genesis, is
@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import trio
 
@@ -24,19 +25,21 @@ from cfnode.core.grandpa import FinalityError, PackedWarpProof, follow_warp_proo
 from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
-from cfnode.network.model import Network, RequestFailed
-from cfnode.node.sync import repute
-from cfnode.node.sync.book import PeerBook
+from cfnode.network.model import Network
+from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
+from cfnode.node.sync.book import PATIENCE_S, PeerBook
 from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress, alone, told
+from cfnode.node.sync.question import Question
+from cfnode.node.sync.repute import Failure
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
 
 log = logging.getLogger("cfnode.sync")
 
 MOST_USELESS = 16
-FEW_SETS = 16
-"""Who gives fewer set changes and is not at the end is asked after others: hundreds fit in an answer."""
+MIN_SETS = 16
+"""A peer that gives fewer set changes and is not at the end is asked after others: an answer holds many."""
 AGAIN_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
@@ -88,6 +91,7 @@ class WarpSync:
     ) -> None:
         self._network = network
         self._book = book
+        self._asker = Asker(network, book)
         self._beginning = beginning
         self._memory = memory
         self._progress = progress
@@ -100,12 +104,12 @@ class WarpSync:
         """The newest final block that a peer can prove; from `trust` on, or from what was proven before."""
         trust = trust or await self.remembered() or self._beginning
         while True:
-            peer = self._pick()
-            if peer is None:
+            if self._left():
+                self._progress.enter(Phase.PROOFS, told(f"a warp proof from #{trust.number}", self._useless))
+            try:
+                followed = await self._asker.race(partial(self._ask, trust), self._left, hedge=PATIENCE_S)
+            except NobodyHelps:
                 trust = await self._nobody(trust)
-                continue
-            followed = await self._ask(peer, trust)
-            if followed is None:
                 continue
             if followed.trust is not trust:
                 trust = followed.trust
@@ -114,8 +118,9 @@ class WarpSync:
             if followed.finished:
                 return trust
 
-    def _pick(self) -> str | None:
-        return next((peer for peer in self._book.candidates() if peer not in self._set_aside), None)
+    def _left(self) -> list[str]:
+        """Whom to ask."""
+        return [peer for peer in self._book.candidates() if peer not in self._set_aside]
 
     async def _nobody(self, trust: Trust) -> Trust:
         """No peer is left to ask: wait, and where all have refused a remembered block, drop the memory."""
@@ -142,30 +147,38 @@ class WarpSync:
         if len(self._useless) > MOST_USELESS:
             del self._useless[next(iter(self._useless))]
 
-    async def _ask(self, peer: str, trust: Trust) -> Followed | None:
-        """One peer's proof, checked; None if it did not help at all."""
+    async def _ask(self, trust: Trust, peer: str) -> Followed:
+        """One peer's proof, as far as it holds. Raises Unanswered if it did not help at all."""
         self._progress.enter(
             Phase.PROOFS, told(f"a warp proof from #{trust.number} by {peer}", self._useless)
         )
         self._set_aside.add(peer)
+        question = Question(
+            SUFFIX, trust.header.hash, lambda answer: follow_answer(answer, trust, self._step), proves=False
+        )
         try:
-            with self._book.timed(peer):
-                answer = await self._network.request(peer, SUFFIX, trust.header.hash)
-        except RequestFailed as error:
+            answer = await self._asker.ask_one(peer, question)
+        except Unanswered as error:
             self._leave(peer, str(error))
-            repute.refused(self._network, self._book, peer, error)
-            log.debug("%s gave no warp proof from #%d: %s", peer, trust.number, error)
-            return None
+            raise
         self._useless.pop(peer, None)
-        self._progress.size += len(answer)
-        followed = await trio.to_thread.run_sync(follow_answer, answer, trust, self._step)
+        self._progress.size += answer.size
+        followed = answer.value
+        if followed.sets:
+            self._asker.credit(answer)
+        self._judge(peer, followed)
+        if not followed.sets and not followed.finished:
+            raise Unanswered(self._useless.get(peer, "its proof leads nowhere"))
+        return followed
+
+    def _judge(self, peer: str, followed: Followed) -> None:
+        """What an answer costs its peer."""
         if not followed.sets and not followed.finished and followed.refused is None:
-            self._leave(peer, f"it has no final block after #{trust.number} yet")
-        if not followed.finished and followed.sets < FEW_SETS:
-            self._book.lapse(peer)
+            self._leave(peer, f"it has no final block after #{followed.trust.number} yet")
         if followed.refused is not None:
             self._drop(peer, followed.refused, at_checkpoint=self._at_checkpoint(followed.trust))
-        return followed
+        elif not followed.finished and followed.sets < MIN_SETS:
+            self._asker.fail(peer, Failure.LITTLE, f"{followed.sets} set changes")
 
     def _at_checkpoint(self, trust: Trust) -> bool:
         """Has nothing been proven since a checkpoint, whose set id is only somebody's word?"""
@@ -180,8 +193,7 @@ class WarpSync:
         if at_checkpoint:
             reason += " (is the set id of --checkpoint right?)"
         self._leave(peer, f"its proof did not hold: {reason}")
-        reason = f"a warp proof that does not hold: {reason}"
-        repute.drop(self._network, self._book, peer, repute.BAD_PROOF, reason)
+        self._asker.fail(peer, Failure.BAD_PROOF, f"a warp proof that does not hold: {reason}")
 
     async def remembered(self) -> Trust | None:
         """What an earlier run proved from the same beginning."""

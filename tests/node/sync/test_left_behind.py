@@ -93,17 +93,18 @@ async def test_whoever_has_the_next_block_in_time_is_followed(
 async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
     authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """They prove nothing, so the node stands where it is and answers, until an honest peer is back."""
+    """They prove nothing, so nothing is given up, and calls are not refused as if the node were syncing."""
     async with running(authority, light):
         await followed(light, authority)
         before = light.chain.best
         liar = Liar(authority)
         part(light.network, "authority")
         join(light.network, liar.network)
-        await reached(light, lambda: "any more, they are at" in caplog.text)
+        await reached(light, lambda: light.sync.book.record("liar").doubted)
         await trio.sleep(3 * follow.LOST_S)
         assert (light.chain.best, light.rig.read("after")) == (before, "the target")
-        assert light.sync.progress.is_syncing
+        assert not light.sync.progress.is_syncing
+        assert "any more, they are at" not in caplog.text
         await authority.rig.block(tx("bob", 2, put("later", "is followed")), final=True)
         part(light.network, "liar")
         join(light.network, authority.network)

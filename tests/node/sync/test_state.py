@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ class Client:
         self.rig, self.network, self.book, self.progress = (
             rig,
             MemoryNetwork("client"),
-            PeerBook(),
+            PeerBook(itertools.count().__next__),
             Progress(),
         )
         header = rig.store.header(rig.chain.finalized.hash)
@@ -256,7 +257,7 @@ async def test_who_fills_holes_with_something_else_is_dropped(
     client.network.others["liar"].tamper = lie
     client.header = await change(rig, 180)
     client.add("honest")
-    client.book.note("liar", 99, bytes(32))
+    client.book.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
     await client.run()
     client.assert_same()
     assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", repute.BAD_PROOF)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -21,22 +22,53 @@ from tests.node.sync.net import Tamper
 from tests.node.sync.peers import KEYS, Peer, in_step, join, running
 
 
-async def test_who_was_slow_or_gave_little_is_asked_after_the_others(autojump_clock: MockClock) -> None:
-    book = PeerBook()
+def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
+    """What they claim decides nothing; what they delivered does, and a new connection forgives nothing."""
+    book = PeerBook(itertools.count().__next__)
     for number, peer in enumerate(("low", "middle", "high")):
         book.note(peer, number, bytes(32))
-    assert book.candidates() == ["high", "middle", "low"]
-    assert book.candidates(1) == ["high", "middle"]
-    with book.timed("high"):
-        await trio.sleep(PATIENCE_S + 1)
-    with book.timed("middle"):
-        await trio.sleep(PATIENCE_S - 1)
-    assert book.candidates() == ["middle", "low", "high"]
-    assert book.outdone("high")
-    assert not book.outdone("high", least=2), "nobody else is that high"
-    book.forget("high")
-    book.note("high", 2, bytes(32))
-    assert book.candidates() == ["high", "middle", "low"]
+    assert book.candidates() == ["low", "middle", "high"], "the lot decides among strangers"
+    assert book.candidates(1) == ["middle", "high"]
+    book.delivered("high", 1_000, 1.0)
+    book.delivered("middle", 1_000, 0.1)
+    assert book.candidates() == ["middle", "high", "low"]
+    assert not book.outdone("high"), "only faster"
+    book.lapse("middle")
+    assert book.candidates() == ["high", "low", "middle"]
+    assert book.outdone("middle")
+    assert not book.outdone("middle", least=3), "nobody else is that high"
+    book.forget("middle")
+    book.note("middle", 9, bytes(32))
+    book.note("stranger", 1 << 31, bytes(32))
+    assert book.candidates() == ["high", "low", "stranger", "middle"]
+    for _ in range(8):
+        book.delivered("middle", 1_000, 0.1)
+    assert book.candidates() == ["middle", "high", "low", "stranger"], "eight answers make up for one failure"
+
+
+def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
+    firsts = set()
+    for _ in range(200):
+        book = PeerBook()
+        for peer in "abcd":
+            book.note(peer, 1, bytes(32))
+        firsts.add(book.candidates()[0])
+    assert firsts == set("abcd")
+
+
+def test_records_of_those_who_delivered_outlive_a_flood_of_strangers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cfnode.node.sync.book.MAX_RECORDS", 8)
+    book = PeerBook(itertools.count().__next__)
+    book.note("honest", 1, bytes(32))
+    book.delivered("honest", 1_000, 0.1)
+    book.forget("honest")
+    for number in range(100):
+        book.note(f"stranger {number}", 1, bytes(32))
+        book.forget(f"stranger {number}")
+        assert len(book._records) <= 8
+    assert book.record("honest").answers == 1
 
 
 def one_key(client: test_state.Client) -> Tamper:
@@ -74,6 +106,7 @@ async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path, slow=None)
     client.network.others["slow"].delay = 30
+    monkeypatch.setattr(state_ranges.RangeSync, "_may_take_over", lambda *_: False)
     began = trio.current_time()
 
     async def come_later() -> None:

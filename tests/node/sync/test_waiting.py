@@ -43,6 +43,7 @@ async def test_who_is_refused_by_everybody_hears_by_whom(
     assert why in (
         "no peer gives a proof from #0 that holds (light: refused)",
         "a warp proof from #0 by light (light: refused)",
+        "a warp proof from #0 (light: refused)",
     )
 
 
@@ -65,12 +66,15 @@ async def test_who_refuses_should_make_way_for_others(make_rig: MakeRig, patient
 
 async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, patient_clock: MockClock) -> None:
     rig = await grown(make_rig)
-    client = Client(rig, slow=None, honest=None)
+    client = Client(rig, slow=None)
     client.network.stalled.add("slow")
-    trust = await client.sync.run()
-    assert trust.header.hash == rig.chain.finalized.hash
+    with trio.move_on_after(30):
+        await client.sync.run()
     assert client.network.reports == [("slow", repute.SILENT, "no answer to sync/warp within 24 s")]
     assert "slow" not in client.network.peers, "its place is free for another"
+    client.add("honest", None)
+    trust = await client.sync.run()
+    assert trust.header.hash == rig.chain.finalized.hash
 
 
 async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:

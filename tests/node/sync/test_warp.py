@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ class Client:
     """A node that knows genesis and some peers, all of which serve the same chain."""
 
     def __init__(self, rig: Rig, memory: SetsFile | None = None, **liars: Tamper | None) -> None:
-        self.rig, self.network, self.book = rig, MemoryNetwork("client"), PeerBook()
+        self.rig, self.network = rig, MemoryNetwork("client")
+        self.book = PeerBook(itertools.count(0, -1).__next__)
         header = rig.store.header(rig.chain.genesis_hash)
         assert header is not None
         self.genesis = Trust(header, voter_set(KEYS, 0))
