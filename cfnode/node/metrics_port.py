@@ -51,6 +51,8 @@ async def serve_metrics(
             return
         try:
             await _answer(stream, render)
+        except Exception:  # whatever a figure met: it costs this answer, not the node
+            log.exception("The metrics could not be written, please report it")
         finally:
             places.release()
 

@@ -19,6 +19,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States
+from cfnode.runtime.door import Unanswerable
 
 MAX_BLOCKS = 4096
 MAX_RUNTIMES = 4
@@ -82,7 +83,7 @@ class RuntimeCache:
             self._remember(block_hash, code_hash)
 
     async def at(self, block_hash: bytes) -> RuntimeInfo:
-        """The runtime of a block's state. Raises UnknownBlock or StateDiscarded."""
+        """The runtime of a block's state. Raises UnknownBlock, StateDiscarded or DoorError."""
         code_hash = self._code_of.get(block_hash) or await self._read_code_hash(block_hash)
         info = self._infos.get(code_hash)
         if info is None:
@@ -104,15 +105,21 @@ class RuntimeCache:
             self._code_of.popitem(last=False)
 
     async def _load(self, block_hash: bytes, code_hash: bytes) -> RuntimeInfo:
-        version = RuntimeVersion.decode(await self._queries.call(block_hash, "Core_version"))
-        v14 = Cursor(await self._queries.call(block_hash, "Metadata_metadata")).bytes()
-        v15 = await self._metadata_v15(block_hash)
-        metadata = await trio.to_thread.run_sync(_decode_and_compile, v15 or v14)
-        info = RuntimeInfo(code_hash, version, metadata, v14)
+        try:
+            info = await self._read(block_hash, code_hash)
+        except ValueError as error:  # ScaleError too
+            raise Unanswerable(f"version or metadata in a form unknown to this build: {error}") from error
         self._infos[code_hash] = info
         while len(self._infos) > MAX_RUNTIMES:
             self._infos.popitem(last=False)
         return info
+
+    async def _read(self, block_hash: bytes, code_hash: bytes) -> RuntimeInfo:
+        version = RuntimeVersion.decode(await self._queries.call(block_hash, "Core_version"))
+        v14 = Cursor(await self._queries.call(block_hash, "Metadata_metadata")).bytes()
+        v15 = await self._metadata_v15(block_hash)
+        metadata = await trio.to_thread.run_sync(_decode_and_compile, v15 or v14)
+        return RuntimeInfo(code_hash, version, metadata, v14)
 
     async def _metadata_v15(self, block_hash: bytes) -> bytes | None:
         answer = await self._queries.call(

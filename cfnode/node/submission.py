@@ -7,9 +7,10 @@ final). A nonce that somebody else used up meanwhile is no error: the call is si
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -21,6 +22,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
 from cfnode.node.liveness import Liveness
 from cfnode.node.outcome import (
+    EventError,
     Inclusion,
     SubmissionError,
     decode_dispatch_error,
@@ -28,11 +30,18 @@ from cfnode.node.outcome import (
     read_inclusion,
 )
 from cfnode.node.pool import TransactionPool
-from cfnode.node.pool_errors import InvalidTransaction, PoolError, TooLowPriority
+from cfnode.node.pool_errors import InvalidTransaction, NotJudged, PoolError, TooLowPriority
 from cfnode.node.runtime_info import RuntimeInfo
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.door import LocalFault, RuntimeTrap
+from cfnode.store import StateDiscarded, StoreError
 
+log = logging.getLogger("cfnode.rpc")
+
+T = TypeVar("T")
+
+PAUSES_S = (0.1, 0.5, 2.0)
+"""Seconds between attempts of a question that met a local fault: clients wait for the answer."""
 LIFETIME_BLOCKS = 128
 DRY_RUNS = 4
 """Dry runs that may be with the executor at a time: what makes the next block must not queue behind many."""
@@ -122,7 +131,7 @@ class SignedClient:
         self._require_room()
         if dry_run:
             async with self._trying:
-                await self._dry_run(call)
+                await _patiently(lambda: self._dry_run(call))
         async with self._submitting:
             return Submission(self._chain, await self._into_pool(call), self._liveness)
 
@@ -257,8 +266,26 @@ class Submission:
         raise SubmissionError(f"Unexpected end of stream: {sent}")
 
     async def _inclusion(self, status: TxStatus) -> Inclusion:
-        assert status.hash is not None and status.index is not None
-        return await read_inclusion(self._chain, self.tx_hash, status.hash, status.index)
+        """What it did. Raises EventError where this node cannot read it: the call was executed all the
+        same."""
+        block, index = status.hash, status.index
+        assert block is not None and index is not None
+        try:
+            return await _patiently(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
+        except (LocalFault, StateDiscarded, StoreError) as fault:
+            raise EventError(f"of transaction 0x{self.tx_hash.hex()}", str(fault)) from fault
+
+
+async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """The answer, asked for again after a local fault: a caller shall not pay for a process that was
+    killed."""
+    for pause in PAUSES_S:
+        try:
+            return await ask()
+        except LocalFault as fault:
+            log.warning("A call of our own is tried again in %g s: %s", pause, fault)
+        await trio.sleep(pause)
+    return await ask()
 
 
 def _encoded(runtime: RuntimeInfo, call: Call) -> bytes:
@@ -274,7 +301,7 @@ def _encoded(runtime: RuntimeInfo, call: Call) -> bytes:
 def _worth_another_nonce(error: PoolError) -> bool:
     if isinstance(error, InvalidTransaction):
         return error.reason.reason in ("Stale", "BadProof")
-    return isinstance(error, TooLowPriority)
+    return isinstance(error, TooLowPriority | NotJudged)
 
 
 def _invalid_text(reason: object) -> str:

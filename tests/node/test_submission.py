@@ -26,6 +26,7 @@ from cfnode.node.outcome import (
 )
 from cfnode.node.submission import Call, SignedClient, Submission, TooManyCalls
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.runtime.door import Deadline, ExecutorDied, LocalFault
 
 
 class RefusingPool:
@@ -209,3 +210,37 @@ async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_
             nursery.start_soon(submit)
             await trio.testing.wait_all_tasks_blocked()
     assert [str(error) for error in refused] == ["3 calls wait to be signed"] * 2
+
+
+async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_was_executed(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    faults: list[LocalFault] = [ExecutorDied("killed"), Deadline("Metadata_metadata", 30)]
+    found = Inclusion(b"\1" * 32, BlockRef(b"\2" * 32, 7), 0, ())
+
+    async def read(*_: object) -> Inclusion:
+        await trio.lowlevel.checkpoint()
+        if faults:
+            raise faults.pop(0)
+        return found
+
+    monkeypatch.setattr(submission, "read_inclusion", read)
+    included = TxStatus(StatusKind.IN_BLOCK, b"\2" * 32, 0)
+    for expected in (found, EventError):
+        publisher = Publisher[TxStatus](None)
+        with Submission(None, Watch(b"\1" * 32, publisher.subscribe())) as sent:  # type: ignore[arg-type]
+            publisher.publish(included)
+            if expected is found:
+                assert await sent.in_block() is found
+            else:
+                faults = [ExecutorDied("killed")] * 9
+                with pytest.raises(EventError, match=f"submitted successfully.*0x{'01' * 32}: killed"):
+                    await sent.in_block()
+
+
+async def test_a_pool_that_could_not_judge_is_asked_again() -> None:
+    refusing = RefusingPool(pool.NotJudged("killed"), pool.NotJudged("killed"))
+    sent = client(refusing)
+    watch = await sent._into_pool(Call("System", "remark"))
+    assert len(refusing.offered) == 3
+    watch.statuses.close()
