@@ -50,6 +50,11 @@ class AuthorityChanges:
             log.error("Block #%d announces a forced change of the authorities from block #%d on: %s",
                       block.number, begins, _ADVICE)  # fmt: skip
 
+    @property
+    def any(self) -> bool:
+        """Is there a scheduled change at all? Mostly there is none, and no path has to be looked at."""
+        return bool(self._scheduled) or self._pending is not None
+
     def first(self, path: Sequence[BlockRef]) -> BlockRef | None:
         """The first block of a path from above the finalized one with which other authorities begin."""
         number = _earliest(self._scheduled, self._pending, path)

@@ -136,7 +136,7 @@ class ChainView:
 
     def next_set_change(self, block_hash: bytes) -> BlockRef | None:
         """The first block above the finalized one, up to `block_hash`, with which other authorities begin."""
-        return self.changes.first(self.path(block_hash))
+        return self.changes.first(self.path(block_hash)) if self.changes.any else None
 
     async def voters(self) -> AuthoritySet:
         """The authorities that finalize the next block. Raises LocalFault; StateDiscarded on proofs."""

@@ -5,13 +5,16 @@ on (`check_plausible`) costs its sender, before a header or a signature is looke
 block that is not here waits for that very block. Then its headers are read, and its signatures checked, in
 threads.
 
-One task judges; of each peer the newest commit waits for it, and one for a block. So what peers send takes
-no more memory than a commit or two for each, and their rate decides nothing.
+One task decodes and judges. Of each peer the newest commit waits for it, as bytes, and one for a block: so
+what peers send takes no more memory than that. A peer has its turn ten times a second at most, which is
+enough for any chain, and after a commit that was of no use only every two seconds: so their rate decides
+nothing either.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 
 import trio
@@ -24,6 +27,8 @@ from cfnode.core.grandpa import (
     check_plausible,
 )
 from cfnode.core.header import Header
+from cfnode.core.wire import WireError
+from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
@@ -36,6 +41,12 @@ __all__ = ["Commits"]
 
 log = logging.getLogger("cfnode.grandpa")
 
+TURN_S = 0.1
+"""Seconds between two commits of one peer: no chain has final blocks more often for long."""
+
+TURN_AFTER_USELESS_S = 2.0
+"""The same after one that proves nothing: to decode it cost a millisecond."""
+
 Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[None]]
 """(peer, block, its justification): have the chain check it."""
 
@@ -47,13 +58,14 @@ class Commits:
         self._network = network
         self._chain = chain
         self._finalize = finalize
-        self._queued: dict[str, CommitMessage] = {}
+        self._queued: dict[str, bytes | CommitMessage] = {}
+        self._next_turn: dict[str, float] = {}
         self._waiting: dict[str, tuple[bytes, CommitMessage]] = {}
         self._woken = trio.Event()
 
-    def received(self, peer: str, message: CommitMessage) -> None:
-        """A peer has sent one; it takes the place of an older one of his that was not looked at."""
-        self._queued[peer] = message
+    def received(self, peer: str, data: bytes) -> None:
+        """A peer has sent one; it takes the place of an older one of that peer that nobody has looked at."""
+        self._queued[peer] = data
         self._woken.set()
 
     def arrived(self, block: bytes) -> None:
@@ -64,17 +76,39 @@ class Commits:
 
     def forget(self, peer: str) -> None:
         """A peer is gone."""
-        self._queued.pop(peer, None)
-        self._waiting.pop(peer, None)
+        for kept in (self._queued, self._waiting, self._next_turn):
+            kept.pop(peer, None)
 
     async def run(self) -> None:
         """Judge until cancelled."""
         while True:
-            await self._woken.wait()
             self._woken = trio.Event()
-            while self._queued:
-                peer = next(iter(self._queued))
-                await self._judge(peer, self._queued.pop(peer))
+            peer, turn = min(
+                ((peer, self._next_turn.get(peer, 0.0)) for peer in self._queued),
+                key=lambda each: each[1], default=(None, math.inf),
+            )  # fmt: skip
+            if peer is None or turn > trio.current_time():
+                with trio.move_on_at(turn):
+                    await self._woken.wait()
+                continue
+            self._next_turn[peer] = trio.current_time() + TURN_S
+            await self._take(peer, self._queued.pop(peer))
+
+    async def _take(self, peer: str, message: bytes | CommitMessage) -> None:
+        if isinstance(message, bytes):
+            try:
+                decoded = await trio.to_thread.run_sync(decode_gossip, message)
+            except WireError as error:
+                self._useless(peer, repute.BAD_MESSAGE, str(error))
+                return
+            assert isinstance(decoded, CommitMessage)
+            message = decoded
+        await self._judge(peer, message)
+
+    def _useless(self, peer: str, change: int, reason: str) -> None:
+        if peer in self._next_turn:
+            self._next_turn[peer] = trio.current_time() + TURN_AFTER_USELESS_S
+        self._network.report(peer, change, reason)
 
     async def _judge(self, peer: str, message: CommitMessage) -> None:
         target = BlockRef(message.commit.target_hash, message.commit.target_number)
@@ -86,9 +120,10 @@ class Commits:
             blocks = blocks_between(message, self._chain)
             headers = await trio.to_thread.run_sync(self._headers, blocks)
         except UnknownVote as unknown:
-            self._waiting[peer] = unknown.block, message
+            if peer in self._next_turn:  # else it has left meanwhile
+                self._waiting[peer] = unknown.block, message
         except FinalityError as error:
-            self._network.report(peer, repute.BAD_GOSSIP, str(error))
+            self._useless(peer, repute.BAD_GOSSIP, str(error))
         except (LocalFault, StateDiscarded, StoreError) as fault:
             log.warning("Votes for #%d are not judged: %s", target.number, fault)
         else:

@@ -15,7 +15,7 @@ import logging
 
 import trio
 
-from cfnode.core.grandpa import CommitMessage, EncodedJustification, NeighbourPacket
+from cfnode.core.grandpa import COMMIT, CommitMessage, EncodedJustification, NeighbourPacket
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
 from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received
@@ -23,7 +23,6 @@ from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
 from cfnode.node.events import BlockRef, Finalized, Imported
 from cfnode.node.sync import repute
-from cfnode.node.sync.allowance import Allowance
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.commits import Commits
 from cfnode.node.sync.set_changes import SetChanges
@@ -37,12 +36,9 @@ log = logging.getLogger("cfnode.grandpa")
 NEIGHBOUR_S = 120.0
 RETRY_S = 1.0
 """Seconds after which this node asks itself again what it could not answer."""
-LARGE = 16 << 10
-"""Bytes of a message from which on it is decoded in a thread: a commit of 120 votes."""
-MAX_MESSAGES = 64
-"""Messages of one peer at once: nobody sends so many, at a few for each block, even while he catches up."""
-MESSAGES_S = 10.0
-"""Messages a second that a peer may send on and on; a chain of six seconds a block takes less than one."""
+
+
+_COMMIT = bytes((COMMIT,))
 
 
 class FinalityGossip:
@@ -56,7 +52,6 @@ class FinalityGossip:
         self._neighbours: dict[str, NeighbourPacket] = {}
         self._changes = SetChanges(network, chain, book, self._neighbours, self._finalize)
         self._commits = Commits(network, chain, self._finalize)
-        self._allowances: dict[str, Allowance] = {}
         self._newest: tuple[CommitMessage, bytes] | None = None
         self._offered: dict[str, CommitMessage] = {}
         self._set_id = 0
@@ -143,34 +138,28 @@ class FinalityGossip:
                 case Closed(peer_id=peer):
                     self._forget(peer)
                 case Received(peer_id=peer, data=data):
-                    await self._received(peer, data)
+                    self._received(peer, data)
 
     def _forget(self, peer: str) -> None:
         self._neighbours.pop(peer, None)
-        self._allowances.pop(peer, None)
         self._offered.pop(peer, None)
         self._commits.forget(peer)
 
-    async def _received(self, peer: str, data: bytes) -> None:
-        if not self._allowances.setdefault(peer, Allowance(MAX_MESSAGES, MESSAGES_S)).take():
-            self._network.report(peer, repute.FLOOD, "it sends GRANDPA messages faster than blocks can come")
+    def _received(self, peer: str, data: bytes) -> None:
+        if data[:1] == _COMMIT:
+            self._commits.received(peer, data)
             return
         try:
-            if len(data) > LARGE:
-                message = await trio.to_thread.run_sync(decode_gossip, data)
-            else:
-                message = decode_gossip(data)
+            message = decode_gossip(data)
         except WireError as error:
             self._network.report(peer, repute.BAD_MESSAGE, str(error))
             return
-        if peer not in self._protocol.peers:
-            return
-        if isinstance(message, NeighbourPacket):
+        if isinstance(message, NeighbourPacket) and peer in self._protocol.peers:
+            before = self._neighbours.get(peer)
             self._neighbours[peer] = message
-            self._changes.wake()
+            if before is None or before.finalized != message.finalized:
+                self._changes.wake()
             self._offer(peer, message)
-        elif isinstance(message, CommitMessage):
-            self._commits.received(peer, message)
 
     async def _finalize(
         self, peer: str, block: BlockRef, justification: bytes | EncodedJustification

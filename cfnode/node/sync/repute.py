@@ -21,7 +21,6 @@ __all__ = [
     "BAD_MESSAGE",
     "BAD_PROOF",
     "FATAL",
-    "FLOOD",
     "REACTIONS",
     "REPEATED",
     "SILENT",
@@ -44,9 +43,6 @@ BAD_MESSAGE = BAD_ANNOUNCE = -(1 << 12)
 
 SILENT = REPEATED = -(1 << 10)
 """No answer to a request, or a cheap request once more."""
-
-FLOOD = -(1 << 24)
-"""A message beyond the rate at which anybody has something to say: a hundred of them are too many."""
 
 BAD_GOSSIP = -5_000
 """A commit that proves nothing."""

@@ -15,7 +15,7 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import MAX_COMMIT, decode_gossip, encode_commit
 from cfnode.node.events import Finalized
 from cfnode.node.sync import repute
-from cfnode.node.sync.gossip import MAX_MESSAGES
+from cfnode.node.sync.commits import TURN_AFTER_USELESS_S
 from cfnode.runtime.door import ExecutorDied
 from tests.node.mini import put, tx, voters_of
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
@@ -176,24 +176,29 @@ async def test_the_newest_votes_go_to_a_peer_once_however_often_it_asks(
         original = protocol.send
         protocol.send = lambda peer, data: sent.append(data) or original(peer, data)  # type: ignore
         packet = NeighbourPacket(1, 2, 0).encode()
-        for _ in range(MAX_MESSAGES // 2):
+        for _ in range(50):
             light.network.protocols["grandpa/1"].send("authority", packet)
         await trio.sleep(1)
         assert [data for data in sent if data[0] == 1] == []
         assert authority.network.reports == []
 
 
-async def test_a_flood_of_messages_costs_its_sender(
+async def test_a_flood_of_useless_commits_has_one_looked_at_in_two_seconds(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
         await followed(light, authority)
-        packet = NeighbourPacket(1, 2, 0).encode()
-        for _ in range(MAX_MESSAGES + 20):
-            light.network.protocols["grandpa/1"].send("authority", packet)
-        await reached(authority, lambda: bool(authority.network.reports))
-        assert {(peer, change) for peer, change, _ in authority.network.reports} == {("light", repute.FLOOD)}
-        assert 0 < len(authority.network.reports) <= 25
+        useless = with_votes(commit_for(authority, authority.chain.best.hash), lambda votes: votes[:1])
+        began = trio.current_time()
+        for _ in range(100):
+            send(authority, useless)
+            await trio.sleep(0.1)
+        seconds = trio.current_time() - began
+        assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_USELESS_S + 2
+        authority.network.protocols["grandpa/1"].send("light", bytes((1,)) + bytes(20))
+        await reached(light, lambda: light.reports[-1] == ("authority", repute.BAD_MESSAGE))
+        await authority.rig.finality.finalize(authority.chain.best.hash)  # a good one still has its turn
+        await in_step(light, authority)
 
 
 async def test_the_chain_says_with_each_final_block_who_votes_next_and_how_it_was_voted(
