@@ -47,8 +47,8 @@ TURN_S = 0.1
 TURN_AFTER_USELESS_S = 2.0
 """The same after one that proves nothing: to decode it cost a millisecond."""
 
-Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[None]]
-"""(peer, block, its justification): have the chain check it."""
+Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[bool]]
+"""(peer, block, its justification): have the chain check it; False where the votes do not hold."""
 
 
 class Commits:
@@ -106,9 +106,12 @@ class Commits:
         await self._judge(peer, message)
 
     def _useless(self, peer: str, change: int, reason: str) -> None:
+        self._slow_down(peer)
+        self._network.report(peer, change, reason)
+
+    def _slow_down(self, peer: str) -> None:
         if peer in self._next_turn:
             self._next_turn[peer] = trio.current_time() + TURN_AFTER_USELESS_S
-        self._network.report(peer, change, reason)
 
     async def _judge(self, peer: str, message: CommitMessage) -> None:
         target = BlockRef(message.commit.target_hash, message.commit.target_number)
@@ -128,7 +131,8 @@ class Commits:
             log.warning("Votes for #%d are not judged: %s", target.number, fault)
         else:
             votes = Justification(message.round, message.commit, headers)
-            await self._finalize(peer, target, EncodedJustification.of(votes))
+            if not await self._finalize(peer, target, EncodedJustification.of(votes)):
+                self._slow_down(peer)
 
     def _headers(self, blocks: list[bytes]) -> tuple[Header, ...]:
         headers = [self._chain.header(block) for block in blocks]

@@ -37,7 +37,6 @@ NEIGHBOUR_S = 120.0
 RETRY_S = 1.0
 """Seconds after which this node asks itself again what it could not answer."""
 
-
 _COMMIT = bytes((COMMIT,))
 
 
@@ -124,9 +123,8 @@ class FinalityGossip:
         newest, encoded = self._newest
         if packet.set_id != newest.set_id or packet.finalized >= newest.commit.target_number:
             return
-        if self._offered.get(peer) is not newest:
+        if self._offered.get(peer) is not newest and self._protocol.send(peer, encoded):
             self._offered[peer] = newest
-            self._protocol.send(peer, encoded)
 
     # --- what we hear
 
@@ -163,13 +161,16 @@ class FinalityGossip:
 
     async def _finalize(
         self, peer: str, block: BlockRef, justification: bytes | EncodedJustification
-    ) -> None:
+    ) -> bool:
+        """Have the chain judge votes of a peer; False where they do not hold."""
         try:
             await self._chain.finalize(block.hash, justification)
         except BadJustification as error:
             log.warning("Peer %s sent votes that do not hold: %s", peer, error)
             self._network.report(peer, repute.BAD_GOSSIP, str(error))
+            return False
         except FinalityRefused as error:
             log.debug("Votes of %s are of no use: %s", peer, error)
         except (LocalFault, StateDiscarded) as fault:
             log.warning("Votes for #%d are not judged: %s", block.number, fault)
+        return True

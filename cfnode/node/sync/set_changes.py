@@ -32,7 +32,7 @@ ASK_S = 6.0
 IN_TURN = 2
 """Peers of whom one only hopes that they know, asked at a time."""
 
-Finalize = Callable[[str, BlockRef, bytes], Awaitable[None]]
+Finalize = Callable[[str, BlockRef, bytes], Awaitable[object]]
 """(peer, block, its justification): have the chain check it."""
 
 

@@ -183,12 +183,21 @@ async def test_the_newest_votes_go_to_a_peer_once_however_often_it_asks(
         assert authority.network.reports == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda votes: votes[:1],
+        lambda votes: tuple(replace(vote, signature=bytes(64)) for vote in votes),
+    ],
+    ids=["implausible", "forged"],
+)
 async def test_a_flood_of_useless_commits_has_one_looked_at_in_two_seconds(
-    authority: Peer, light: Peer, patient_clock: MockClock
+    authority: Peer, light: Peer, change: Change, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
         await followed(light, authority)
-        useless = with_votes(commit_for(authority, authority.chain.best.hash), lambda votes: votes[:1])
+        best = commit_for(authority, authority.chain.best.hash)
+        useless = with_votes(best, change)
         began = trio.current_time()
         for _ in range(100):
             send(authority, useless)

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from cfnode.runtime import executor as executor_module
-from cfnode.runtime.door import Runtime
+from cfnode.runtime.door import Deadline, ExecutorDied, Runtime, RuntimeTrap
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store
@@ -22,7 +23,8 @@ from tests.conftest import ROOT
 from tests.node.conftest import MakeRig
 from tests.node.mini import MiniRuntime, put, tx
 from tests.node.sync.net import join
-from tests.node.sync.peers import KEYS, Peer
+from tests.node.sync.peers import KEYS, Peer, followed, in_step, running
+from tests.node.test_local_faults import Failing
 
 MODE = "CFNODE_TEST_EXECUTOR_MODE"
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", "9"))
@@ -64,6 +66,35 @@ def started(store: Store, nursery: trio.Nursery) -> Executor:
     executor = Executor(store, f"{__name__}:runtime_for", nursery)
     nursery.start_soon(executor._serve)
     return executor
+
+
+async def test_a_fault_in_what_the_sync_asks_of_its_own_ends_nothing_and_costs_nobody(
+    make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The authorities of a block, the voters, and the execution itself: all fail for a while."""
+    authority = Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
+    rig = await make_rig(
+        "follower", authorities=KEYS, executor=lambda store: Failing(store, authority.rig.runtime)
+    )
+    follower = Peer("follower", rig)
+    async with running(authority, follower):
+        await authority.rig.block(final=True)
+        await followed(follower, authority)
+        for fault in (ExecutorDied("killed"), RuntimeTrap("no such function"), Deadline("AuraApi", 30)):
+            rig.executor.call_fault = fault
+            follower.chain._voters = None
+            before = follower.chain.best
+            block = await authority.rig.block()
+            await authority.rig.finality.finalize(block)
+            await trio.sleep(20)
+            assert follower.chain.best == before
+            assert follower.chain.faults.reason is not None
+            rig.executor.call_fault = None
+            await authority.rig.finality.finalize(await authority.rig.block())
+            await in_step(follower, authority)
+            assert follower.chain.faults.reason is None
+        assert follower.network.reports == authority.network.reports == []
+        assert "begins anew" not in caplog.text
 
 
 async def test_kills_deadlines_and_lack_of_memory_cost_no_peer_and_no_block(
