@@ -18,7 +18,7 @@ import trio
 from cfnode.node.chain_errors import ImportRefused
 from cfnode.node.events import BlockRef
 from cfnode.runtime.door import LocalFault, StoreFault, UnsupportedCode
-from cfnode.store import StoreError
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 __all__ = ["MANY", "LocalFaults", "stored", "tried_again"]
 
@@ -53,9 +53,16 @@ class LocalFaults:
 
     @contextmanager
     def judging(self, block: BlockRef) -> Iterator[None]:
-        """Import a block in the `with`: remember whether this node could come to a judgement of it."""
+        """Import a block in the `with`: remember whether this node could come to a judgement of it.
+
+        Its parent must be in the tree, so a state that is missing is missing here alone: a local fault too.
+        """
         try:
             yield
+        except (UnknownBlock, StateDiscarded) as error:
+            fault = StoreFault(f"the state of its parent is not at hand: {error}")
+            self._note(block, fault)
+            raise fault from error
         except LocalFault as fault:
             self._note(block, fault)
             raise

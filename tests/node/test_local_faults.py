@@ -31,7 +31,7 @@ from cfnode.runtime.door import (
     UnknownFunction,
     UnsupportedCode,
 )
-from cfnode.store import Store, StoreError
+from cfnode.store import StateDiscarded, Store, StoreError, UnknownBlock
 from tests.node.conftest import MakeRig
 from tests.node.mini import LocalExecutor, Rig, put, tx
 
@@ -56,7 +56,7 @@ class Failing(LocalExecutor):
 
     def __init__(self, store: Store, runtime: Any) -> None:
         super().__init__(store, runtime)
-        self.instead: list[DoorError] = []
+        self.instead: list[Exception] = []
         self.attempts = 0
         self.call_fault: DoorError | None = None
 
@@ -177,6 +177,19 @@ async def test_a_question_of_our_own_that_fails_is_no_verdict_on_the_block(
     assert not await imports.take("honest", [block])
     executor.call_fault = None
     assert await imports.take("honest", [block])
+
+
+async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
+    rig: Rig, make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    block = fetched(rig, await rig.block())
+    other, executor, imports = await follower(rig, make_rig)
+    executor.instead = [UnknownBlock(block.header.parent_hash), StateDiscarded(block.header.parent_hash)]
+    assert await imports.take("honest", [block])
+    assert (other.chain.best.hash, executor.attempts, other.chain.faults.total) == (block.hash, 3, 2)
+    missing = fetched(rig, (await rig.blocks(2))[-1])
+    assert not await imports.take("honest", [missing])  # its parent is not known: nobody's fault
+    assert other.chain.faults.total == 2
 
 
 async def test_an_answer_that_cannot_be_read_is_a_local_fault(
