@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import trio
 
@@ -20,7 +21,7 @@ from cfnode.node.events import BlockRef
 from cfnode.runtime.door import LocalFault, StoreFault, UnsupportedCode
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
-__all__ = ["MANY", "LocalFaults", "stored", "tried_again"]
+__all__ = ["MANY", "LocalFaults", "patiently", "stored", "tried_again"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -35,6 +36,12 @@ PAUSES_S = (0.1, 0.5, 2.0, 4.0)
 
 MAX_RETRY_S = 30.0
 """Seconds after which a block is not tried again at once: others wait behind it, perhaps on another fork."""
+
+
+SHORT_PAUSES_S = (0.1, 0.5, 2.0)
+"""The same for a question that somebody waits for."""
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -125,3 +132,16 @@ async def tried_again(block: BlockRef, attempt: Callable[[], Awaitable[bool]]) -
                         "tried again in %g s: %s", block.number, block.hash.hex(), pause, fault)  # fmt: skip
         await trio.sleep(pause)
     return await attempt()
+
+
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """The answer, asked for again after a local fault: no caller shall pay for a process that was killed."""
+    for pause in SHORT_PAUSES_S:
+        try:
+            return await ask()
+        except UnsupportedCode:
+            raise
+        except LocalFault as fault:
+            log.warning("A question is asked again in %g s: %s", pause, fault)
+        await trio.sleep(pause)
+    return await ask()

@@ -7,10 +7,9 @@ final). A nonce that somebody else used up meanwhile is no error: the call is si
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import trio
 
@@ -21,6 +20,7 @@ from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
 from cfnode.node.events import BlockRef
 from cfnode.node.liveness import Liveness
+from cfnode.node.local_faults import patiently
 from cfnode.node.outcome import (
     EventError,
     Inclusion,
@@ -36,12 +36,6 @@ from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.runtime.door import LocalFault, RuntimeTrap
 from cfnode.store import StateDiscarded, StoreError
 
-log = logging.getLogger("cfnode.rpc")
-
-T = TypeVar("T")
-
-PAUSES_S = (0.1, 0.5, 2.0)
-"""Seconds between attempts of a question that met a local fault: clients wait for the answer."""
 LIFETIME_BLOCKS = 128
 DRY_RUNS = 4
 """Dry runs that may be with the executor at a time: what makes the next block must not queue behind many."""
@@ -131,7 +125,7 @@ class SignedClient:
         self._require_room()
         if dry_run:
             async with self._trying:
-                await _patiently(lambda: self._dry_run(call))
+                await patiently(lambda: self._dry_run(call))
         async with self._submitting:
             return Submission(self._chain, await self._into_pool(call), self._liveness)
 
@@ -271,21 +265,9 @@ class Submission:
         block, index = status.hash, status.index
         assert block is not None and index is not None
         try:
-            return await _patiently(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
+            return await patiently(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
         except (LocalFault, StateDiscarded, StoreError) as fault:
             raise EventError(f"of transaction 0x{self.tx_hash.hex()}", str(fault)) from fault
-
-
-async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer, asked for again after a local fault: a caller shall not pay for a process that was
-    killed."""
-    for pause in PAUSES_S:
-        try:
-            return await ask()
-        except LocalFault as fault:
-            log.warning("A call of our own is tried again in %g s: %s", pause, fault)
-        await trio.sleep(pause)
-    return await ask()
 
 
 def _encoded(runtime: RuntimeInfo, call: Call) -> bytes:

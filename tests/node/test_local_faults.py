@@ -12,7 +12,14 @@ from trio.testing import MockClock
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node.chain_errors import ExecutionFailed
-from cfnode.node.local_faults import MANY, MAX_BLOCKS, MAX_RETRY_S, PAUSES_S, LocalFaults
+from cfnode.node.local_faults import (
+    MANY,
+    MAX_BLOCKS,
+    MAX_RETRY_S,
+    PAUSES_S,
+    SHORT_PAUSES_S,
+    LocalFaults,
+)
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.progress import Progress
@@ -254,3 +261,29 @@ async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person
     errors.append(ExceptionGroup("in a nursery", [StoreError("no space left")]))
     with pytest.raises(ExceptionGroup):
         await kept_up("informant", part)
+
+
+async def test_a_question_that_meets_a_fault_is_asked_again_and_unsupported_code_is_not(
+    rig: Rig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults: list[LocalFault] = [ExecutorDied("killed"), OutOfMemory("none left")]
+    asked = 0
+
+    async def load(block: bytes, code: bytes) -> str:
+        nonlocal asked
+        asked += 1
+        await trio.lowlevel.checkpoint()
+        if faults:
+            raise faults.pop(0)
+        rig.chain._runtimes._infos[code] = "runtime"  # type: ignore[assignment]
+        return "runtime"
+
+    monkeypatch.setattr(rig.chain._runtimes, "_load", load)
+    assert await rig.chain.runtime_at(rig.chain.best.hash) == "runtime"  # type: ignore[comparison-overlap]
+    assert asked == 3
+    assert trio.current_time() == pytest.approx(sum(SHORT_PAUSES_S[:2]), abs=0.01)
+    rig.chain._runtimes._infos.clear()
+    faults.append(UnsupportedCode("no host offers this"))
+    with pytest.raises(UnsupportedCode):
+        await rig.chain.runtime_at(rig.chain.best.hash)
+    assert asked == 4

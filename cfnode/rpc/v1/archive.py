@@ -15,7 +15,7 @@ from cfnode.rpc.table import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
 from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Place, Query, page_from
 from cfnode.rpc.v1.storage_diff import ITEMS, Item, differences_between
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.door import Verdict
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -55,7 +55,7 @@ async def call(node: Node, block: bytes, function: str, data: bytes) -> dict[str
         return None
     try:
         output = await ask_runtime(node, block, function, data)
-    except (DoorError, LookupError) as error:
+    except (Verdict, LookupError) as error:
         return {"success": False, "error": words(error, "archive_v1_call")}
     return {"success": True, "value": to_hex(output)}
 
