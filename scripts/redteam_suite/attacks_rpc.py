@@ -128,7 +128,7 @@ def unread_replies(target: Target) -> None:
 
     def http() -> None:
         with connect(target.rpc, source(), buffer=SMALL_BUFFER) as sock:
-            sock.sendall(http_request(call, target.rpc) * UNREAD_CALLS)
+            sock.sendall(http_request(target.rpc, call) * UNREAD_CALLS)
             hold(sock)
 
     for number in range(UNREAD_CLIENTS):

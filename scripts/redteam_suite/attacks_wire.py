@@ -132,7 +132,7 @@ def from_one_address(target: Target, count: int) -> list[socket.socket]:
     for _ in range(count):
         with suppress(OSError):
             sock = connect(target.rpc, "127.0.0.2")
-            sock.sendall(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\nx-" + os.urandom(4).hex().encode())
+            sock.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-" + os.urandom(4).hex().encode())
             held.append(sock)
     return held
 

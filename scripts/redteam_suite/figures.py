@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import signal
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,6 +113,13 @@ def children(pid: int) -> list[int]:
         except OSError:  # the thread has ended
             continue
     return found
+
+
+def signal_all(processes: list[int], number: signal.Signals) -> None:
+    """Those that have ended are left out."""
+    for process in processes:
+        with suppress(OSError):
+            os.kill(process, number)
 
 
 def program_errors(log: str) -> int:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import socket
 import struct
+import time
 from typing import Any
 
 UPGRADE = (
@@ -82,11 +84,11 @@ class WebSocket:
 
     def call(self, method: str, *params: Any, seconds: float = CALL_S) -> Any:
         """The result of one call. Raises RpcFailed."""
-        identity = next(self._ids)
+        identity, deadline = next(self._ids), time.monotonic() + seconds
         try:
             self.sock.settimeout(seconds)
             self.send(call_json(method, list(params), identity))
-            while (answer := json.loads(self.receive())).get("id") != identity:
+            while (answer := json.loads(self.receive(deadline))).get("id") != identity:
                 pass
         except (OSError, ValueError) as error:
             raise RpcFailed(f"{method}: {error or type(error).__name__}") from None
@@ -94,9 +96,11 @@ class WebSocket:
             raise RpcFailed(f"{method}: {answer['error']}", answer["error"])
         return answer["result"]
 
-    def receive(self) -> bytes:
+    def receive(self, deadline: float = math.inf) -> bytes:
         """The next text message. Raises OSError, or RpcFailed at the end."""
         while (message := self.next_message()) is None:
+            if deadline < math.inf:  # over all: the node's own pings do not count as an answer
+                self.sock.settimeout(max(0.001, deadline - time.monotonic()))
             self.feed()
         return message
 
@@ -146,7 +150,7 @@ class WebSocket:
 
 def post(sock: socket.socket, body: bytes) -> bytes:
     """An answer's status line and body; the connection stays. Raises OSError at its end."""
-    sock.sendall(http_request(body, sock.getpeername()[1]))
+    sock.sendall(http_request(sock.getpeername()[1], body))
     data = b""
     while b"\r\n\r\n" not in data:
         data += _some(sock)
@@ -158,8 +162,8 @@ def post(sock: socket.socket, body: bytes) -> bytes:
     return lines[0] + b"\r\n" + rest
 
 
-def http_request(body: bytes, port: int, more: str = "") -> bytes:
-    """A POST of JSON to a port; `more`: further header lines."""
+def http_request(port: int, body: bytes, more: str = "") -> bytes:
+    """A POST of JSON; `more`: further header lines."""
     head = (
         f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         f"{more}content-length: {len(body)}\r\n\r\n"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import secrets
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire.announces import BlockAnnounce
 from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
+from cfnode.core.wire.transactions import encode_transactions
 from cfnode.network.model import Received
 from scripts.benchmarks.follow import remarks
 from scripts.redteam_suite.attacks_chain import SILENT, Author
-from scripts.redteam_suite.beside import attacking
-from scripts.redteam_suite.figures import Result, last_lines, program_errors
+from scripts.redteam_suite.figures import Result, children, last_lines, program_errors, signal_all
 from scripts.redteam_suite.honest import CHANNEL
 from scripts.redteam_suite.load import Times
 from scripts.redteam_suite.peers import Stranger
@@ -37,12 +38,20 @@ STILL_S = 50.0
 """Seconds in which the only peer stands still: eight block times of the main net."""
 MIN_WARNINGS = 2
 MAX_BROKER_S = 30.0
+MAX_UNREADY_S = 25.0
+"""Seconds without a block after which the node says that it is not ready: three block times are 18 s."""
+MAX_AGAIN_S = 60.0
+"""Seconds until a peer that has come back is found: calls of one that failed pause up to ten seconds."""
 CALL_S = 90.0
 WARNING = re.compile(r"\bWARN(?:ING)?\b")
 TX_HASH = re.compile(r"0x[0-9a-f]{64}")
 NOT_YET = re.compile(r"not yet included|not yet in a block", re.IGNORECASE)
-ROUNDS, QUICK_ROUNDS, COMINGS = 6, 3, 8
-TX_S = 15.0
+ROUNDS, QUICK_ROUNDS = 4, 2
+TWINS, LOADERS = 4, 8
+FUTURE, FIRST_FUTURE = 320, 100
+"""Transactions that a pool has to judge, in one message of each loader."""
+SENT_S, SETTLE_S = 0.3, 8.0
+TX_S = 20.0
 FAR_SLOT = 2**40
 TRIES = 6
 TRY_S = 4.0
@@ -64,24 +73,33 @@ def alone(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.ready(node)
-        before = len(node.log)
+        before, head = len(node.log), node.best
         os.kill(chain.author.pid, signal.SIGSTOP)
         try:
             answers = _call_broker(node)
-            time.sleep(STILL_S)
-            result.add("readiness", node.readiness, 500, at_most=False)
+            began = time.monotonic()
+            result.add("readiness 500 after", _until(lambda: node.readiness == 500), MAX_UNREADY_S, " s")
+            time.sleep(max(0.0, began + STILL_S - time.monotonic()))
             warnings = len(WARNING.findall(node.log[before:]))
             result.add(f"warnings in {STILL_S:.0f} s", warnings, MIN_WARNINGS, at_most=False)
-            until(lambda: answers, CALL_S, "the broker's call ends")
+            _until(lambda: answers)
         finally:
             os.kill(chain.author.pid, signal.SIGCONT)
-        seconds, text = answers[0]
+        seconds, text = answers[0] if answers else (math.inf, "")
         result.add("a broker's call is answered after", seconds, MAX_BROKER_S, " s")
         result.check("it names the transaction", bool(TX_HASH.search(text)))
         result.check("it says: not yet included", bool(NOT_YET.search(text)))
         result.facts["answer"] = text
-        result.add("in step again after", chain.in_step(node), 30, " s")
+        result.add("in step again after", _until(lambda: node.best > head + 1), MAX_AGAIN_S, " s")
         end(result, node)
+
+
+def _until(met: Callable[[], object]) -> float:
+    """Seconds until it is so; without end where it does not come about."""
+    try:
+        return until(met, CALL_S)
+    except TimeoutError:
+        return math.inf
 
 
 def _call_broker(node: Node) -> list[tuple[float, str]]:
@@ -106,56 +124,75 @@ def _call_broker(node: Node) -> list[tuple[float, str]]:
 
 
 def twice(result: Result, folder: Path, times: Times) -> None:
-    """Row 18: a peer opens a second connection before its first one ends, again and again, under load."""
+    """Row 18: peers open a second connection before the first one ends, while others keep the pool busy.
+
+    The ends of links wait behind what the busy pool has not taken yet; a new link must not be taken for the
+    old one that ends.
+    """
     rounds = QUICK_ROUNDS if times == Times.quick() else ROUNDS
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
         transactions = remarks(chain.author.process, rounds, 0)
-        target = chain.target(node)
-        got = 0
-        for transaction in transactions:
-            got += trio.run(_come_twice, target, node, transaction, folder)
-        result.add(f"of {rounds} transactions the peer hears", got, rounds, at_most=False)
+        future = remarks(chain.author.process, FUTURE * rounds, FIRST_FUTURE)
+        target, heard = chain.target(node), 0
+        for number, transaction in enumerate(transactions):
+            load = [bytes.fromhex(each[2:]) for each in future[number * FUTURE : (number + 1) * FUTURE]]
+            heard += trio.run(_come_twice, target, node, transaction, load)
+        result.add(f"of {rounds * TWINS} times a peer hears", heard, rounds * TWINS, at_most=False)
         end(result, node)
 
 
-async def _come_twice(target: Target, node: Node, transaction: str, folder: Path) -> bool:
-    seed = secrets.token_bytes(32)
+async def _come_twice(target: Target, node: Node, transaction: str, load: list[bytes]) -> int:
+    """How many of the peers hear of a transaction after their second connection."""
+    seeds = [secrets.token_bytes(32) for _ in range(TWINS)]
     async with trio.open_nursery() as nursery:
-        last: Stranger | None = None
-        leave = trio.Event()
-        with attacking("10", target, 60, folder / "attacker.log"):
-            for _ in range(COMINGS):
-                previous, leave = leave, trio.Event()
-                last = await nursery.start(_stay, target, seed, leave)
-                previous.set()
-                await trio.sleep(0.05)
-        heard = await _hears(last, node, transaction) if last is not None else False
+        for seed in seeds:
+            await nursery.start(_stay, target, seed)
+        with held(children(node.pid)):
+            async with trio.open_nursery() as loaders:
+                for number in range(LOADERS):
+                    loaders.start_soon(_keep_busy, target, load[number::LOADERS])
+            second = [await nursery.start(_stay, target, seed) for seed in seeds]
+            await trio.sleep(1)
+        joined = [await stranger.joined(TX_S, "transactions/1") for stranger in second]
+        await trio.sleep(SETTLE_S)
+        await trio.to_thread.run_sync(node.call, "author_submitExtrinsic", transaction)
+        heard = [await _hears(stranger, transaction) for stranger in second]
         nursery.cancel_scope.cancel()
-    return heard
+    return sum(each and there for each, there in zip(heard, joined, strict=True))
 
 
-async def _stay(
-    target: Target, seed: bytes, leave: trio.Event, *, task_status: trio.TaskStatus[Stranger]
-) -> None:
-    """One connection of the peer, until the next one is there."""
-    while True:
-        stranger = Stranger(target, seed, gossip=True)
-        with suppress(Exception):
-            async with stranger.connected():
-                await stranger.joined()
-                task_status.started(stranger)
-                await leave.wait()
-                return
-        await trio.sleep(0.2)
+@contextmanager
+def held(processes: list[int]) -> Iterator[None]:
+    """The executor stands still: the pool has to wait with what it was given."""
+    signal_all(processes, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        signal_all(processes, signal.SIGCONT)
 
 
-async def _hears(stranger: Stranger, node: Node, transaction: str) -> bool:
-    """Does a transaction that the node takes come to the peer?"""
-    if not await stranger.joined(TX_S, "transactions/1"):
-        return False
-    await trio.to_thread.run_sync(node.call, "author_submitExtrinsic", transaction)
+async def _stay(target: Target, seed: bytes, *, task_status: trio.TaskStatus[Stranger]) -> None:
+    """A connection of the peer with this key, from the moment on in which it takes part."""
+    stranger = Stranger(target, seed, gossip=True)
+    async with stranger.connected():
+        await stranger.joined()
+        task_status.started(stranger)
+        await trio.sleep_forever()
+
+
+async def _keep_busy(target: Target, load: list[bytes]) -> None:
+    """Transactions that are valid later, in a message that takes the pool long; then the peer leaves."""
+    stranger = Stranger(target, secrets.token_bytes(32), gossip=True)
+    async with stranger.connected():
+        if await stranger.joined(protocol="transactions/1"):
+            stranger.say("transactions/1", encode_transactions(load))
+            await trio.sleep(SENT_S)
+
+
+async def _hears(stranger: Stranger, transaction: str) -> bool:
+    """Does a transaction that the node has taken come to the peer?"""
     with trio.move_on_after(TX_S):
         async for event in stranger.events("transactions/1"):
             if isinstance(event, Received) and bytes.fromhex(transaction[2:]) in event.data:
