@@ -147,13 +147,16 @@ async def _come_twice(target: Target, node: Node, transaction: str, load: list[b
     """How many of the peers hear of a transaction after their second connection."""
     seeds = [secrets.token_bytes(32) for _ in range(TWINS)]
     async with trio.open_nursery() as nursery:
-        for seed in seeds:
-            await nursery.start(_stay, target, seed)
+        ended = [trio.Event() for _ in seeds]
+        for seed, leave in zip(seeds, ended, strict=True):
+            await nursery.start(_stay, target, seed, leave)
         with held(children(node.pid)):
             async with trio.open_nursery() as loaders:
                 for number in range(LOADERS):
                     loaders.start_soon(_keep_busy, target, load[number::LOADERS])
-            second = [await nursery.start(_stay, target, seed) for seed in seeds]
+            second = []
+            for seed, leave in zip(seeds, ended, strict=True):
+                second.append(await nursery.start(_stay, target, seed, trio.Event(), leave))
             await trio.sleep(1)
         joined = [await stranger.joined(TX_S, "transactions/1") for stranger in second]
         await trio.sleep(SETTLE_S)
@@ -173,13 +176,26 @@ def held(processes: list[int]) -> Iterator[None]:
         signal_all(processes, signal.SIGCONT)
 
 
-async def _stay(target: Target, seed: bytes, *, task_status: trio.TaskStatus[Stranger]) -> None:
-    """A connection of the peer with this key, from the moment on in which it takes part."""
+async def _stay(
+    target: Target,
+    seed: bytes,
+    leave: trio.Event,
+    replaced: trio.Event | None = None,
+    *,
+    task_status: trio.TaskStatus[Stranger],
+) -> None:
+    """A connection of the peer with this key, until it has to leave.
+
+    `replaced` is the other connection's end: with both alive, each would dial anew when the node prefers the
+    other.
+    """
     stranger = Stranger(target, seed, gossip=True)
     async with stranger.connected():
+        if replaced is not None:
+            replaced.set()
         await stranger.joined()
         task_status.started(stranger)
-        await trio.sleep_forever()
+        await leave.wait()
 
 
 async def _keep_busy(target: Target, load: list[bytes]) -> None:
