@@ -12,8 +12,9 @@ from itertools import count
 import trio
 
 from cfnode.core.aura import pre_runtime_item, seal_item
-from cfnode.core.grandpa import COMMIT, Commit, CommitMessage, Precommit
+from cfnode.core.grandpa import COMMIT, Commit, CommitMessage, Precommit, read_authorities
 from cfnode.core.header import DigestItem, DigestKind, Header
+from cfnode.core.scale import Cursor
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire.announces import BlockAnnounce
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
@@ -54,6 +55,11 @@ class Author:
     def set_id(self) -> int:
         answer = self._socket.call("state_call", "GrandpaApi_current_set_id", "0x")
         return int.from_bytes(bytes.fromhex(answer[2:]), "little")
+
+    def authorities(self) -> list[bytes]:
+        """The keys of those whose votes make blocks final."""
+        answer = self._socket.call("state_call", "GrandpaApi_grandpa_authorities", "0x")
+        return [key for key, _ in read_authorities(Cursor(bytes.fromhex(answer[2:])))]
 
 
 async def never(peer: str, data: bytes) -> bytes | None:
@@ -160,9 +166,14 @@ async def sybils(target: Target) -> None:
 
 
 async def low_votes(target: Target) -> None:
-    """Row 7: commits with one vote for the best block, and one for block 0."""
+    """Row 7: commits with one vote for the best block and one for a low one, and signatures of nobody.
+
+    Every second commit has votes for block 0 by invented authorities; the others name a true authority, and
+    numbers that an honest commit could have.
+    """
     author, source = Author(target), sources()
     genesis, set_id = bytes.fromhex(target.genesis), author.set_id()
+    true = author.authorities()
 
     async def task() -> None:
         async with taking_part(target, source(), gossip=True, best=author.header()) as stranger:
@@ -170,17 +181,21 @@ async def low_votes(target: Target) -> None:
                 return
             for number in count(1):
                 if number % 20 == 1:
-                    head, block = author.header()
-                votes = [
-                    Precommit(target_hash, height, os.urandom(64), os.urandom(32))
-                    for target_hash, height in ((block, head), (genesis, 0))
-                ]
+                    (head, block), (final, final_block) = author.header(), author.header(final=True)
+                if number % 2:
+                    votes = [_vote(block, head, os.urandom(32)), _vote(genesis, 0, os.urandom(32))]
+                else:
+                    votes = [_vote(block, head, key) for key in true] + [_vote(final_block, final, true[0])]
                 commit = CommitMessage(number, set_id, Commit(block, head, tuple(votes)))
                 if not stranger.say("grandpa/1", bytes((COMMIT,)) + commit.encode()):
                     return
                 await trio.sleep(PAUSE_S)
 
     await in_turns([task] * VOTERS)
+
+
+def _vote(block: bytes, number: int, authority: bytes) -> Precommit:
+    return Precommit(block, number, os.urandom(64), authority)
 
 
 async def long_digests(target: Target) -> None:

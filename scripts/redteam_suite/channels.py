@@ -1,4 +1,4 @@
-"""Were callers told the truth about the deposit channels that they asked for?"""
+"""Did callers hear the truth about the deposit channels that they asked for?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETTLE_S = 12.0
 
 @dataclass
 class Opened:
-    """What one caller was told."""
+    """The answer that one caller got, or why it got none."""
 
     answer: dict[str, Any] | None = None
     why: str = ""
@@ -27,10 +27,10 @@ def check_channels(
     """Compare answers with the chain: each names a channel, and each channel has its answer."""
     time.sleep(SETTLE_S)
     there = chain.channels() - before
-    told = [each.answer["address"].lower() for each in opened if each.answer is not None]
-    result.add(f"{name}answered of {len(opened)}", len(told), len(opened), at_most=False)
-    result.add(f"{name}answers that name a channel twice", len(told) - len(set(told)), 0)
-    result.add(f"{name}answers without their channel", len(set(told) - there), 0)
-    result.add(f"{name}channels without their answer", len(there - set(told)), 0)
+    named = [each.answer["address"].lower() for each in opened if each.answer is not None]
+    result.add(f"{name}answered of {len(opened)}", len(named), len(opened), at_most=False)
+    result.add(f"{name}answers that name a channel twice", len(named) - len(set(named)), 0)
+    result.add(f"{name}answers without their channel", len(set(named) - there), 0)
+    result.add(f"{name}channels without their answer", len(there - set(named)), 0)
     reasons = sorted({each.why[:160] for each in opened if each.why})
     result.facts[f"{name}refusals"] = reasons[:5]

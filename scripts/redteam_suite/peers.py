@@ -79,11 +79,13 @@ class Stranger:
             Keypair.from_seed(seed, "ed25519"), Settings(genesis, private_addresses=True, out_peers=1)
         )
         number, block = best or (0, genesis)
-        said = Handshake(roles, number, block, genesis).encode()
+        handshake = Handshake(roles, number, block, genesis).encode()
         limits = RequestLimits(request=MIB, response=16 * MIB, timeout=60.0, concurrent=1_000)
         for protocol in ("sync/2", "sync/warp", "state/2", "light/2"):
             self._service.serve_requests(protocol, (answers or {}).get(protocol), limits)
-        self._links = {"block-announces/1": self._service.notifications("block-announces/1", lambda: said)}
+        self._links = {
+            "block-announces/1": self._service.notifications("block-announces/1", lambda: handshake)
+        }
         for protocol in ("grandpa/1", "transactions/1") if gossip else ():
             self._links[protocol] = self._service.notifications(protocol, lambda: b"\x01")
 

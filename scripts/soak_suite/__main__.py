@@ -74,10 +74,10 @@ def line(network: Network, troubles: Troubles) -> str:
     memory = sum(member.memory[-1][-1][1] for member in alive if member.memory[-1])
     best = max(heads.values(), default=0)
     behind = {name: best - number for name, number in heads.items() if best - number > MAX_APART}
-    told = ", ".join(f"{count} × {name}" for name, count in sorted(troubles.counts.items()))
+    happened = ", ".join(f"{count} × {name}" for name, count in sorted(troubles.counts.items()))
     return (
         f"{time.strftime('%H:%M:%S')} head #{best}, {len(heads)} of {len(network.members)} answer, "
-        f"behind: {behind or 'none'}, {memory:.0f} MB; {told or 'no trouble yet'}"
+        f"behind: {behind or 'none'}, {memory:.0f} MB; {happened or 'no trouble yet'}"
     )
 
 
