@@ -1,9 +1,9 @@
 """Which transactions wait for a block, and what is told to those who sent them?
 
 Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then
-takes its place in the graph (`graph.py`). With each new best block the pool forgets what the block included,
-takes back what retracted blocks held, and validates the rest again. What was found invalid, dropped or
-included is refused for a while (`bans.py`).
+takes its place among the others (`pool_contents.py`). With each new best block the pool forgets what the
+block included, takes back what retracted blocks held, and validates the rest again. What was found invalid,
+dropped or included is refused for a while (`bans.py`).
 
 What a block includes leaves the pool in the moment in which the block becomes the best one, before anybody
 else can act on it. Otherwise a busy machine would offer it for the next block, and take it for invalid
@@ -22,7 +22,6 @@ import trio
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
-from cfnode.node.bans import Bans
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import (
     BestChanged,
@@ -30,22 +29,19 @@ from cfnode.node.events import (
     ChainEvent,
     Finalized,
     Imported,
-    Publisher,
     Subscription,
 )
-from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
+from cfnode.node.graph import Limit, PoolTransaction
+from cfnode.node.pool_contents import PoolContents
 from cfnode.node.pool_errors import (
-    AlreadyImported,
-    ImmediatelyDropped,
     InvalidTransaction,
     NotJudged,
     PoolError,
-    TemporarilyBanned,
     VerificationFailed,
 )
 from cfnode.node.upkeep import kept_up
 from cfnode.node.validation import Validator, check_format, is_signed
-from cfnode.node.watchers import Watch, Watchers
+from cfnode.node.watchers import Watch
 
 log = logging.getLogger("cfnode.txpool")
 
@@ -79,12 +75,11 @@ class TransactionPool:
     ) -> None:
         self._chain = chain
         self._ready_limit = ready_limit
-        self._future_limit = Limit(ready_limit.count // 10, ready_limit.total_bytes // 10)
         self._validator = Validator(chain.queries, may_include=authoring)
-        self._graph = TransactionGraph()
-        self._watchers = Watchers()
-        self._arrivals: Publisher[bytes] = Publisher(None)
-        self._bans = Bans()
+        self._contents = PoolContents(ready_limit)
+        self._graph = self._contents.graph
+        self._watchers = self._contents.watchers
+        self._bans = self._contents.bans
         self._validated_at: dict[bytes, BlockRef] = {}
         self._returning: OrderedDict[bytes, bytes] = OrderedDict()
         self._processed = chain.best
@@ -121,16 +116,14 @@ class TransactionPool:
 
     def arrivals(self) -> Subscription[bytes]:
         """The hashes of transactions that become ready, from now on."""
-        return self._arrivals.subscribe()
+        return self._contents.arrivals.subscribe()
 
     async def ready_nonce(self, account: bytes) -> int:
         """The nonce of the next transaction of `account`: that of the state, past those ready in the pool."""
         for _ in range(NONCE_ATTEMPTS):
             best = self._chain.best
             nonce = await self._chain.queries.account_nonce(best.hash, account)
-            if (
-                self._chain.best == best
-            ):  # else a block has taken from the pool what this nonce does not count
+            if self._chain.best == best:  # else a block has taken from the pool what the nonce leaves out
                 break
         while self._graph.provides(account + nonce.to_bytes(4, "little")):
             nonce += 1
@@ -147,18 +140,18 @@ class TransactionPool:
         """Take a transaction (with its length prefix); returns its hash, raises PoolError."""
         tx_hash = self._check_known(extrinsic, source)
         transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
-        self._check_not_used(tx_hash, source)
-        self._insert(transaction)
+        self._contents.check_not_used(tx_hash, source)
+        self._contents.insert(transaction)
         return tx_hash
 
     async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
         """Like `submit`; the statuses begin with `ready` or `future`."""
         tx_hash = self._check_known(extrinsic, source)
         transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
-        self._check_not_used(tx_hash, source)
+        self._contents.check_not_used(tx_hash, source)
         watch = self._watchers.watch(tx_hash)
         try:
-            self._insert(transaction)
+            self._contents.insert(transaction)
         except PoolError:
             watch.statuses.close()
             raise
@@ -170,11 +163,7 @@ class TransactionPool:
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
         """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
-        removed = [gone.hash for gone in self._graph.remove(list(hashes))]
-        for tx_hash in removed:
-            self._bans.add(tx_hash)
-            self._watchers.invalid(tx_hash)
-        return removed
+        return self._contents.remove_invalid(hashes)
 
     def told_peers(self, tx_hash: bytes, peers: Iterable[str]) -> None:
         """The network has told `peers` about a transaction."""
@@ -189,7 +178,7 @@ class TransactionPool:
         finally:
             self._events.close()
             self._watchers.finish()
-            self._arrivals.finish()
+            self._contents.arrivals.finish()
 
     async def _run(self) -> None:
         while True:
@@ -259,25 +248,10 @@ class TransactionPool:
 
     def _include(self, block_hash: bytes) -> None:
         """A block joined the best chain: forget what it holds."""
-        block = self._chain.block_ref(block_hash)
-        body = self._chain.body(block_hash)
-        if block is None or body is None:
-            return
-        places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
-        known = [known for tx_hash in places if (known := self._graph.get(tx_hash))]
-        outcome = self._graph.prune([tag for transaction in known for tag in transaction.provides])
-        self._graph.remove(places)
-        for tx_hash, index in places.items():
-            self._bans.add(tx_hash)
-            self._returning.pop(tx_hash, None)
-            self._watchers.in_block(tx_hash, block, index)
-        for rival in outcome.pruned:
-            if rival.hash not in places:  # another transaction with its tags was included
-                self._bans.add(rival.hash)
-                self._watchers.invalid(rival.hash)
-        self._announce(outcome.promoted)
-        for tx_hash in outcome.failed:
-            self._watchers.invalid(tx_hash)
+        block, body = self._chain.block_ref(block_hash), self._chain.body(block_hash)
+        if block is not None and body is not None:
+            for tx_hash in self._contents.include(block, body):
+                self._returning.pop(tx_hash, None)
 
     def _take_back(self, block_hash: bytes) -> None:
         """A block left the best chain: what it held waits again, unless the new blocks hold it too."""
@@ -290,31 +264,25 @@ class TransactionPool:
             self._watchers.dropped(self._returning.popitem(last=False)[0])
 
     async def _return_to(self, best: BlockRef) -> None:
-        """Validate what retracted blocks held; what cannot be judged now is asked again with the next
-        block."""
+        """Validate what retracted blocks held; what nobody could judge is asked about with the next block."""
         for tx_hash, extrinsic in list(self._returning.items()):
             source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
             try:
                 transaction = await self._validated(tx_hash, extrinsic, source, best)
-                if self._returning.pop(tx_hash, None) is not None:  # else a block has come that holds it
-                    self._insert(transaction)
-            except (AlreadyImported, NotJudged):
+            except NotJudged:
                 continue
             except PoolError as error:
-                if self._chain.is_canonical(best) and tx_hash not in self._graph:
+                if self._chain.is_canonical(best) and self._returning.pop(tx_hash, None) is not None:
                     log.debug("Retracted transaction 0x%s does not return: %s", tx_hash.hex(), error)
-                    self._give_up(tx_hash)
-
-    def _give_up(self, tx_hash: bytes) -> None:
-        """A transaction is in no block, and will be in none."""
-        self._returning.pop(tx_hash, None)
-        self._watchers.invalid(tx_hash)
+                    self._watchers.invalid(tx_hash)
+                continue
+            if self._returning.pop(tx_hash, None) is not None:  # else a block has come that holds it
+                self._contents.put_back(transaction)
 
     async def _drop_stale(self, best: BlockRef) -> None:
         """What has outlived the validity that it had when it was last asked about, and has none any more."""
-        for old in [
-            tx for tx in (*self._graph.ready(), *self._graph.futures()) if tx.valid_till <= best.number
-        ]:
+        waiting = [*self._graph.ready(), *self._graph.futures()]
+        for old in [each for each in waiting if each.valid_till <= best.number]:
             if not self._is_known_at(old.hash, best):
                 await self._revalidate_one(old, best)
             new = self._graph.get(old.hash)
@@ -353,32 +321,15 @@ class TransactionPool:
             return
         if old.hash not in self._graph or self._graph.refresh(new):
             return
-        self._move(new)
-
-    def _move(self, transaction: PoolTransaction) -> None:
-        """Its tags or priority have changed: it takes another place, and so may those that depended on it."""
-        moved = [gone for gone in self._graph.remove([transaction.hash]) if gone.hash != transaction.hash]
-        for each in (transaction, *moved):
-            try:
-                self._insert(each)
-            except PoolError:
-                self._watchers.invalid(each.hash)
+        self._contents.move(new)
 
     # Steps
 
     def _check_known(self, extrinsic: bytes, source: int) -> bytes:
         check_format(extrinsic)
         tx_hash = blake2_256(extrinsic)
-        self._check_not_used(tx_hash, source)
+        self._contents.check_not_used(tx_hash, source)
         return tx_hash
-
-    def _check_not_used(self, tx_hash: bytes, source: int) -> None:
-        """Asked before and after it was validated: a block, or somebody else, may have been faster."""
-        is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
-        if not is_own and tx_hash in self._bans:
-            raise TemporarilyBanned
-        if tx_hash in self._graph:
-            raise AlreadyImported(tx_hash)
 
     async def _validated(
         self, tx_hash: bytes, extrinsic: bytes, source: int, at: BlockRef
@@ -392,29 +343,3 @@ class TransactionPool:
         self._validated_at.pop(tx_hash, None)
         self._validated_at[tx_hash] = at
         return transaction
-
-    def _insert(self, transaction: PoolTransaction) -> None:
-        outcome = self._graph.insert(transaction)
-        self._tell(outcome)
-        dropped = self._graph.enforce_limits(self._ready_limit, self._future_limit)
-        for tx_hash in dropped:
-            self._bans.add(tx_hash)
-            self._watchers.dropped(tx_hash)
-        if transaction.hash in dropped:
-            raise ImmediatelyDropped
-
-    def _tell(self, outcome: Import) -> None:
-        if outcome.future:
-            self._watchers.future(outcome.hash)
-            return
-        self._announce([outcome.hash])
-        for tx_hash in outcome.failed:
-            self._watchers.invalid(tx_hash)
-        for tx_hash in outcome.removed:
-            self._watchers.usurped(tx_hash, outcome.hash)
-        self._announce(outcome.promoted)
-
-    def _announce(self, hashes: Iterable[bytes]) -> None:
-        for tx_hash in hashes:
-            self._watchers.ready(tx_hash)
-            self._arrivals.publish(tx_hash)

@@ -1,0 +1,109 @@
+"""What is in the pool, who hears of it, and what is refused for a while: all that changes at one moment.
+
+No chain, no runtime, no waiting: each method leaves graph, watchers and bans in agreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.validity import SOURCE_LOCAL
+from cfnode.node.bans import Bans
+from cfnode.node.events import BlockRef, Publisher
+from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
+from cfnode.node.pool_errors import AlreadyImported, ImmediatelyDropped, PoolError, TemporarilyBanned
+from cfnode.node.watchers import Watchers
+
+__all__ = ["PoolContents"]
+
+
+class PoolContents:
+    """`ready` bounds the ready transactions, the future ones have a tenth of it."""
+
+    def __init__(self, ready: Limit) -> None:
+        self.graph = TransactionGraph()
+        self.watchers = Watchers()
+        self.bans = Bans()
+        self.arrivals: Publisher[bytes] = Publisher(None)
+        self._ready = ready
+        self._future = Limit(ready.count // 10, ready.total_bytes // 10)
+
+    def check_not_used(self, tx_hash: bytes, source: int) -> None:
+        """Asked before and after it was validated: a block, or somebody else, may have been faster.
+
+        Raises TemporarilyBanned or AlreadyImported.
+        """
+        is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
+        if not is_own and tx_hash in self.bans:
+            raise TemporarilyBanned
+        if tx_hash in self.graph:
+            raise AlreadyImported(tx_hash)
+
+    def include(self, block: BlockRef, body: Sequence[bytes]) -> Iterable[bytes]:
+        """A block joined the best chain: what it holds is gone. The hashes of its extrinsics."""
+        places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
+        known = [known for tx_hash in places if (known := self.graph.get(tx_hash))]
+        outcome = self.graph.prune([tag for transaction in known for tag in transaction.provides])
+        self.graph.remove(places)
+        for tx_hash, index in places.items():
+            self.bans.add(tx_hash)
+            self.watchers.in_block(tx_hash, block, index)
+        for rival in outcome.pruned:
+            if rival.hash not in places:  # another transaction with its tags was included
+                self.bans.add(rival.hash)
+                self.watchers.invalid(rival.hash)
+        self._announce(outcome.promoted)
+        for tx_hash in outcome.failed:
+            self.watchers.invalid(tx_hash)
+        return places
+
+    def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
+        """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
+        removed = [gone.hash for gone in self.graph.remove(list(hashes))]
+        for tx_hash in removed:
+            self.bans.add(tx_hash)
+            self.watchers.invalid(tx_hash)
+        return removed
+
+    def move(self, transaction: PoolTransaction) -> None:
+        """Its tags or priority have changed: it takes another place, and so may those that depended on it."""
+        moved = [gone for gone in self.graph.remove([transaction.hash]) if gone.hash != transaction.hash]
+        for each in (transaction, *moved):
+            self.put_back(each)
+
+    def put_back(self, transaction: PoolTransaction) -> None:
+        """Take in one that was here or in a block before; if that cannot be, who watches it hears so."""
+        try:
+            self.insert(transaction)
+        except AlreadyImported:  # somebody has sent it again
+            return
+        except PoolError:
+            self.watchers.invalid(transaction.hash)
+
+    def insert(self, transaction: PoolTransaction) -> None:
+        """Take a valid one; raises PoolError."""
+        outcome = self.graph.insert(transaction)
+        self._tell(outcome)
+        dropped = self.graph.enforce_limits(self._ready, self._future)
+        for tx_hash in dropped:
+            self.bans.add(tx_hash)
+            self.watchers.dropped(tx_hash)
+        if transaction.hash in dropped:
+            raise ImmediatelyDropped
+
+    def _tell(self, outcome: Import) -> None:
+        if outcome.future:
+            self.watchers.future(outcome.hash)
+            return
+        self._announce([outcome.hash])
+        for tx_hash in outcome.failed:
+            self.watchers.invalid(tx_hash)
+        for tx_hash in outcome.removed:
+            self.watchers.usurped(tx_hash, outcome.hash)
+        self._announce(outcome.promoted)
+
+    def _announce(self, hashes: Iterable[bytes]) -> None:
+        for tx_hash in hashes:
+            self.watchers.ready(tx_hash)
+            self.arrivals.publish(tx_hash)
