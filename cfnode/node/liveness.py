@@ -32,9 +32,9 @@ it."""
 WARN_S = 15.0
 """Seconds between warnings, as for a sync that waits."""
 
-ANSWER_S = 30.0
-"""Seconds without a block after which a caller is answered that waits for one: clients give up after
-sixty."""
+ANSWER_S = 25.0
+"""Seconds without a block after which a caller is answered that waits for one: some clients give up after
+thirty."""
 
 _LOOK_S = 1.0
 

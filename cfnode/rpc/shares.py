@@ -1,8 +1,8 @@
 """Whose connection is one too many? One address may not have them all.
 
-An address has a share of the connections; loopback, and networks that --rpc-rate-limit-whitelisted-ips
-names, such as a proxy that speaks for many, may have all. When there is no place left, an idle connection
-of the address with most makes way for one of an address with fewer.
+An address has a share of the connections; this machine itself (127.0.0.1 and ::1), and networks that
+--rpc-rate-limit-whitelisted-ips names, such as a proxy that speaks for many, may have all. When there is no
+place left, an idle connection of the address with most makes way for one of an address with fewer.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ log = logging.getLogger("cfnode.rpc")
 
 SHARE: Final = 4
 """An address may have one in so many of all connections: browsers open six, scripts of a machine some ten."""
+THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1"})
 
 
 class Served(Protocol):
@@ -74,4 +75,4 @@ class Shares:
         except ValueError:
             return False
         mapped = getattr(parsed, "ipv4_mapped", None)
-        return (mapped or parsed).is_loopback or is_within(address, self._exempt)
+        return str(mapped or parsed) in THIS_MACHINE or is_within(address, self._exempt)
