@@ -26,6 +26,7 @@ from cfnode.rpc.fairness import CLIENT
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.reply import Reply, whole
 from cfnode.rpc.session import Session
+from cfnode.rpc.turns import TURN
 
 BODY_DEADLINE = 30.0
 MIN_PIECE = 64
@@ -61,7 +62,6 @@ class App:
         backend: Backend | None = None,
     ) -> None:
         self._dispatcher = dispatcher
-        self.turns = dispatcher.turns
         self._backend = backend
         self._config = config
         self._gate = gate
@@ -71,7 +71,9 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one WebSocket connection."""
-        CLIENT.set(scope["state"]["connection"])
+        connection = scope["state"]["connection"]
+        CLIENT.set(connection)
+        TURN.set(connection.turn)
         headers = dict(scope["headers"])
         origin = headers.get(b"origin")
         refused = self._gate.refusal(headers.get(b"host"), origin)

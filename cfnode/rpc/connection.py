@@ -28,8 +28,8 @@ from hypercorn.utils import parse_socket_addr
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.burden import Burdens
 from cfnode.rpc.dispatch import Client
-from cfnode.rpc.fairness import Turns
 from cfnode.rpc.http1 import Http1
+from cfnode.rpc.turns import Turn, Turns
 
 __all__ = ["Connection"]
 
@@ -53,7 +53,7 @@ class Connection(TCPServer):
         turns: Turns,
     ) -> None:
         self.client = client
-        self.turns = turns
+        self.turn = Turn(turns)
         self.burden = client.memory = burdens.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
@@ -82,9 +82,11 @@ class Connection(TCPServer):
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
+        parts = [event.data] if isinstance(event.data, bytes) else event.data
+        self.turn.charge(sum(map(len, parts)))
         async with self.send_lock:
             try:
-                await self._bounded.send_all([event.data] if isinstance(event.data, bytes) else event.data)
+                await self._bounded.send_all(parts)
             except _GONE:
                 await self.protocol.handle(Closed())
 
@@ -103,9 +105,10 @@ class Connection(TCPServer):
 
     async def _hand_on(self, data: bytes) -> None:
         cast(Http1, self.protocol).is_pipelined = False
+        self.turn.charge(len(data))
         await self.protocol.handle(RawData(data[:PORTION]))
         for start in range(PORTION, len(data), PORTION):
-            await self.turns.take()
+            await self.turn.take()
             if self._bounded.is_over:
                 return
             await self.protocol.handle(RawData(data[start : start + PORTION]))
@@ -143,5 +146,5 @@ class Connection(TCPServer):
             parse_socket_addr(sock.family, sock.getsockname()),
             self.protocol_send,
         )
-        protocol.bounded, protocol.burden, protocol.turns = self._bounded, self.burden, self.turns
+        protocol.bounded, protocol.burden, protocol.turn = self._bounded, self.burden, self.turn
         return protocol

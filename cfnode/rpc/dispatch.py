@@ -22,11 +22,11 @@ from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.errors import explain
-from cfnode.rpc.fairness import Turns
 from cfnode.rpc.held import Held
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
 from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.turns import take_turn
 
 log = logging.getLogger("cfnode.rpc")
 
@@ -139,7 +139,6 @@ class Dispatcher:
         self.node = node
         self.observer = observer
         self.pins = Pins()
-        self.turns = Turns()
         self._rows = table.by_name
         self._config = config
         self._allow_unsafe = allow_unsafe
@@ -150,7 +149,7 @@ class Dispatcher:
         """
         if incoming.size < LARGE:
             return incoming.parse(self._config.max_batch)
-        await self.turns.take()
+        await take_turn()
         message = incoming.parse(self._config.max_batch)
         await trio.lowlevel.checkpoint()
         return message
@@ -193,7 +192,7 @@ class Dispatcher:
                     waiting.start_soon(self._answer_entry, entry, client, replies, place, hold)
                 else:
                     if place:  # many entries wait for nothing
-                        await self.turns.take()
+                        await take_turn()
                     await self._answer_entry(entry, client, replies, place, hold)
                 if replies.are_too_big:
                     waiting.cancel_scope.cancel()
@@ -263,9 +262,9 @@ class Dispatcher:
         """The handler's arguments; others have their turn between the steps of reading many bytes."""
         if not call.is_large:
             return row.bind(call.arguments())
-        await self.turns.take()
+        await take_turn()
         given = call.arguments()
-        await self.turns.take()
+        await take_turn()
         arguments = row.bind(given)
         await trio.lowlevel.checkpoint()
         return arguments

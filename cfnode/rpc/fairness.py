@@ -3,10 +3,6 @@ longest.
 
 Places are given to clients in rotation, not to requests in their order: a client that asks for four hundred
 things waits for itself, and another one for a turn. Which client a task works for is known by its context.
-
-The event loop is such a place, too. In one round of it each task takes a step, so a hundred clients that have
-sent much ahead make a round long, and a small request waits for several rounds. Therefore a client that has
-more than one thing to do takes turns with all others of its kind: one of them goes on in a round (`Turns`).
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from typing import Final
 
 import trio
 
-__all__ = ["CLIENT", "FairLimiter", "Turns"]
+__all__ = ["CLIENT", "FairLimiter"]
 
 CLIENT: Final[ContextVar[object]] = ContextVar("client", default=None)
 """The connection that a task works for; tasks inherit it."""
@@ -67,15 +63,3 @@ class FairLimiter:
         self._waiting[client].remove(place)
         if not self._waiting[client]:
             del self._waiting[client]
-
-
-class Turns:
-    """The rounds of the event loop, for clients that have sent much."""
-
-    def __init__(self) -> None:
-        self._places = FairLimiter(1)
-
-    async def take(self) -> None:
-        """Return in a round of the loop in which no other such client goes on."""
-        async with self._places:
-            await trio.lowlevel.checkpoint()

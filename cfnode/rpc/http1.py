@@ -15,8 +15,8 @@ from hypercorn.typing import H11SendableEvent
 
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.burden import Burden
-from cfnode.rpc.fairness import Turns
 from cfnode.rpc.reply import Part
+from cfnode.rpc.turns import Turn
 from cfnode.rpc.websocket import WebSocketStream
 
 log = logging.getLogger("cfnode.rpc")
@@ -42,7 +42,7 @@ class Http1(H11Protocol):
 
     bounded: BoundedStream
     burden: Burden
-    turns: Turns
+    turn: Turn
     is_pipelined = False
     """Whether a request was taken since the last read: then the next one was sent ahead."""
     _head = b""
@@ -88,7 +88,7 @@ class Http1(H11Protocol):
             await self.send(Closed())
             return
         if self.is_pipelined:
-            await self.turns.take()
+            await self.turn.take()
         self.is_pipelined = True
         kind = WebSocketStream if _is_upgrade(request) else ReplyStream
         stream = kind(
@@ -97,7 +97,7 @@ class Http1(H11Protocol):
         )  # fmt: skip
         if isinstance(stream, WebSocketStream):
             self._websocket = stream
-            stream.attach(self.bounded, self.burden, self.turns)
+            stream.attach(self.bounded, self.burden, self.turn)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))
         self.stream = stream
         await stream.handle(self._event(request))

@@ -36,6 +36,7 @@ from cfnode.rpc.methods import table_for
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import Table
+from cfnode.rpc.turns import Turns
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -153,7 +154,7 @@ class Server:
         self._context = WorkerContext(None)
         self._peers = peers
         self._burdens = Burdens()
-        self._turns = app.turns
+        self._turns = Turns()
         self._shares = Shares(config)
         self._served: set[Connection] = set()
         self._turned_away: set[Connection] = set()

@@ -25,8 +25,8 @@ from wsproto.frame_protocol import CloseReason
 from cfnode.core.jsonrpc import Incoming
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.burden import Burden
-from cfnode.rpc.fairness import Turns
 from cfnode.rpc.frames import FRAMES_A_TURN, FrameBudget, text_frame_head
+from cfnode.rpc.turns import Turn
 
 log = logging.getLogger("cfnode.rpc")
 
@@ -37,9 +37,9 @@ class WebSocketStream(WSStream):
     _bounded: BoundedStream
     _burden: Burden
 
-    def attach(self, bounded: BoundedStream, burden: Burden, turns: Turns) -> None:
+    def attach(self, bounded: BoundedStream, burden: Burden, turn: Turn) -> None:
         """Tell it its connection."""
-        self._bounded, self._burden, self._turns = bounded, burden, turns
+        self._bounded, self._burden, self._turn = bounded, burden, turn
         self._frames = FrameBudget()
         self._incoming = Incoming()
 
@@ -73,7 +73,7 @@ class WebSocketStream(WSStream):
             if number % FRAMES_A_TURN == 0:
                 await self._answer(ping)
                 ping = None
-                await self._turns.take()
+                await self._turn.take()
             if self.closed or not await self._take(event):
                 return
         await self._answer(ping)
@@ -110,7 +110,7 @@ class WebSocketStream(WSStream):
         if event.message_finished:
             message, self._incoming = self._incoming, Incoming()
             if not self._is_first:
-                await self._turns.take()
+                await self._turn.take()
             self._is_first = False
             assert self.app_put is not None
             await self.app_put({"type": "websocket.receive", "message": message})
