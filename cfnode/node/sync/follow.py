@@ -40,6 +40,9 @@ LOST_S = 30.0
 LOOK_S = 1.0
 """Seconds between two looks at everything; what is new is looked at right away."""
 
+JUDGE_S = 0.05
+"""Seconds between two judgements, however many announcements come."""
+
 PRUNED = (
     "With --sync=full every block is executed from the first one on: it takes a peer with "
     "--blocks-pruning=archive. --sync=warp begins with a proven state instead"
@@ -103,6 +106,7 @@ class Follower:
             while not self._is_lost():
                 self._judge()
                 await self._book.changed(LOOK_S)
+                await trio.sleep(JUDGE_S)
             nursery.cancel_scope.cancel()
         log.warning("No peer has block #%d any more, they are at #%d: a newer state takes the place of the "
                     "present one", self._chain.best.number + 1, self._behind.proven)  # fmt: skip
@@ -123,8 +127,9 @@ class Follower:
             while True:
                 self._woken = trio.Event()
                 peers, self._new = self._new, set()
-                for peer in self._book.candidates():
-                    block = self._next_of(peer) if peer in peers and peer not in self._linking else None
+                here = (peer for peer in peers if peer in self._book)
+                for peer in sorted(here, key=lambda peer: self._book.record(peer).rank):
+                    block = None if peer in self._linking else self._next_of(peer)
                     if block is not None:
                         self._linking[peer] = (block.hash, trio.current_time())
                         nursery.start_soon(self._link, peer, block)
