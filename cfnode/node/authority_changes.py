@@ -15,10 +15,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import forced_change, scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
-from cfnode.node.events import BlockRef
 
 __all__ = ["AuthorityChanges"]
 

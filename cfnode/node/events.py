@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import trio
 
-from cfnode.core.block import BlockRef as BlockRef
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet, CommitMessage
 from cfnode.core.header import Header
 

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.node.chain_errors import ImportRefused
-from cfnode.node.events import BlockRef
 from cfnode.runtime.door import LocalFault, StoreFault, UnsupportedCode
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 

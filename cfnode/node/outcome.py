@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.core.block import BlockRef
 from cfnode.core.extrinsic import extrinsic_hash
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.block_events import Event, Events
 from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BlockRef
 
 __all__ = [
     "Event",

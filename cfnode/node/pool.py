@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import (
     BestChanged,
-    BlockRef,
     ChainEvent,
     Finalized,
     Imported,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.node.bans import Bans
-from cfnode.node.events import BlockRef, Publisher
+from cfnode.node.events import Publisher
 from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
 from cfnode.node.pool_errors import AlreadyImported, ImmediatelyDropped, PoolError, TemporarilyBanned
 from cfnode.node.watchers import Watchers

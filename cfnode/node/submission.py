@@ -13,12 +13,12 @@ from typing import Any
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.extrinsic import Era, sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
-from cfnode.node.events import BlockRef
 from cfnode.node.liveness import Liveness
 from cfnode.node.local_faults import patiently
 from cfnode.node.outcome import (

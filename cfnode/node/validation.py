@@ -6,10 +6,10 @@ as the error that names the reason.
 
 from __future__ import annotations
 
+from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError, decode_compact
 from cfnode.core.validity import Invalid, Unknown
-from cfnode.node.events import BlockRef
 from cfnode.node.graph import PoolTransaction
 from cfnode.node.pool_errors import (
     BadFormat,

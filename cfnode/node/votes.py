@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import (
     AuthoritySet,
     CommitMessage,
@@ -14,7 +15,6 @@ from cfnode.core.grandpa import (
 from cfnode.core.grandpa.plausible import MAX_SPREAD
 from cfnode.core.scale import ScaleError
 from cfnode.node.chain_errors import BadJustification
-from cfnode.node.events import BlockRef
 
 __all__ = ["Tree", "UnknownVote", "blocks_between", "verified"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, ScheduledChange, encode_authorities
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.devchain.authorities import well_known
 from cfnode.node.authority_changes import AuthorityChanges
 from cfnode.node.chain_errors import PastForcedChange, PastSetChange
-from cfnode.node.events import BlockRef
 from tests.node.mini import Rig, tx, u32
 
 KEYS = well_known(2)

@@ -9,12 +9,13 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.core.block import BlockRef
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.validity import Invalid, Unknown
 from cfnode.node import pool_errors as pool
 from cfnode.node import submission
-from cfnode.node.events import BlockRef, Publisher
+from cfnode.node.events import Publisher
 from cfnode.node.outcome import (
     Event,
     EventError,

@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
 from cfnode.network.model import Network, RequestFailed
-from cfnode.node.events import BlockRef
 from cfnode.node.sync.asker import Asker, NobodyHelps
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.question import Question

@@ -119,6 +119,7 @@ class Asker:
     def credit(self, answer: Answer[T]) -> None:
         """An answer has been verified: its peer has delivered."""
         self.book.delivered(answer.peer, answer.size, answer.seconds)
+        self.network.useful(answer.peer)
 
     async def ask(
         self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,

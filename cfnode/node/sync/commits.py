@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import (
     CommitMessage,
     EncodedJustification,
@@ -31,7 +32,6 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
-from cfnode.node.events import BlockRef
 from cfnode.node.sync import repute
 from cfnode.node.votes import UnknownVote, blocks_between
 from cfnode.runtime.door import LocalFault

@@ -19,11 +19,11 @@ from typing import TypeVar
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
-from cfnode.core.state import State
+from cfnode.core.state import CODE, HEAP_PAGES, State
 from cfnode.core.trie import MissingNode, ProofState
 from cfnode.network.model import Network
-from cfnode.node.events import BlockRef
 from cfnode.node.sync.ask_proofs import ProofAsker
 from cfnode.node.sync.book import PeerBook
 from cfnode.runtime.door import Missing, OnProof, UnsupportedCode
@@ -35,8 +35,6 @@ __all__ = ["EarlyState"]
 log = logging.getLogger("cfnode.sync")
 
 T = TypeVar("T")
-
-CODE, HEAP_PAGES = b":code", b":heappages"
 
 ANSWER_S = 25.0
 """Seconds until the peers' help has to be here."""

@@ -15,13 +15,14 @@ import logging
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import COMMIT, CommitMessage, EncodedJustification, NeighbourPacket
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
 from cfnode.network.model import Closed, Network, NotificationProtocol, Opened, Received
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
-from cfnode.node.events import BlockRef, Finalized, Imported
+from cfnode.node.events import Finalized, Imported
 from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.commits import Commits

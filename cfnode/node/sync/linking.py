@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 import trio
 
 from cfnode.core.aura import AuraError, authorities_change, slot_of, verify_seal
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MOST_BLOCKS
 from cfnode.node import chain_errors as refused
 from cfnode.node.chain import Chain
-from cfnode.node.events import BlockRef
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.sync.asker import Answer, Asker, Unanswered
 from cfnode.node.sync.blocks import FetchedBlock, FetchedHeader, headers_up_to

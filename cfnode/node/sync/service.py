@@ -12,9 +12,8 @@ import logging
 
 import trio
 
-from cfnode.core.chainspec import ChainSpec, LightGenesis, RawGenesis
-from cfnode.core.grandpa import AuthoritySet, read_authorities
-from cfnode.core.scale import Cursor
+from cfnode.core.chainspec import ChainSpec, ChainSpecError, grandpa_authorities
+from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, BlockAnnounce, Handshake, Roles
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
@@ -40,8 +39,6 @@ __all__ = ["ChainSync", "genesis_trust"]
 
 log = logging.getLogger("cfnode.sync")
 
-LEGACY_AUTHORITIES = b":grandpa_authorities"
-
 LIMITS = NotificationLimits(
     message=MAX_ANNOUNCEMENT, per_second=100, burst=640, usual=MAX_ANNOUNCEMENT // 256, repeats=16
 )
@@ -53,18 +50,13 @@ def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
     """The genesis block and its finality authorities; None where the specification does not name them."""
     genesis_hash = store.genesis_hash
     header = store.header(genesis_hash) if genesis_hash is not None else None
-    authorities = _genesis_authorities(spec)
+    try:
+        authorities = grandpa_authorities(spec)
+    except ChainSpecError:
+        return None
     if header is None or not authorities:
         return None
-    return Trust(header, AuthoritySet(0, authorities))
-
-
-def _genesis_authorities(spec: ChainSpec) -> tuple[tuple[bytes, int], ...]:
-    if isinstance(spec.genesis, LightGenesis):
-        return tuple(spec.genesis.grandpa_authorities)
-    assert isinstance(spec.genesis, RawGenesis)
-    listed = spec.genesis.top.get(LEGACY_AUTHORITIES)
-    return read_authorities(Cursor(listed, 1)) if listed else ()
+    return Trust(header, AuthoritySet(0, tuple(authorities)))
 
 
 class ChainSync:

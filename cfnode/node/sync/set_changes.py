@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, NeighbourPacket
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
-from cfnode.node.events import BlockRef
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.blocks import justifications_of
 from cfnode.node.sync.book import PeerBook

@@ -11,6 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from cfnode.core.block import BlockRef
 from cfnode.core.chainspec import to_json
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
@@ -18,7 +19,7 @@ from cfnode.core.wire.announces import Handshake, Roles
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.network import backoff, dialing
 from cfnode.node.config import DevConfig, NetworkConfig, PruningConfig
-from cfnode.node.events import BestChanged, BlockRef, Finalized, Imported
+from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.node import Node
 from cfnode.node.sync import follow
 from cfnode.runtime.dev.genesis import dev_chain_spec
