@@ -21,6 +21,9 @@ from cfnode.runtime.executor import Executor
 MAX_NONCES = 256
 """Answers to `account_nonce` that are kept."""
 
+MAX_AUTHORITIES = 16
+"""Blocks whose authorities are kept: a header is judged before its body comes, and again at its import."""
+
 
 @contextmanager
 def _own_question(name: str) -> Iterator[None]:
@@ -52,6 +55,7 @@ class RuntimeQueries:
     def __init__(self, states: States, executor: Executor) -> None:
         self._states = states
         self._executor = executor
+        self._authorities: OrderedDict[bytes, tuple[bytes, ...]] = OrderedDict()
         self._nonces: OrderedDict[tuple[bytes, bytes], int] = OrderedDict()
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
@@ -65,9 +69,13 @@ class RuntimeQueries:
 
     async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
         """The sr25519 keys whose turn it is by slot, for the children of `at`. Raises LocalFault."""
-        with _own_question("AuraApi_authorities"):
-            cursor = Cursor(await self.call(at, "AuraApi_authorities"))
-            return tuple(cursor.take(32) for _ in range(cursor.count(32)))
+        if at not in self._authorities:
+            with _own_question("AuraApi_authorities"):
+                cursor = Cursor(await self.call(at, "AuraApi_authorities"))
+                self._authorities[at] = tuple(cursor.take(32) for _ in range(cursor.count(32)))
+            while len(self._authorities) > MAX_AUTHORITIES:
+                self._authorities.popitem(last=False)
+        return self._authorities[at]
 
     async def grandpa_authorities(self, at: bytes) -> AuthoritySet:
         """The weighted voters that finalize what follows `at`. Raises LocalFault."""

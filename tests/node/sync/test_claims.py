@@ -70,7 +70,7 @@ async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_ho
                 await victim.in_step_with(honest)
             assert not victim.sync.progress.is_syncing
         await victim.reached(lambda: score(liar, by=victim) <= repute.SILENT / 2)
-        assert score(honest, by=victim) == 0
+        assert score(honest, by=victim) > 0
         book = victim.sync.book
         assert book.record(liar.id).rank > book.record("a stranger").rank > book.record(honest.id).rank
 

