@@ -15,12 +15,15 @@ from scripts.redteam_suite import attacks_chain, attacks_rpc, attacks_wire
 from scripts.redteam_suite.target import Target
 
 NICE = 10
+BEGUN = "begun"
+"""Printed when the attack begins: on a busy machine a process takes seconds to come so far."""
 
 
 def main() -> None:
     os.nice(NICE)
     row, target, seconds = sys.argv[1], Target.of(json.loads(sys.argv[2])), float(sys.argv[3])
     threading.Thread(target=_end_after, args=(seconds,), daemon=True).start()
+    print(BEGUN, flush=True)
     if row in attacks_chain.ATTACKS:
         attacks_chain.run(attacks_chain.ATTACKS[row], target)
     else:

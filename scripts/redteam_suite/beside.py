@@ -14,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from scripts.redteam_suite.attacker import BEGUN
 from scripts.redteam_suite.rpc_wire import RpcFailed, WebSocket
-from scripts.redteam_suite.stage import Node
+from scripts.redteam_suite.stage import Node, until
 from scripts.redteam_suite.target import Target
 from tests.process import ROOT
 
@@ -51,16 +52,13 @@ class Helper:
 
 @contextmanager
 def attacking(row: str, target: Target, seconds: float, log: Path) -> Iterator[None]:
-    """The attack of a row, until the block ends."""
-    with log.open("a") as stream, log.with_suffix(".out").open("a") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "scripts.redteam_suite.attacker", row, target.as_json(), str(seconds)],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=stream,
-        )
+    """The attack of a row, from its beginning until the block ends. Raises TimeoutError."""
+    order = [sys.executable, "-m", "scripts.redteam_suite.attacker", row, target.as_json(), str(seconds)]
+    out = log.with_suffix(".out")
+    with log.open("a") as stream, out.open("w") as written:
+        process = subprocess.Popen(order, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=written, stderr=stream)
         try:
+            until(lambda: BEGUN in out.read_text(), what="the attack begins")
             yield
         finally:
             process.kill()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,8 @@ def watch(row: str, stage: Stage, node: Node, times: Times, log: Path) -> Seen:
         stack.callback(watching.close)
         time.sleep(EDGE_S * 3)
         idle, rss_before = _span(times.idle), node.rss
-        began = time.monotonic()
-        with attacking(row, target, times.attack + 60, log):
-            time.sleep(times.attack)
-        attack = Span(began, time.monotonic())
+        with attacking(row, target, times.attack + 60, log) if row != "0" else nullcontext():
+            attack = _span(times.attack)
         time.sleep(times.rest)
         rss_after, looks = node.rss, watching.close()
         return Seen(idle, attack, asking.end(), others.end(), looks, rss_before, rss_after)

@@ -13,8 +13,18 @@ from scripts.redteam_suite.beside import Looks
 from scripts.redteam_suite.figures import Figure, Result, percentile, slope
 from tests.process import ROOT
 
-HELD = ("0",)
-"""Rows that are played in each run of the tests; `scripts/redteam` plays all of them."""
+HELD = ("0", "8", "13", "14")
+"""Rows that are played in each run of the tests, the quickest of their kinds; `scripts/redteam` plays all."""
+LOAD_FIGURES = {
+    "p99",
+    "pause",
+    "RSS",
+    "RSS after",
+    "lag",
+    "client answered",
+    "broker answered",
+    "peer answered",
+}
 ROW_S = 300
 
 
@@ -27,8 +37,9 @@ def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert result["row"] == row
     assert result["met"]
-    assert {"p99", "pause", "RSS", "RSS after", "lag"} <= {figure["name"] for figure in result["figures"]}
     assert "met" in done.stdout
+    if row in ("0", "8"):
+        assert {figure["name"] for figure in result["figures"]} >= LOAD_FIGURES
 
 
 def test_an_unknown_row_is_refused() -> None:
