@@ -23,7 +23,7 @@ from scripts.redteam_suite.peers import (
     RawPeer,
     sources,
 )
-from scripts.redteam_suite.rpc_wire import connect
+from scripts.redteam_suite.rpc_wire import connect, own_address
 from scripts.redteam_suite.target import Target
 
 CONNECTIONS = 8
@@ -131,7 +131,7 @@ def from_one_address(target: Target, count: int) -> list[socket.socket]:
     held: list[socket.socket] = []
     for _ in range(count):
         with suppress(OSError):
-            sock = connect(target.rpc, "127.0.0.2")
+            sock = connect(target.rpc, own_address())
             sock.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-" + os.urandom(4).hex().encode())
             held.append(sock)
     return held
