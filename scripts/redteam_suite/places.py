@@ -18,6 +18,7 @@ from cfnode.network.model import RequestFailed
 from cfnode.network.transport import DialError
 from scripts.redteam_suite.beside import Helper, attacking
 from scripts.redteam_suite.figures import MAX_IN_S, Result, last_lines, program_errors
+from scripts.redteam_suite.honest import CHANNEL
 from scripts.redteam_suite.load import Times
 from scripts.redteam_suite.peers import Stranger
 from scripts.redteam_suite.stage import Node, Stage, stage, until
@@ -120,6 +121,7 @@ def fresh_start(result: Result, folder: Path, times: Times) -> None:
     """Row 6: a light node that has just started, without the attack and then beside it."""
     with stage(folder) as chain:
         until(lambda: chain.author.best >= 4, what="the chain has a final block")
+        chain.author.call("broker_registerAccount")
         usual = _start(chain, "", folder)
         beside = _start(chain, result.row, folder)
         result.add("in step after", beside, MAX_SLOWER * usual + MORE_S, " s")
@@ -128,7 +130,7 @@ def fresh_start(result: Result, folder: Path, times: Times) -> None:
 
 
 def _start(chain: Stage, row: str, folder: Path) -> float:
-    """Seconds from the first line of a new node to a head that is the honest one."""
+    """Seconds from the first line of a new node to the honest head and a deposit channel."""
     with ExitStack() as stack:
         node = chain.follower()
         began = time.monotonic()
@@ -136,7 +138,7 @@ def _start(chain: Stage, row: str, folder: Path) -> float:
             stack.enter_context(attacking(row, chain.target(node), 2 * GIVE_UP_S, folder / "attacker.log"))
         try:
             chain.in_step(node, GIVE_UP_S)
-            node.call("broker_registerAccount")
+            node.call("broker_requestSwapDepositAddress", *CHANNEL)
         except TimeoutError:
             return math.inf
         finally:
