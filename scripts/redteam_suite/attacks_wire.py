@@ -23,11 +23,13 @@ from scripts.redteam_suite.peers import (
     RawPeer,
     sources,
 )
-from scripts.redteam_suite.rpc_wire import connect, own_address
+from scripts.redteam_suite.rpc_wire import connect
 from scripts.redteam_suite.target import Target
 
 CONNECTIONS = 8
 HALF_OPEN = 40
+GREEDY_CLIENT = "127.0.0.2"
+"""Not 127.0.0.1, which may have all RPC connections."""
 ADDRESSES = 7
 GREEDY_PEERS = 3
 STREAMS_A_ROUND = 6
@@ -131,7 +133,7 @@ def from_one_address(target: Target, count: int) -> list[socket.socket]:
     held: list[socket.socket] = []
     for _ in range(count):
         with suppress(OSError):
-            sock = connect(target.rpc, own_address())
+            sock = connect(target.rpc, GREEDY_CLIENT)
             sock.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-" + os.urandom(4).hex().encode())
             held.append(sock)
     return held

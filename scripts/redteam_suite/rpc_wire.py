@@ -46,19 +46,6 @@ def connect(port: int, source: str = "127.0.0.1", *, buffer: int = 0) -> socket.
     return sock
 
 
-def own_address() -> str:
-    """An address of this machine that is not loopback, where it has one: a node may trust loopback.
-
-    Nothing is sent: a datagram socket only asks which address it would come from.
-    """
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        try:
-            sock.connect(("192.0.2.1", 9))
-        except OSError:
-            return "127.0.0.2"
-        return str(sock.getsockname()[0])
-
-
 def frame(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
     """A WebSocket frame of a client, under the mask 0."""
     first, size = (0x80 if final else 0) | opcode, len(payload)
