@@ -37,7 +37,7 @@ from scripts.redteam_suite.target import Target
 STILL_S = 50.0
 """Seconds in which the only peer stands still: eight block times of the main net."""
 MIN_WARNINGS = 2
-MAX_BROKER_S = 40.0
+MAX_BROKER_S = 30.0
 """Seconds until a broker's call is answered that no block takes: clients give up after 60 s."""
 MAX_UNREADY_S = 25.0
 """Seconds without a block after which the node says that it is not ready: three block times are 18 s."""

@@ -25,6 +25,8 @@ LOAD_FIGURES = {
     "broker answered",
     "peer answered",
 }
+TIMES = {"p99", "pause"}
+"""Measured here, too, but judged by `scripts/redteam` on a machine that does nothing else."""
 ROW_S = 300
 
 
@@ -34,12 +36,14 @@ def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.redteam_suite", row, "--quick", "--json", str(written)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=ROW_S, check=False)
     (result,) = json.loads(written.read_text())
-    assert done.returncode == 0, done.stdout
     assert result["row"] == row
-    assert result["met"]
-    assert "met" in done.stdout
+    figures = {figure["name"]: figure for figure in result["figures"]}
     if row in ("0", "8"):
-        assert {figure["name"] for figure in result["figures"]} >= LOAD_FIGURES
+        assert figures.keys() >= LOAD_FIGURES
+        assert all(figures[name]["measured"] > 0 for name in TIMES)
+    missed = [figure for name, figure in figures.items() if name not in TIMES and not figure["met"]]
+    assert missed == [], done.stdout
+    assert done.returncode == (0 if result["met"] else 1)
 
 
 def test_an_unknown_row_is_refused() -> None:
