@@ -6,7 +6,6 @@ from typing import Any
 
 import trio
 
-from cfnode.node.bans import Bans
 from tests.rpc.conftest import Served
 
 
@@ -46,7 +45,7 @@ async def test_a_broadcast_transaction_that_left_the_pool_comes_back(served_node
         await ws.call("transaction_v1_broadcast", "0x" + extrinsic.hex())
         await settled(served_node, 1)
         served_node.node.pool.remove_invalid([tx.hash for tx in served_node.node.pool.ready()])
-        served_node.node.pool._bans = Bans()
+        served_node.node.pool._bans._until.clear()
         await settled(served_node, 0)
         await served_node.call("dev_newBlock")
         await settled(served_node, 1)
