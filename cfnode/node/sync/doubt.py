@@ -73,6 +73,11 @@ class Doubt:
             await self._refuted.wait()
             nursery.cancel_scope.cancel()
 
+    @property
+    def against(self) -> frozenset[str]:
+        """The peers that have refuted the memory."""
+        return frozenset(self._against)
+
     async def settled(self) -> None:
         """Returns when each peer that has been asked has answered, or has had the time for it."""
         with trio.move_on_after(PATIENCE_S):

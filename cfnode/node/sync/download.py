@@ -64,17 +64,18 @@ class Download:
         memory = await self._warp.remembered()
         if memory is None:
             await self._arrive()
-        elif not await self._arrive_unless_refuted(memory):
+            return
+        self._doubt = doubt = Doubt(self._network, self._book, self._beginning, memory)
+        if not await self._arrive_unless_refuted(doubt):
             if not self._warp.forgotten:
                 log.warning("Two peers prove another chain than block #%d, which an earlier run was led to: "
                             "beginning at #%d", memory.number, self._beginning.number)  # fmt: skip
-            await self._warp.forget()  # again, if that was interrupted
+            await self._warp.forget(ask_first=doubt.against)  # again, if that was interrupted
             await self._arrive()
 
-    async def _arrive_unless_refuted(self, memory: Trust) -> bool:
+    async def _arrive_unless_refuted(self, doubt: Doubt) -> bool:
         """Go on from what is remembered; False when it has been refuted first."""
         arrived = False
-        self._doubt = Doubt(self._network, self._book, self._beginning, memory)
         async with trio.open_nursery() as nursery:
 
             async def arrive() -> None:
@@ -84,7 +85,7 @@ class Download:
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(arrive)
-            await self._doubt.confirmed()
+            await doubt.confirmed()
             if not self._warp.forgotten:
                 nursery.cancel_scope.cancel()
         self._doubt = None

@@ -207,10 +207,11 @@ class WarpSync:
         except OSError as error:
             log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
 
-    async def forget(self) -> None:
-        """Drop what an earlier run proved. Who could not go on from there is asked again at once, but not
-        who could: that one may have misled us."""
+    async def forget(self, ask_first: frozenset[str] = frozenset()) -> None:
+        """Drop what an earlier run proved. Where some have refuted it, they are asked at once, and others
+        only if these do not help. Else it is who could not go on from there: who could may have misled us."""
         self.forgotten = True
-        self._set_aside -= self._useless.keys()
+        self._set_aside |= set(self._book.candidates()) if ask_first else set()
+        self._set_aside -= ask_first or self._useless.keys()
         if self._memory is not None:
             await trio.to_thread.run_sync(self._memory.forget)

@@ -15,8 +15,10 @@ from cfnode.node.events import Finalized
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.doubt import Doubt, contradicts
 from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.progress import Progress
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.service import ChainSync
+from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, tx, voter_set, voters_of
 from tests.node.sync.net import MemoryNetwork, join
@@ -92,6 +94,20 @@ async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: Mo
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_later, peers, true)
         assert await peers.refute(remembered(false))
+
+
+async def test_who_refuted_a_memory_is_asked_before_others(
+    make_rig: MakeRig, patient_clock: MockClock
+) -> None:
+    """The proofs of both chains hold, and chance would choose: ten times."""
+    true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
+    for _ in range(10):
+        peers = Peers(true, liar=false, one=true)
+        warp = WarpSync(peers.network, peers.book, peers.genesis, None, Progress())
+        await warp.forget(ask_first=frozenset({"one"}))
+        with trio.fail_after(30):
+            proven = await warp.run()
+        assert proven.header.hash == true.chain.finalized.hash
 
 
 async def _later(peers: Peers, rig: Rig) -> None:
