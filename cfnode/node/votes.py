@@ -76,11 +76,11 @@ def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
 
 
 def _require_known(chain: Tree, block: bytes, number: int) -> None:
-    if not chain.can_win(block):
-        known = chain.block_ref(block)
-        if known is None:
-            raise UnknownVote(block)
-        raise FinalityError(f"a vote for #{known.number} on a fork that has lost")
     known = chain.block_ref(block)
-    if known is None or known.number != number:
+    if known is not None and known.number != number:
         raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which it is not")
+    if chain.can_win(block):
+        return
+    if known is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
+        raise UnknownVote(block)
+    raise FinalityError(f"a vote for #{number} on a fork that has lost")

@@ -17,6 +17,7 @@ from cfnode.node.events import Finalized
 from cfnode.node.sync import repute
 from cfnode.node.sync.commits import TURN_AFTER_USELESS_S
 from cfnode.runtime.door import ExecutorDied
+from cfnode.store import Overlay
 from tests.node.mini import put, tx, voters_of
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
 
@@ -139,6 +140,32 @@ async def test_a_commit_waits_for_the_very_block_that_it_lacks_and_is_not_judged
         await reached(light, lambda: light.chain.finalized.hash == block)
         assert len(judged) == first + 1
         assert commits._waiting == commits._queued == {}
+        assert light.network.reports == []
+
+
+async def test_votes_for_a_block_that_is_being_added_wait_for_it(
+    authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The block is in the store already, and not in the tree yet."""
+    async with running(authority, light):
+        await followed(light, authority)
+        added, release = trio.Event(), trio.Event()
+        overlay_added = light.rig.executor.overlay_added
+
+        async def held(overlay: Overlay) -> None:
+            added.set()
+            await release.wait()
+            await overlay_added(overlay)
+
+        monkeypatch.setattr(light.rig.executor, "overlay_added", held)
+        block = await authority.rig.block()
+        await added.wait()
+        send(authority, commit_for(authority, block))
+        try:
+            await reached(light, lambda: bool(light.sync._gossip._commits._waiting))
+        finally:
+            release.set()
+        await reached(light, lambda: light.chain.finalized.hash == block)
         assert light.network.reports == []
 
 
