@@ -208,8 +208,9 @@ class WarpSync:
             log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
 
     async def forget(self, ask_first: frozenset[str] = frozenset()) -> None:
-        """Drop what an earlier run proved. Where some have refuted it, they are asked at once, and others
-        only if these do not help. Else it is who could not go on from there: who could may have misled us."""
+        """Drop what an earlier run proved. The peers that refuted it, `ask_first`, are asked at once, and
+        others only if these fail. Without them, the peers asked at once are those that could not go on from
+        it: a peer that could go on may have misled this node."""
         self.forgotten = True
         self._set_aside |= set(self._book.candidates()) if ask_first else set()
         self._set_aside -= ask_first or self._useless.keys()

@@ -96,7 +96,7 @@ async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: Mo
         assert await peers.refute(remembered(false))
 
 
-async def test_who_refuted_a_memory_is_asked_before_others(
+async def test_peers_that_refuted_a_memory_are_asked_before_others(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """The proofs of both chains hold, and chance would choose: ten times."""
