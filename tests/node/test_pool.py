@@ -353,20 +353,26 @@ async def test_a_pool_that_was_too_slow_during_a_reorganisation_tells_of_it(
     assert (told.kind, told.hash) == (StatusKind.RETRACTED, first)
 
 
+def hold_validation(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> tuple[trio.Event, trio.Event]:
+    """Each validation sets the first event, and then waits for the second."""
+    asked, release = trio.Event(), trio.Event()
+    validate = rig.chain.queries.validate
+
+    async def held(at: bytes, source: int, extrinsic: bytes) -> Validity:
+        asked.set()
+        await release.wait()
+        return await validate(at, source, extrinsic)
+
+    monkeypatch.setattr(rig.chain.queries, "validate", held)
+    return asked, release
+
+
 async def test_a_block_that_comes_during_the_validation_for_the_last_one_makes_nothing_invalid(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extrinsics = [tx("alice", nonce, put("colour", str(nonce))) for nonce in range(3)]
     watches = [await rig.pool.submit_and_watch(extrinsic) for extrinsic in extrinsics]
-    asked, release = trio.Event(), trio.Event()
-    real = rig.chain.queries.validate
-
-    async def slowly(at: bytes, source: int, extrinsic: bytes) -> Validity:
-        asked.set()
-        await release.wait()
-        return await real(at, source, extrinsic)
-
-    monkeypatch.setattr(rig.chain.queries, "validate", slowly)
+    asked, release = hold_validation(rig, monkeypatch)
     await rig.author.new_block(transactions=[])
     await asked.wait()
     await rig.author.new_block(transactions=extrinsics)
@@ -382,15 +388,7 @@ async def test_what_a_block_includes_has_left_the_pool_before_anybody_can_act_on
     extrinsics = [tx("alice", nonce, put("colour", str(nonce))) for nonce in range(3)]
     watches = [await rig.pool.submit_and_watch(extrinsic) for extrinsic in extrinsics]
     later = await rig.pool.submit_and_watch(tx("bob", 0))
-    asked, release = trio.Event(), trio.Event()
-    real = rig.chain.queries.validate
-
-    async def never(at: bytes, source: int, extrinsic: bytes) -> Validity:
-        asked.set()
-        await release.wait()
-        return await real(at, source, extrinsic)
-
-    monkeypatch.setattr(rig.chain.queries, "validate", never)
+    asked, release = hold_validation(rig, monkeypatch)
     await rig.author.new_block(transactions=[])
     await asked.wait()
     made = await rig.author.new_block(transactions=extrinsics)

@@ -20,24 +20,11 @@ from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
 from tests.node.sync.liar import Liar, TcpPeer, on_the_network, signed_anew
 from tests.node.sync.net import MemoryNetwork, join
-from tests.node.sync.peers import KEYS, Peer, followed, grow, reached, running
+from tests.node.sync.peers import KEYS, Peer, followed, reached, running
 from tests.node.sync.test_liar import joined, score
 
 FAR = 4_000_000_000
 MIB = 1 << 20
-
-
-@pytest.fixture
-async def chain(make_rig: MakeRig) -> Rig:
-    """A true chain, which the honest peer and the liar have."""
-    rig = await make_rig("chain", authorities=KEYS)
-    await grow(Peer("author", rig, author=True))
-    return rig
-
-
-@pytest.fixture
-async def victim(make_rig: MakeRig) -> TcpPeer:
-    return TcpPeer(1, await make_rig("victim", authorities=KEYS), light=True)
 
 
 def invented(number: int, mark: int) -> Header:

@@ -18,25 +18,10 @@ from cfnode.core.wire.announces import BlockAnnounce, Handshake
 from cfnode.core.wire.blocks import BlockData, BlockResponse
 from cfnode.core.wire.state import StateResponse
 from cfnode.node.sync import serve
-from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, tx
 from tests.node.sync.liar import Liar, Lie, TcpPeer, on_the_network, signed_anew
-from tests.node.sync.peers import KEYS, Peer, grow
 
 Edit = Callable[[list[WarpFragment]], None]
-
-
-@pytest.fixture
-async def chain(make_rig: MakeRig) -> Rig:
-    """A true chain with set changes, which the honest peer and the liar have."""
-    rig = await make_rig("chain", authorities=KEYS)
-    await grow(Peer("author", rig, author=True))
-    return rig
-
-
-@pytest.fixture
-async def victim(make_rig: MakeRig) -> TcpPeer:
-    return TcpPeer(1, await make_rig("victim", authorities=KEYS), light=True)
 
 
 def score(of: TcpPeer, by: TcpPeer) -> int:
