@@ -8,10 +8,10 @@ import threading
 import time
 from pathlib import Path
 
-from scripts.redteam_suite.beside import attacking
 from scripts.redteam_suite.channels import Opened, check_channels
 from scripts.redteam_suite.figures import Result, last_lines, program_errors
 from scripts.redteam_suite.honest import CHANNEL
+from scripts.redteam_suite.observers import attacking
 from scripts.redteam_suite.rpc_wire import RpcFailed, WebSocket
 from scripts.redteam_suite.stage import Node, stage
 

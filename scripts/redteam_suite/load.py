@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from scripts.redteam_suite import figures
-from scripts.redteam_suite.beside import Looks, Watch, attacking, honest, probe
 from scripts.redteam_suite.figures import Result, last_lines, percentile, program_errors
+from scripts.redteam_suite.observers import Looks, Watch, attacking, honest, probe
 from scripts.redteam_suite.stage import Node, Stage
 
 MIN_ANSWERED = 95.0

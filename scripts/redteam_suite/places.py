@@ -16,10 +16,10 @@ import trio
 
 from cfnode.network.model import RequestFailed
 from cfnode.network.transport import DialError
-from scripts.redteam_suite.beside import Helper, attacking
 from scripts.redteam_suite.figures import MAX_IN_S, Result, last_lines, program_errors
 from scripts.redteam_suite.honest import CHANNEL
 from scripts.redteam_suite.load import Times
+from scripts.redteam_suite.observers import Helper, attacking
 from scripts.redteam_suite.peers import Stranger
 from scripts.redteam_suite.stage import Node, Stage, stage, until
 from scripts.redteam_suite.target import Target

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.redteam_suite.beside import Looks
 from scripts.redteam_suite.figures import Figure, Result, percentile, slope
+from scripts.redteam_suite.observers import Looks
 from tests.process import ROOT
 
 HELD = ("8", "13")
