@@ -84,7 +84,7 @@ class Failing(LocalExecutor):
 async def follower(rig: Rig, make_rig: MakeRig) -> tuple[Rig, Failing, Imports]:
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     assert isinstance(other.executor, Failing)
-    return other, other.executor, Imports(other.chain, Progress(), lambda: None)
+    return other, other.executor, Imports(other.chain, Progress(), lambda: None, pytest.fail)
 
 
 def fetched(rig: Rig, block: bytes) -> FetchedBlock:

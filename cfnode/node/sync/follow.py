@@ -67,7 +67,7 @@ class Follower:
         self._progress = progress
         self._wanted = Wanted()
         self._behind = Behind(chain)
-        self._imports = Imports(chain, progress, self._moved)
+        self._imports = Imports(chain, progress, self._moved, self._refuted)
         self._links = Links(chain, asker, self._imports)
         self._bodies = Bodies(chain, asker, self._links, self._imports)
         self._catch_up = CatchUp(chain, asker, self._links, self._imports, self._behind)
@@ -75,6 +75,9 @@ class Follower:
         self._new: set[str] = set()
         self._lost_since: float | None = None
         self._woken = trio.Event()
+
+    def _refuted(self, peer: str, reason: str) -> None:
+        self._asker.fail(peer, Failure.BAD_JUSTIFICATION, reason)
 
     def announced(self, peer: str, block: bytes, number: int, header: Header | None = None) -> None:
         """A peer has a block. One that is known to be bad costs it its place."""

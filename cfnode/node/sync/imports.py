@@ -17,7 +17,13 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, scheduled_change
 from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import FinalityRefused, FutureSlot, ImportRefused, UnknownParent
+from cfnode.node.chain_errors import (
+    BadJustification,
+    FinalityRefused,
+    FutureSlot,
+    ImportRefused,
+    UnknownParent,
+)
 from cfnode.node.local_faults import tried_again
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.progress import Progress
@@ -45,13 +51,21 @@ class BadBlock(Exception):
 class Imports:
     """Gives the chain blocks of peers, one at a time, and knows those that it refused.
 
-    `moved`: called for each block that is taken.
+    `moved`: called for each block that is taken. `refuted`: called with a peer whose justification does not
+    hold, and the reason.
     """
 
-    def __init__(self, chain: Chain, progress: Progress, moved: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        progress: Progress,
+        moved: Callable[[], None],
+        refuted: Callable[[str, str], None],
+    ) -> None:
         self._chain = chain
         self._progress = progress
         self._moved = moved
+        self._refuted = refuted
         self._bad: OrderedDict[bytes, None] = OrderedDict()
         self._warned = float("-inf")
 
@@ -68,10 +82,10 @@ class Imports:
                     return False
                 waiting.append(block)
                 if len(waiting) == FINAL_EACH or scheduled_change(block.header) is not None:
-                    await self._finalize(waiting)
+                    await self._finalize(peer, waiting)
                     waiting = []
         finally:
-            await self._finalize(waiting)
+            await self._finalize(peer, waiting)
         return True
 
     async def _take(self, peer: str, block: FetchedBlock) -> bool:
@@ -99,14 +113,16 @@ class Imports:
         self._moved()
         return True
 
-    async def _finalize(self, blocks: Sequence[FetchedBlock]) -> None:
-        """By the newest justification that holds; one that does not is ignored."""
+    async def _finalize(self, peer: str, blocks: Sequence[FetchedBlock]) -> None:
+        """By the newest justification that is of use; one that does not hold costs its peer."""
         for block in reversed(blocks):
             justification = dict(block.justifications).get(ENGINE)
             if justification is None or block.header.number <= self._chain.finalized.number:
                 continue
             try:
                 await self._chain.finalize(block.hash, justification)
+            except BadJustification as error:
+                self._refuted(peer, f"a justification that does not hold: {error}")
             except FinalityRefused as error:
                 log.debug("Block #%d is not final yet: %s", block.header.number, error)
             except LocalFault as fault:  # its votes come again with a later block

@@ -18,6 +18,7 @@ __all__ = [
     "BAD_ANNOUNCE",
     "BAD_BLOCK",
     "BAD_GOSSIP",
+    "BAD_JUSTIFICATION",
     "BAD_MESSAGE",
     "BAD_PROOF",
     "FATAL",
@@ -47,9 +48,15 @@ SILENT = REPEATED = -(1 << 10)
 BAD_GOSSIP = -5_000
 """A commit that proves nothing."""
 
+BAD_JUSTIFICATION = -(1 << 16)
+"""A block with a justification that does not hold. The block itself may be true."""
+
 MAX_SILENCES = 3
 """Times in a row that a peer may let the time for an answer pass, over all its connections; from then on it
 loses as much by each as by a false proof."""
+
+MAX_BAD_JUSTIFICATIONS = 8
+"""Justifications that do not hold, likewise: checking one takes the time of all its signatures."""
 
 MAX_UNFOUNDED = 8
 """Announcements or claims without ground, likewise: a peer on a dead fork has heard of finality by then."""
@@ -65,6 +72,7 @@ class Failure(Enum):
     UNFOUNDED = "it announced or claimed what it does not have"
     BAD_PROOF = "its proof does not hold"
     BAD_BLOCK = "its block is bad, or its headers do not lead to our chain"
+    BAD_JUSTIFICATION = "its block is true, the justification that came with it is not"
     MALFORMED = "its answer cannot be read, or never ends"
 
 
@@ -94,11 +102,16 @@ REACTIONS = {
     Failure.UNFOUNDED: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
     Failure.BAD_PROOF: Reaction(BAD_PROOF, 8, Consequence.DROPPED),
     Failure.BAD_BLOCK: Reaction(BAD_BLOCK, 8, Consequence.DROPPED),
+    Failure.BAD_JUSTIFICATION: Reaction(BAD_JUSTIFICATION, 2, Consequence.KEPT),
     Failure.MALFORMED: Reaction(BAD_MESSAGE, 8, Consequence.DROPPED),
 }
 
 
-MAX_STRIKES = {Failure.SILENCE: MAX_SILENCES, Failure.UNFOUNDED: MAX_UNFOUNDED}
+MAX_STRIKES = {
+    Failure.SILENCE: MAX_SILENCES,
+    Failure.UNFOUNDED: MAX_UNFOUNDED,
+    Failure.BAD_JUSTIFICATION: MAX_BAD_JUSTIFICATIONS,
+}
 
 
 def react(network: Network, book: PeerBook, peer: str, failure: Failure, reason: str) -> None:
