@@ -60,7 +60,10 @@ class DevelopmentChain:
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep an index of the chain's swaps."""
-        await self.swaps.run(task_status=task_status)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
+            await self.swaps.up_to_date()
+            task_status.started()
 
     async def produce(self) -> None:
         """Make blocks, and make them final."""

@@ -88,13 +88,11 @@ class SwapIndex:
         while best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best):
             await self._progress.wait()
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Follow the best chain until cancelled; `started` once it has looked back."""
+    async def run(self) -> None:
+        """Follow the best chain until cancelled."""
         while True:
             with self._chain.subscribe() as events:
                 await self._catch_up()
-                task_status.started()
-                task_status = trio.TASK_STATUS_IGNORED
                 async for event in events:
                     if isinstance(event, BestChanged):
                         await self._catch_up()

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from cfnode.node import swap_index
+from cfnode.core.block import BlockRef
+from cfnode.node import swap_index, upkeep
 from cfnode.node.config import DevConfig
-from cfnode.node.swap_index import SwapIndex
+from cfnode.node.swap_index import Entry, SwapIndex
 from tests.node.live import channel, live_node, made
 
 ETHER = 10**18
@@ -41,9 +42,32 @@ async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
         opened = await node.broker.request_swap_deposit_address(channel())
         late = SwapIndex(node.chain)
         async with trio.open_nursery() as nursery:
-            await nursery.start(late.run)
+            nursery.start_soon(late.run)
+            await late.up_to_date()
             assert late.find("channel", "Ethereum", opened.channel_id)
             nursery.cancel_scope.cancel()
+
+
+async def test_an_error_in_the_index_costs_it_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upkeep, "PAUSE_S", 0.05)
+    async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
+        assert node.broker is not None
+        read = made(node).swaps._read
+        errors = [KeyError("a mistake")]
+
+        async def failing(block: BlockRef) -> list[Entry]:
+            if errors:
+                raise errors.pop()
+            return await read(block)
+
+        monkeypatch.setattr(made(node).swaps, "_read", failing)
+        await node.broker.register_account()
+        opened = await node.broker.request_swap_deposit_address(channel())
+        await made(node).swaps.up_to_date()
+        assert made(node).swaps.find("channel", "Ethereum", opened.channel_id)
+        assert "The index of swaps ended with a bug" in caplog.text
 
 
 async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
