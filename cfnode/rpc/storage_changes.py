@@ -18,6 +18,7 @@ from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.storage import CLIENT_READS, values_in
 from cfnode.rpc.table import SlowReader
+from cfnode.rpc.watched_keys import WatchedKeys
 from cfnode.store import StateDiscarded, UnknownBlock
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ ENTRY_BYTES: Final = 128
 Changes = Mapping[bytes, bytes | None]
 _kept: OrderedDict[tuple[bytes, bytes, bytes], Changes | None] = OrderedDict()
 _COMPARING: Final = FairLimiter(1)
+_BEGINNING: Final = FairLimiter(1)
+"""Sorting thousands of keys takes milliseconds of the loop: one subscription a turn."""
 
 
 async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
@@ -70,14 +73,17 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
 
 
 async def _changed(
-    node: Node, old: bytes, new: bytes, watched: Mapping[bytes, int]
+    node: Node, old: bytes, new: bytes, watched: WatchedKeys
 ) -> list[tuple[bytes, bytes | None]]:
     """Which of the watched keys differ, in the order in which they were given."""
     found = await _between(node, old, new)
     if found is None:
-        return await _read_both(node, old, new, list(watched))
-    keys = [key for key in found if key in watched] if len(found) < len(watched) else watched
-    return [(key, found[key]) for key in sorted(keys, key=watched.__getitem__) if key in found]
+        return await _read_both(node, old, new, list(dict.fromkeys(watched)))
+    if len(found) >= len(watched):
+        return [(key, found[key]) for key in dict.fromkeys(watched) if key in found]
+    places = ((watched.place(key), key) for key in found)
+    changed = sorted((place, key) for place, key in places if place is not None)
+    return [(key, found[key]) for _, key in changed]
 
 
 async def _read_both(
@@ -101,10 +107,12 @@ def changes_json(block: bytes, changed: Sequence[tuple[bytes, bytes | None]]) ->
 
 async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any, None]:
     """The values of keys, then those that each new best block changed."""
-    watched = {key: place for place, key in reversed(list(enumerate(wanted)))}
+    async with _BEGINNING:
+        watched = WatchedKeys(wanted)
+        del wanted  # thousands of objects, which would stay for as long as the subscription
     with node.chain.subscribe(only=BestChanged) as events:
         best = node.chain.best.hash
-        yield changes_json(best, list(zip(wanted, await values_in(node, best, wanted), strict=True)))
+        yield changes_json(best, list(zip(watched, await values_in(node, best, watched), strict=True)))
         async for event in events:
             if isinstance(event, BestChanged):
                 changed = await _changed(node, best, event.new.hash, watched)

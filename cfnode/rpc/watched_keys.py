@@ -1,0 +1,58 @@
+"""How do hundreds of subscriptions to thousands of storage keys each take little memory?
+
+The keys of one lie in one piece of bytes, with a sorted table of their hashes to find one. As objects they
+would take four times as much, and the garbage collector would visit each of them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final, overload
+
+__all__ = ["WatchedKeys"]
+
+HASH: Final = "q"
+"""What `hash` gives, as an array keeps it."""
+OFFSET: Final = "Q"
+
+
+class WatchedKeys(Sequence[bytes]):
+    """Keys in the order in which they were given; the place of one that was given twice is its first."""
+
+    __slots__ = ("_data", "_ends", "_hashes", "_places")
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        hashes = [hash(key) for key in keys]
+        places = sorted(range(len(keys)), key=hashes.__getitem__)
+        self._data = b"".join(keys)
+        self._ends = array(OFFSET, accumulate(map(len, keys)))
+        self._hashes = array(HASH, (hashes[place] for place in places))
+        self._places = array(OFFSET, places)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        return self._data[self._ends[place - 1] if place else 0 : self._ends[place]]
+
+    def place(self, key: bytes) -> int | None:
+        """The place of a key; None for one that is not watched."""
+        wanted = hash(key)
+        found = bisect_left(self._hashes, wanted)
+        while found < len(self) and self._hashes[found] == wanted:
+            if self[self._places[found]] == key:
+                return self._places[found]
+            found += 1
+        return None
