@@ -26,11 +26,17 @@ if TYPE_CHECKING:
     show_default=True,
     help="Secret URIs; the first one's account governs too.",
 )
+@click.option(
+    "--forget-time",
+    is_flag=True,
+    help="Remove the time of the state's last block too, so that the chain may begin before it.",
+)
 @output_option
-def build_spec(chain: str, dev_authorities: str, output: Path | None) -> None:
+def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path | None) -> None:
     """Copy a chain specification with other authorities, for a chain of your own in its runtime.
 
-    Each storage item that was written anew is told on standard error.
+    Each storage item that is replaced or removed is listed on standard error. `run --dev` begins the chain
+    right after the time of the state's last block.
 
     \b
       cfnode build-spec --chain berghain.chainspec.raw.json --dev-authorities //Alice,//Bob -o mine.json
@@ -39,7 +45,7 @@ def build_spec(chain: str, dev_authorities: str, output: Path | None) -> None:
     from cfnode.core.chainspec import genesis_hash, to_json
 
     with told_by_a_runtime():
-        spec, done = _rewritten(chain, dev_authorities)
+        spec, done = _rewritten(chain, dev_authorities, forget_time)
         text = to_json(spec)
     for item in done:
         if item.removed or item.written:
@@ -49,7 +55,7 @@ def build_spec(chain: str, dev_authorities: str, output: Path | None) -> None:
         file.write(text)
 
 
-def _rewritten(chain: str, suris: str) -> tuple[ChainSpec, list[Rewritten]]:
+def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, list[Rewritten]]:
     from cfnode.core.chainspec import ChainSpecError, RawGenesis
     from cfnode.core.chainspec.authorities import SpecAuthority, with_authorities
     from cfnode.core.scale import Cursor
@@ -63,4 +69,5 @@ def _rewritten(chain: str, suris: str) -> tuple[ChainSpec, list[Rewritten]]:
     if not isinstance(spec.genesis, RawGenesis):
         raise ChainSpecError(chain, "genesis", "holds no state: a raw chain specification is needed")
     encoded = GenesisRuntime(spec.genesis).call("Metadata_metadata")
-    return with_authorities(spec, decode_metadata(Cursor(encoded).bytes()), authorities)
+    metadata = decode_metadata(Cursor(encoded).bytes())
+    return with_authorities(spec, metadata, authorities, forget_time=forget_time)

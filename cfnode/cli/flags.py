@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -17,6 +17,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 COUNT = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
 PORT = click.IntRange(0, 65535)
+MAX_TIME_DIGITS = 20
+"""Digits of a start time that are read: more than any u64 has."""
 CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
 
 
@@ -41,6 +43,15 @@ def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) ->
     if not 0 < int(found[2]) < 1 << 64:
         raise click.BadParameter(f"no block starts the authority set {found[2]}.", ctx, param)
     return Checkpoint(bytes.fromhex(found[1]), int(found[2]))
+
+
+def start_time(ctx: click.Context, param: click.Parameter, value: str | None) -> int | Literal["now"] | None:
+    """Unix milliseconds, or `now`."""
+    if value is None or value == "now":
+        return value  # type: ignore[return-value]  # the text is "now"
+    if not (value.isascii() and value.isdigit()):
+        raise click.BadParameter(f"{value!r} is neither a Unix time in milliseconds nor `now`.", ctx, param)
+    return int(value[:MAX_TIME_DIGITS])
 
 
 def addresses(
@@ -190,8 +201,10 @@ DEV_FLAGS = [
            show_default=True, help="A block each block time, when a transaction waits, or by dev_newBlock."),
     dev("--dev-block-time", type=click.IntRange(10, 6000), default=6000,
            show_default=True, metavar="MS", help="Real time between blocks; slots stay 6,000 ms."),
-    dev("--dev-start-time", type=COUNT, metavar="MS",
-           help="Unix time of the chain's own clock at its first block.  [default: a year back]"),
+    dev("--dev-start-time", metavar="MS|now", callback=start_time,
+           help="Unix time of the chain's own clock at its first block, or the real time.  [default: after "
+           "the last block of the state in the chain specification; without one a year back where blocks "
+           "may come faster than slots, else the real time]"),
     dev("--dev-finality-lag", type=COUNT, default=2, show_default=True,
            help="Blocks that finality stays behind."),
     dev("--dev-authorities", metavar="N|SURIS|FILE",

@@ -15,12 +15,16 @@ from typing import Protocol
 
 import msgspec
 
+from cfnode.core.hashing import twox_128
+
 CODE = b":code"
 """The key of the runtime's code."""
 HEAP_PAGES = b":heappages"
 """The key of how much memory the runtime may have, where it is set."""
 GRANDPA_AUTHORITIES = b":grandpa_authorities"
 """The key of the first finality authorities, in the genesis state: version 1 and the SCALE list."""
+TIMESTAMP_NOW = twox_128(b"Timestamp") + twox_128(b"Now")
+"""The key of the last block's time: Unix milliseconds, a SCALE u64 (FRAME pallet Timestamp)."""
 CHILD_STORAGE = b":child_storage:"
 """What keys that belong to child tries begin with: a runtime writes none of them itself."""
 CHILD_STORAGE_PREFIX = CHILD_STORAGE + b"default:"

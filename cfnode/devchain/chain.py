@@ -6,17 +6,19 @@ them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import trio
 
 from cfnode.core.aura import SLOT_MS
+from cfnode.core.chainspec import ChainSpec, RawGenesis
 from cfnode.core.keys import Keypair
+from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, read_authorities
-from cfnode.devchain.clock import ChainClock
+from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.voter import Voter
@@ -32,6 +34,9 @@ __all__ = ["DevelopmentChain", "development_chain", "run"]
 
 KEYS_AT_HAND = 6
 """Well-known authorities: //Alice to //Ferdie."""
+
+TIME_BYTES = 8
+"""Of a u64; a runtime with another Timestamp.Now is not known."""
 
 
 class DevelopmentChain:
@@ -94,7 +99,7 @@ async def run(
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
     make = None
     if config.dev is not None:
-        make = partial(DevelopmentChain, config.dev, authorities, _clock(config.dev))
+        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec))
     await service.run(config, spec, make_producer=make, services=services, task_status=task_status)
 
 
@@ -110,8 +115,31 @@ def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
     return {public: keystore.pair(key_type, public) for public in keystore.keys(key_type)}
 
 
-def _clock(dev: DevConfig) -> ChainClock:
-    """Real time at one block in 6 s; a clock of the chain's own where it may go faster, or begins earlier."""
-    if dev.seal == "slots" and dev.block_time >= SLOT_MS and dev.start_time is None:
-        return ChainClock()
-    return ChainClock.own(dev.start_time)
+def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_ms) -> ChainClock:
+    """The clock of a chain with these flags that begins with this state. Raises ClockError.
+
+    A state that remembers the time of its last block is gone on with from there: what it holds was true then,
+    and the chain's own runtime may count each slot that is left out. Else the chain lives in real time at one
+    block in 6 s, and has a clock of its own where it may go faster or is to begin earlier.
+    """
+    last = last_block_ms(spec)
+    if dev.start_time == "now":
+        return ChainClock(wall_ms=wall_ms)
+    if dev.start_time is not None:
+        if last is not None and dev.start_time <= last:
+            raise ClockError(
+                f"--dev-start-time {dev.start_time} lies before the last block of this chain's state, "
+                f"{last} ms: choose a later one, or let build-spec --forget-time remove the state's time"
+            )
+        return ChainClock.own(dev.start_time, wall_ms=wall_ms)
+    if last is not None:
+        return ChainClock.after(last, wall_ms=wall_ms)
+    if dev.seal == "slots" and dev.block_time >= SLOT_MS:
+        return ChainClock(wall_ms=wall_ms)
+    return ChainClock.own(wall_ms=wall_ms)
+
+
+def last_block_ms(spec: ChainSpec) -> int | None:
+    """The time of the last block of the state that a chain begins with, Unix ms; None: of no block."""
+    stored = spec.genesis.top.get(TIMESTAMP_NOW, b"") if isinstance(spec.genesis, RawGenesis) else b""
+    return int.from_bytes(stored, "little") or None if len(stored) == TIME_BYTES else None

@@ -1,10 +1,10 @@
 """What time is it on the chain, and in which slot does the next block lie?
 
-Slots are 6,000 ms and hold one block each, and whoever follows the chain refuses blocks from the future.
-So a chain that is faster than one block in 6 s cannot live in real time.
-It gets a clock of its own: it starts in the past (a year back by default), each block takes the next slot,
-a jump leaves slots out, and it never runs ahead of the real clock.
-At 6 s a block the chain's time is the real time.
+Slots are 6,000 ms and hold one block each, and whoever follows the chain refuses blocks from the future. So a
+chain that is faster than one block in 6 s cannot live in real time. It gets a clock of its own: it starts in
+the past (a year back by default), each block takes the next slot, a jump leaves slots out, and it never runs
+ahead of the real clock. At 6 s a block the chain's time is the real time. A chain that begins with the state
+of another chain has a clock of its own at any pace, which goes on from that state's last block.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class SlotInTheFuture(ClockError):
         self.wait_ms = wait_ms
 
 
-def _wall_ms() -> int:
+def wall_ms() -> int:
+    """The real time, Unix milliseconds."""
     return time.time_ns() // 1_000_000
 
 
@@ -40,7 +41,7 @@ class ChainClock:
     `wall_ms`: the real clock, Unix milliseconds.
     """
 
-    def __init__(self, *, start_ms: int | None = None, wall_ms: Callable[[], int] = _wall_ms) -> None:
+    def __init__(self, *, start_ms: int | None = None, wall_ms: Callable[[], int] = wall_ms) -> None:
         self._wall_ms = wall_ms
         self._start_slot = None if start_ms is None else start_ms // SLOT_MS
         self._skip = 0
@@ -53,10 +54,20 @@ class ChainClock:
 
     @classmethod
     def own(
-        cls, start_ms: int | None = None, *, back_ms: int = YEAR_MS, wall_ms: Callable[[], int] = _wall_ms
+        cls, start_ms: int | None = None, *, back_ms: int = YEAR_MS, wall_ms: Callable[[], int] = wall_ms
     ) -> ChainClock:
         """A clock of the chain's own that begins at `start_ms`, else `back_ms` before now."""
         return cls(start_ms=wall_ms() - back_ms if start_ms is None else start_ms, wall_ms=wall_ms)
+
+    @classmethod
+    def after(cls, last_ms: int, *, wall_ms: Callable[[], int] = wall_ms) -> ChainClock:
+        """A clock of the chain's own that goes on after a block at `last_ms`, in the next slot.
+
+        That slot may not have begun yet; raises ClockError where the block itself lies in the future.
+        """
+        clock = cls(start_ms=last_ms, wall_ms=wall_ms)
+        clock._start_slot = last_ms // SLOT_MS + 1
+        return clock
 
     @property
     def is_real(self) -> bool:

@@ -74,8 +74,11 @@ class DevConfig:
     seal: Literal["slots", "instant", "manual"] = "slots"
     block_time: int = 6000
     """Milliseconds of real time between two blocks."""
-    start_time: int | None = None
-    """Unix milliseconds at which the chain's own clock begins; None: a year back where one is needed."""
+    start_time: int | Literal["now"] | None = None
+    """Unix milliseconds at which the chain's own clock begins, or the real time.
+
+    None: after the last block of the state that the chain begins with, else a year back where one is needed.
+    """
     finality_lag: int = 2
     """Blocks that automatic finality stays behind the best one."""
     authorities: str | None = None

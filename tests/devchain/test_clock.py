@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.aura import SLOT_MS
+from cfnode.core.chainspec import ChainSpec, RawGenesis
+from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.devchain.chain import clock_of
 from cfnode.devchain.clock import YEAR_MS, ChainClock, ClockError, SlotInTheFuture
+from cfnode.node.config import DevConfig
 
 NOW = 1_800_000_000_000
 
@@ -96,3 +100,50 @@ def test_what_cannot_be_is_refused_with_words() -> None:
         ChainClock(wall_ms=Wall()).jump(1, None)
     with pytest.raises(ClockError, match="forward only"):
         ChainClock.own(wall_ms=Wall()).jump(-1, None)
+
+
+# --- the clock of a chain that begins with a state
+
+
+def state_of(last_ms: int | None) -> ChainSpec:
+    top = {} if last_ms is None else {TIMESTAMP_NOW: last_ms.to_bytes(8, "little")}
+    return ChainSpec("Copy", "copy", "Development", (), RawGenesis(top))
+
+
+@pytest.mark.parametrize("dev", [DevConfig(), DevConfig(seal="instant"), DevConfig(block_time=500)])
+def test_a_chain_goes_on_in_the_slot_after_its_states_last_block(dev: DevConfig) -> None:
+    last = NOW - 160 * 24 * 3_600_000 + 2_345
+    clock = clock_of(dev, state_of(last), Wall())
+    assert clock.next_slot(None) == last // SLOT_MS + 1
+    assert clock.timestamp_ms(last // SLOT_MS + 1) > last
+    assert not clock.is_real
+
+
+def test_after_a_state_of_this_moment_the_first_block_waits_for_its_slot() -> None:
+    wall = Wall(NOW + 2_500)
+    clock = clock_of(DevConfig(), state_of(NOW + 2_000), wall)
+    with pytest.raises(SlotInTheFuture) as refused:
+        clock.next_slot(None)
+    assert refused.value.wait_ms == 3_500
+    wall.ms += 3_500
+    assert clock.next_slot(None) == NOW // SLOT_MS + 1
+
+
+def test_a_state_from_the_future_is_refused() -> None:
+    with pytest.raises(ClockError, match="lies in the future"):
+        clock_of(DevConfig(), state_of(NOW + 1), Wall())
+
+
+def test_the_present_and_any_later_time_can_be_chosen_and_none_before_the_state() -> None:
+    state = state_of(NOW - 50 * SLOT_MS)
+    assert clock_of(DevConfig(start_time="now"), state, Wall()).next_slot(None) == NOW // SLOT_MS
+    later = DevConfig(start_time=NOW - 20 * SLOT_MS)
+    assert clock_of(later, state, Wall()).next_slot(None) == NOW // SLOT_MS - 20
+    with pytest.raises(ClockError, match=r"lies before the last block.*--forget-time"):
+        clock_of(DevConfig(start_time=NOW - 50 * SLOT_MS), state, Wall())
+
+
+def test_without_a_time_in_the_state_the_clock_is_that_of_a_new_chain() -> None:
+    assert clock_of(DevConfig(), state_of(None), Wall()).is_real
+    year_back = clock_of(DevConfig(seal="instant"), state_of(0), Wall())
+    assert year_back.next_slot(None) == (NOW - YEAR_MS) // SLOT_MS

@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 
+from cfnode.core.aura import SLOT_MS
 from cfnode.core.chainspec import genesis_header, parse
 from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.ss58 import encode
+from cfnode.core.state import TIMESTAMP_NOW
 from tests.e2e.conftest import Cfnode
 from tests.process import NodeProcess, running_node
 
 BOB = Keypair.from_suri("//Bob")
+DAY_MS = 24 * 3_600_000
 FLAGS = ("--dev", "--dev-seal=manual", "--no-prometheus")
 
 
@@ -37,6 +40,13 @@ def remark(node: NodeProcess) -> None:
 
 def nonce_of_bob(node: NodeProcess) -> int:
     return int(node.call("system_accountNextIndex", encode(BOB.public)))
+
+
+def time_of_best(node: NodeProcess) -> int:
+    """Unix milliseconds."""
+    return int.from_bytes(
+        bytes.fromhex(node.call("state_getStorage", f"0x{TIMESTAMP_NOW.hex()}")[2:]), "little"
+    )
 
 
 def said(node: NodeProcess) -> dict[str, Any]:
@@ -73,6 +83,7 @@ def test_a_fork_goes_on_from_the_data_of_the_other_chain(
 ) -> None:
     for _ in range(2):
         remark(original)
+    time_before = time_of_best(original)
     before, head = said(original), original.call("chain_getHeader", original.call("chain_getFinalizedHead"))
     assert before["nonce"] == 2
     from_database, from_node, mine = (tmp_path / f"{name}.json" for name in ("database", "node", "mine"))
@@ -88,9 +99,10 @@ def test_a_fork_goes_on_from_the_data_of_the_other_chain(
     assert f"0x{exported.state_root.hex()}" == head["stateRoot"]
     done = cfnode("build-spec", "--chain", str(from_database), "--dev-authorities=//Alice", "-o", str(mine))
     assert done.returncode == 0, done.stderr
-    assert {"System.Number: 1 removed, 0 written", "Aura.CurrentSlot: 1 removed, 0 written"} <= set(
-        done.stderr.splitlines()
-    )
+    listed = set(done.stderr.splitlines())
+    assert {"System.Number: 1 removed, 0 written", "Aura.CurrentSlot: 1 removed, 0 written"} <= listed
+    seen_slots = "AuraSlotExtraction.LastSeenSlot: 1 removed, 0 written"  # kept by the official runtime alone
+    assert (seen_slots in listed) == (before["version"]["specVersion"] == 100)
     with running_node(
         tmp_path, f"--chain={mine}", *FLAGS, "--dev-authorities=//Alice", "--tmp", log_name="fork.log"
     ) as fork:
@@ -99,8 +111,13 @@ def test_a_fork_goes_on_from_the_data_of_the_other_chain(
         for number in (1, 2):
             remark(fork)
             assert int(fork.call("chain_getHeader")["number"], 16) == number
+            assert time_of_best(fork) == (time_before // SLOT_MS + number) * SLOT_MS
         assert nonce_of_bob(fork) == 4
         assert fork.call("chain_getFinalizedHead") == fork.call("chain_getBlockHash")
+    present = "--dev-start-time=now", "--dev-authorities=//Alice", "--tmp"
+    with running_node(tmp_path, f"--chain={mine}", *FLAGS, *present, log_name="present.log") as fork:
+        remark(fork)  # a year after the state's last block
+        assert time_of_best(fork) > time_before + 360 * DAY_MS
 
 
 def test_without_a_whole_state_there_is_nothing_to_export(tmp_path: Path, cfnode: Cfnode) -> None:

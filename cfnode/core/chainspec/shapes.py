@@ -1,0 +1,156 @@
+"""How is a value written for a storage item whose type differs from runtime to runtime?
+
+The item's own metadata decides. `fitted` follows the type: a struct gets the fields that it has, in their
+order; a field that the caller does not know keeps the value it has in the state, else gets the empty value of
+its type; a set is sorted, as Rust's `BTreeSet` is. `described` puts a type into words, for an error that a
+person can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.core.scale import ScaleError
+from cfnode.core.scale.registry import Registry
+from cfnode.core.scale.types import (
+    Array,
+    Compact,
+    Composite,
+    Field,
+    PortableType,
+    Primitive,
+    Sequence,
+    Tuple,
+    Variants,
+)
+
+__all__ = ["described", "fitted"]
+
+MAX_DEPTH = 16
+"""Types inside types that are followed: the items written have five levels; a type may contain itself."""
+
+MAX_DESCRIBED_DEPTH = 3
+"""Levels of a type that an error names: more than that nobody reads."""
+
+
+def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, depth: int = 0) -> Any:
+    """`value` with the fields that the type has; `present` is what the state holds there, or None.
+
+    Raises ScaleError where the type is of another kind, or has not one of the fields that `value` names.
+    """
+    row = _row(registry, type_id, depth)
+    match row.definition:
+        case Composite((Field(name=None, type=inner),)):
+            items = fitted(registry, inner, value, present, depth + 1)
+            return sorted(items) if row.path[-1:] == ("BTreeSet",) and _are_bytes(items) else items
+        case Composite(fields) if fields and _are_named(fields):
+            return _struct(registry, fields, value, present, depth)
+        case Tuple(types) if isinstance(value, tuple) and len(value) == len(types):
+            parts = zip(types, value, strict=True)
+            return tuple(fitted(registry, each, part, None, depth + 1) for each, part in parts)
+        case Sequence(item) if isinstance(value, list):
+            return [fitted(registry, item, each, None, depth + 1) for each in value]
+        case _:
+            return value  # the codec judges it
+
+
+def _struct(registry: Registry, fields: tuple[Field, ...], value: Any, present: Any, depth: int) -> Any:
+    if not isinstance(value, Mapping):
+        raise ScaleError("the type is a struct")
+    names = [field.name for field in fields]
+    unknown = [name for name in value if name not in names]
+    if unknown:
+        raise ScaleError(f"the type has no field {', '.join(unknown)}")
+    before = present if isinstance(present, Mapping) else {}
+    written: dict[str | None, Any] = {}
+    for field in fields:
+        old = before.get(field.name)
+        if field.name in value:
+            written[field.name] = fitted(registry, field.type, value[field.name], old, depth + 1)
+        else:
+            written[field.name] = old if field.name in before else empty(registry, field.type, depth + 1)
+    return written
+
+
+def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
+    """Rust's `Default` of a type that has one by itself: 0, false, nothing. Raises ScaleError."""
+    row = _row(registry, type_id, depth)
+    match row.definition:
+        case Primitive(name) if name != "char":
+            return False if name == "bool" else "" if name == "str" else 0
+        case Compact():
+            return 0
+        case Sequence(item):
+            return b"" if _is_u8(registry, item) else []
+        case Array(length, item):
+            return bytes(length) if _is_u8(registry, item) else [empty(registry, item, depth + 1)] * length
+        case Tuple(types):
+            return tuple(empty(registry, each, depth + 1) for each in types)
+        case Composite((Field(name=None, type=inner),)):
+            return empty(registry, inner, depth + 1)
+        case Composite(fields) if _are_named(fields):
+            return {field.name: empty(registry, field.type, depth + 1) for field in fields}
+        case Composite(fields):
+            return tuple(empty(registry, field.type, depth + 1) for field in fields)
+        case Variants() if row.path == ("Option",):
+            return None
+    raise ScaleError(f"{described(registry, type_id)} has no empty value")
+
+
+def described(registry: Registry, type_id: int, depth: int = 0) -> str:
+    """A type in Rust's notation, a struct with its fields: `Council {members: …, threshold: u32}`."""
+    row = registry.type(type_id)
+    name = row.path[-1] if row.path else ""
+    if isinstance(row.definition, Primitive):
+        return row.definition.name
+    if depth >= MAX_DESCRIBED_DEPTH:
+        return name or "…"
+    inside = [described(registry, each, depth + 1) for each in _parts(row)]
+    match row.definition:
+        case Sequence():
+            return f"Vec<{inside[0]}>"
+        case Array(length):
+            return f"[{inside[0]}; {length}]"
+        case Tuple():
+            return f"({', '.join(inside)})"
+        case Compact():
+            return f"Compact<{inside[0]}>"
+        case Composite(fields) if _are_named(fields):
+            members = (f"{field.name}: {kind}" for field, kind in zip(fields, inside, strict=True))
+            return f"{name} {{{', '.join(members)}}}"
+        case Composite():
+            return f"{name}({', '.join(inside)})"
+        case Variants(cases):
+            return f"{name} {{{' | '.join(case.name for case in cases)}}}"
+    return "BitVec"
+
+
+def _parts(row: PortableType) -> tuple[int, ...]:
+    match row.definition:
+        case Composite(fields):
+            return tuple(field.type for field in fields)
+        case Sequence(item) | Array(type=item) | Compact(item):
+            return (item,)
+        case Tuple(types):
+            return types
+        case _:
+            return ()
+
+
+def _row(registry: Registry, type_id: int, depth: int) -> PortableType:
+    if depth >= MAX_DEPTH:
+        raise ScaleError(f"a type with more than {MAX_DEPTH} types inside each other")
+    return registry.type(type_id)
+
+
+def _are_bytes(items: Any) -> bool:
+    return isinstance(items, list) and all(isinstance(each, bytes) for each in items)
+
+
+def _are_named(fields: tuple[Field, ...]) -> bool:
+    return all(field.name is not None for field in fields)
+
+
+def _is_u8(registry: Registry, type_id: int) -> bool:
+    return registry.type(type_id).definition == Primitive("u8")

@@ -1,0 +1,263 @@
+"""Other authorities in states of today's runtimes: each item in the shape that its own metadata gives it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cfnode.core.chainspec import ChainSpec, ChainSpecError, RawGenesis
+from cfnode.core.chainspec.authorities import (
+    FUNDS,
+    LAST_SEEN_SLOT,
+    Rewritten,
+    SpecAuthority,
+    with_authorities,
+)
+from cfnode.core.chainspec.shapes import described, empty, fitted
+from cfnode.core.keys import Keypair
+from cfnode.core.scale import Registry, ScaleError
+from cfnode.core.scale.metadata import Metadata, StorageEntry, decode_metadata
+from cfnode.core.scale.metadata.tables import PlainKind
+from cfnode.core.scale.types import Composite, Field, PortableType, Primitive, Sequence, Variant, Variants
+from tests.conftest import shared
+
+AUTHORITIES = [
+    SpecAuthority(Keypair.from_suri(name).public, Keypair.from_suri(name, "ed25519").public)
+    for name in ("//Dave", "//Eve")
+]
+ACCOUNTS = [one.aura for one in AUTHORITIES]
+STRANGER = b"\x99" * 32
+NUMBER, NOW, EPOCH, BOND = 10_000_000, 1_790_000_000_000, 320, 85_000 * 10**18
+COUNCIL_OF_THREE = {"members": [b"\x01" * 32, b"\x02" * 32, b"\x03" * 32], "threshold": 2}
+
+
+@pytest.fixture(scope="module", params=["20203", "20209", "20300"])
+def metadata(request: pytest.FixtureRequest) -> Metadata:
+    """Of 2.2.3, of 2.2.9 and of 2.3.0."""
+    path = shared("vectors", "chainflip", f"metadata-v15-{request.param}.scale")
+    return decode_metadata(path.read_bytes())
+
+
+def live_state(metadata: Metadata) -> dict[bytes, bytes]:
+    """Strangers, blocks and time in the state of a chain far from genesis, as its metadata writes them."""
+    validator_keys = {"aura": STRANGER, "grandpa": STRANGER}
+    rows: list[tuple[str, str, tuple[Any, ...], Any]] = [
+        ("System", "Number", (), NUMBER),
+        ("System", "BlockHash", (NUMBER - 1,), b"\x07" * 32),
+        ("System", "Account", (ACCOUNTS[0],), account(metadata) | {"nonce": 7, "sufficients": 1}),
+        ("Timestamp", "Now", (), NOW),
+        ("Aura", "CurrentSlot", (), NOW // 6_000),
+        ("Aura", "Authorities", (), [STRANGER]),
+        ("Grandpa", "Authorities", (), [(STRANGER, 1)]),
+        ("Grandpa", "CurrentSetId", (), EPOCH),
+        ("Session", "Validators", (), [STRANGER]),
+        ("Session", "QueuedKeys", (), [(STRANGER, validator_keys)]),
+        ("Session", "QueuedChanged", (), True),
+        ("Session", "NextKeys", (STRANGER,), validator_keys),
+        ("Session", "KeyOwner", ((b"aura", STRANGER),), STRANGER),
+        ("Validator", "CurrentEpoch", (), EPOCH),
+        ("Validator", "CurrentEpochStartedAt", (), NUMBER - 500),
+        ("Validator", "CurrentRotationPhase", (), ("KeygensInProgress", rotation())),
+        ("Validator", "Bond", (), BOND),
+        ("Validator", "CurrentAuthorities", (), [STRANGER]),
+        ("Validator", "HistoricalAuthorities", (EPOCH - 1,), [STRANGER]),
+        ("Validator", "AuthorityIndex", (EPOCH, STRANGER), 0),
+        ("Validator", "HistoricalActiveEpochs", (STRANGER,), [(EPOCH, BOND)]),
+        ("Flip", "TotalIssuance", (), 90_000_000 * 10**18),
+        ("Flip", "Account", (ACCOUNTS[1],), {"balance": 3, "bond": 2}),
+        ("Emissions", "LastSupplyUpdateBlock", (), NUMBER - 40),
+        ("Governance", "Members", (), COUNCIL_OF_THREE),
+    ]
+    top = {b":code": b"code", LAST_SEEN_SLOT: (NOW // 6_000).to_bytes(8, "little")}
+    for pallet, item, keys, value in rows:
+        found = metadata.storage(pallet, item)
+        top[found.key(*keys)] = found.value.encode(value)
+    return top
+
+
+def account(metadata: Metadata) -> dict[str, Any]:
+    value = metadata.storage("System", "Account").decode(None)
+    assert isinstance(value, dict)
+    return value
+
+
+def rotation() -> dict[str, Any]:
+    """A rotation whose candidates are strangers."""
+    return {
+        "primary_candidates": [STRANGER],
+        "banned": [],
+        "bond": BOND,
+        "new_epoch_index": EPOCH + 1,
+    }
+
+
+def spec_of(top: dict[bytes, bytes]) -> ChainSpec:
+    return ChainSpec("Live", "live", "Live", (), genesis=RawGenesis(top, {}))
+
+
+class Copied:
+    """The copy of a live state."""
+
+    def __init__(self, metadata: Metadata, **flags: bool) -> None:
+        self.metadata = metadata
+        spec, self.done = with_authorities(spec_of(live_state(metadata)), metadata, AUTHORITIES, **flags)
+        assert isinstance(spec.genesis, RawGenesis)
+        self.top = spec.genesis.top
+
+    def value(self, pallet: str, item: str, *keys: object) -> Any:
+        found = self.metadata.storage(pallet, item)
+        return found.decode(self.top.get(found.key(*keys)))
+
+
+def test_the_first_authority_governs_alone(metadata: Metadata) -> None:
+    copied = Copied(metadata)
+    assert copied.value("Governance", "Members") == {"members": ACCOUNTS[:1], "threshold": 1}
+    assert Rewritten("Governance.Members", 1, 1) in copied.done
+
+
+def test_every_item_of_the_authorities_is_theirs_alone(metadata: Metadata) -> None:
+    copied = Copied(metadata)
+    keys = [{"aura": one.aura, "grandpa": one.grandpa} for one in AUTHORITIES]
+    assert copied.value("Aura", "Authorities") == copied.value("Session", "Validators") == ACCOUNTS
+    assert copied.value("Grandpa", "Authorities") == [(one.grandpa, 1) for one in AUTHORITIES]
+    assert copied.value("Session", "QueuedKeys") == list(zip(ACCOUNTS, keys, strict=True))
+    assert copied.value("Session", "QueuedChanged") is False
+    assert [copied.value("Session", "NextKeys", one) for one in ACCOUNTS] == keys
+    assert copied.value("Session", "NextKeys", STRANGER) is None
+    assert copied.value("Validator", "CurrentAuthorities") == ACCOUNTS
+    assert copied.value("Validator", "HistoricalAuthorities", EPOCH) == ACCOUNTS
+    assert copied.value("Validator", "HistoricalAuthorities", EPOCH - 1) == [STRANGER]
+    assert copied.value("Validator", "HistoricalActiveEpochs", ACCOUNTS[0]) == [(EPOCH, BOND)]
+    assert copied.value("Validator", "AuthorityIndex", EPOCH, ACCOUNTS[1]) == 1
+    assert copied.value("Validator", "CurrentRotationPhase") == "Idle"
+
+
+def test_accounts_that_the_state_has_keep_what_is_no_matter_of_authorities(metadata: Metadata) -> None:
+    copied = Copied(metadata)
+    old, new = (copied.value("System", "Account", one) for one in ACCOUNTS)
+    assert (old["nonce"], old["sufficients"], old["providers"], old["consumers"]) == (7, 1, 1, 1)
+    assert new == account(metadata) | {"providers": 1, "consumers": 1}
+    assert copied.value("Flip", "Account", ACCOUNTS[0]) == {"balance": FUNDS, "bond": 0}
+    assert copied.value("Flip", "Account", ACCOUNTS[1]) == {"balance": FUNDS, "bond": 2}
+    assert copied.value("Flip", "TotalIssuance") == 90_000_000 * 10**18 + 2 * FUNDS - 3
+
+
+def test_blocks_and_slots_are_forgotten_and_the_time_stays(metadata: Metadata) -> None:
+    copied = Copied(metadata)
+    assert copied.value("System", "Number") == 0
+    assert copied.value("System", "BlockHash", NUMBER - 1) == bytes(32)
+    assert copied.value("Aura", "CurrentSlot") == copied.value("Validator", "CurrentEpochStartedAt") == 0
+    assert copied.value("Emissions", "LastSupplyUpdateBlock") == 0
+    assert LAST_SEEN_SLOT not in copied.top
+    assert Rewritten("AuraSlotExtraction.LastSeenSlot", 1, 0) in copied.done
+    assert copied.value("Timestamp", "Now") == NOW
+    assert "Timestamp.Now" not in {item.item for item in copied.done}
+
+
+def test_the_time_goes_where_that_is_wanted(metadata: Metadata) -> None:
+    copied = Copied(metadata, forget_time=True)
+    assert copied.value("Timestamp", "Now") == 0
+    assert Rewritten("Timestamp.Now", 1, 0) in copied.done
+
+
+def test_the_key_of_the_last_slot_is_that_of_the_runtime() -> None:
+    """twox_128("AuraSlotExtraction") and twox_128("LastSeenSlot"), by another implementation."""
+    assert LAST_SEEN_SLOT.hex() == "ac56b214382d772914db46f9c4a772eda7d533d63f25202626db56d673717380"
+
+
+# --- shapes that no runtime has today
+
+
+def reshaped(
+    metadata: Metadata, pallet: str, item: str, *rows: PortableType, default: bytes = b"\0"
+) -> Metadata:
+    """The metadata with another type, the last of `rows`, for one plain item."""
+
+    def entry(each: StorageEntry) -> StorageEntry:
+        kind = PlainKind(rows[-1].id)
+        return replace(each, kind=kind, default=default) if each.name == item else each
+
+    pallets = tuple(
+        replace(each, storage=replace(each.storage, entries=tuple(map(entry, each.storage.entries))))
+        if each.name == pallet and each.storage is not None
+        else each
+        for each in metadata.pallets
+    )
+    return replace(metadata, registry=Registry((*metadata.registry.types, *rows)), pallets=pallets)
+
+
+def council(metadata: Metadata, *fields: Field) -> Metadata:
+    """The metadata with a council of these fields."""
+    return reshaped(
+        metadata,
+        "Governance",
+        "Members",
+        PortableType(9_998, ("BTreeSet",), (), Composite((Field(None, 9_999),))),
+        PortableType(9_999, (), (), Sequence(account_type(metadata))),
+        PortableType(10_001, ("Mood",), (), Variants((Variant("Calm", (), 0),))),
+        PortableType(10_002, (), (), Primitive("u16")),
+        PortableType(10_000, ("Council",), (), Composite(fields)),
+        default=b"\0\0",
+    )
+
+
+def account_type(metadata: Metadata) -> int:
+    return metadata.registry.find("AccountId32").id
+
+
+def written_members(metadata: Metadata, before: bytes | None = None) -> Any:
+    top = {b":code": b"code"}
+    item = metadata.storage("Governance", "Members")
+    if before is not None:
+        top[item.prefix] = before
+    spec, _ = with_authorities(spec_of(top), metadata, AUTHORITIES)
+    assert isinstance(spec.genesis, RawGenesis)
+    return item.decode(spec.genesis.top[item.prefix])
+
+
+MEMBERS, THRESHOLD = Field("members", 9_998), Field("threshold", 10_002)
+
+
+def test_the_council_of_older_runtimes_is_a_list(metadata: Metadata) -> None:
+    older = reshaped(
+        metadata, "Governance", "Members", PortableType(9_999, (), (), Sequence(account_type(metadata)))
+    )
+    assert written_members(older) == ACCOUNTS[:1]
+
+
+def test_a_field_that_is_not_known_keeps_its_value_or_is_empty(metadata: Metadata) -> None:
+    newer = council(metadata, MEMBERS, THRESHOLD, Field("quorum", 10_002))
+    expected = {"members": ACCOUNTS[:1], "threshold": 1}
+    default = newer.storage("Governance", "Members").value.encode(expected | {"quorum": 9})
+    assert written_members(newer, default) == expected | {"quorum": 9}
+
+
+def test_an_item_of_an_unknown_shape_is_named_with_that_shape(metadata: Metadata) -> None:
+    with pytest.raises(
+        ChainSpecError,
+        match=r"Governance\.Members has a shape that this program does not know, "
+        r"Council \{members: BTreeSet\(Vec<AccountId32>\), mood: Mood \{Calm\}\}: .*no field threshold",
+    ):
+        written_members(council(metadata, MEMBERS, Field("mood", 10_001)))
+
+
+def test_what_has_no_empty_value_is_refused_by_name() -> None:
+    registry = Registry(
+        (
+            PortableType(0, ("Mood",), (), Variants((Variant("Calm", (), 0),))),
+            PortableType(1, (), (), Primitive("u8")),
+            PortableType(2, ("Pair",), (), Composite((Field("number", 1), Field("mood", 0)))),
+            PortableType(3, ("Loop",), (), Composite((Field("number", 1), Field("next", 3)))),
+        )
+    )
+    with pytest.raises(ScaleError, match=r"Mood \{Calm\} has no empty value"):
+        fitted(registry, 2, {"number": 1})
+    assert fitted(registry, 2, {"number": 1, "mood": "Calm"}) == {"number": 1, "mood": "Calm"}
+    with pytest.raises(ScaleError, match="types inside each other"):
+        empty(registry, 3)
+    assert (
+        described(registry, 3)
+        == "Loop {number: u8, next: Loop {number: u8, next: Loop {number: u8, next: Loop}}}"
+    )
