@@ -11,6 +11,7 @@ gets the allocator in Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -37,7 +38,10 @@ _ALLOCATOR = {
     "ext_allocator_free_version_1": Signature(("u32",), None),
 }
 _MALLOC = "ext_allocator_malloc_version_1"
-_OFFCHAIN = "ext_offchain_"
+_OF_NO_BLOCK = re.compile(
+    r"ext_(offchain_\w+|crypto_\w+_(public_keys|generate(_proof_of_possession)?|sign(_prehashed)?))_version_\d+"
+)
+"""What needs an off-chain worker or a keystore: Substrate has neither in a block or a call, and panics."""
 _NO_MEMORY = "out_of_memory"
 """The shim's function that traps where the memory does not grow."""
 
@@ -199,9 +203,9 @@ def trap_place(trap: wasmtime.Trap) -> str | None:
 
 
 def _not_offered(name: str, _slots: Any) -> None:
-    """Off-chain functions trap in every node's blocks; any other one is lacking here, and only here."""
+    """A trap where every node has one, which is a verdict on the block; else a lack of this node alone."""
     text = f"the runtime calls {name}, which this node does not offer"
-    raise HostError(text) if name.startswith(_OFFCHAIN) else UnsupportedCode(text)
+    raise HostError(text) if _OF_NO_BLOCK.fullmatch(name) else UnsupportedCode(text)
 
 
 def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:

@@ -11,6 +11,7 @@ import pytest
 from cfnode.core.chainspec import RawGenesis, parse
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.runtime.door import RuntimeTrap
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts
@@ -67,3 +68,11 @@ def test_it_tells_accounts_authorities_and_supply(genesis: GenesisRuntime, metad
     assert isinstance(state, dict) and state["blocks_per_epoch"] == 14_400
     info = ask("CustomRuntimeApi_cf_account_info_v2", authorities[0])
     assert isinstance(info, dict) and info["balance"] == 1_000 * 10**18
+
+
+def test_session_keys_are_generated_by_no_runtime_call(genesis: GenesisRuntime) -> None:
+    """As in a Substrate node: keys are made for `author_rotateKeys` alone, whose call brings a keystore."""
+    with pytest.raises(
+        RuntimeTrap, match=r"calls ext_crypto_\w+_generate_version_1, which this node does not"
+    ):
+        genesis.call("SessionKeys_generate_session_keys", b"\0")

@@ -240,6 +240,7 @@ def test_what_this_node_keeps_nowhere_is_dropped_and_counted() -> None:
     assert on.dropped == 4
     assert on.ext_storage_proof_size_storage_proof_size_version_1() == 2**64 - 1
     assert on.ext_wasm_tracing_enabled_version_1(b"") == on.ext_wasm_tracing_enter_span_version_1(b"") == 0
+    on.ext_wasm_tracing_event_version_1(b"")
 
 
 def test_the_last_words_are_kept_and_a_panic_raises_them() -> None:
@@ -272,7 +273,7 @@ def test_after_a_call_nothing_of_its_state_is_left() -> None:
 
 
 def test_each_function_says_how_it_travels() -> None:
-    assert len(HOST_FUNCTIONS) == 70
+    assert len(HOST_FUNCTIONS) == 71
     read = HOST_FUNCTIONS["ext_storage_read_version_1"]
     assert (read.parameter_types, read.result_types) == (["i64", "i64", "i32"], ["i64"])
     verify = HOST_FUNCTIONS["ext_crypto_ed25519_verify_version_1"]

@@ -24,6 +24,7 @@ from cfnode.runtime.door import (
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts
 from cfnode.runtime.wasm.binding import Binding, PublicBinding
+from cfnode.runtime.wasm.host import HOST_FUNCTIONS
 from cfnode.runtime.wasm.host.storage import option
 from cfnode.runtime.wasm.raw import RawBinding
 from cfnode.runtime.wasm.runtime import WasmRuntime
@@ -161,6 +162,95 @@ def test_a_host_function_unknown_here_means_unsupported_code(artefacts: Artefact
         (func (export "f") (param i32 i32) (result i64) (call $f) i64.const 0))"""
     with pytest.raises(UnsupportedCode, match="calls ext_crypto_novel_version_1, which this node does not"):
         WasmRuntime(bytes(wasmtime.wat2wasm(text)), artefacts).call("f", b"", journal())
+
+
+def calling(names: list[str]) -> bytes:
+    """A runtime that calls each host function in an entry point of the same name, and none in `nothing`."""
+    imports = "".join(f'(import "env" "{name}" (func ${name}))' for name in names)
+    exports = "".join(
+        f'(func (export "{name}") (param i32 i32) (result i64) (call ${name}) i64.const 0)' for name in names
+    )
+    text = f"""(module (import "env" "memory" (memory 1)) {imports}
+        (global (export "__heap_base") i32 (i32.const 1024)) {exports}
+        (func (export "nothing") (param i32 i32) (result i64) i64.const 0))"""
+    return bytes(wasmtime.wat2wasm(text))
+
+
+def version_1(family: str, names: str) -> list[str]:
+    return [f"ext_{family}_{name}_version_1" for name in names.split()]
+
+
+SCHEMES = ("ed25519", "sr25519", "ecdsa")
+WITHOUT_A_WORKER = [
+    *(
+        f"ext_crypto_{scheme}_{act}_version_1"
+        for scheme in SCHEMES
+        for act in ("public_keys", "generate", "sign")
+    ),
+    *version_1("crypto", "ecdsa_sign_prehashed bls381_generate bls381_generate_proof_of_possession"),
+    *version_1("crypto", "ecdsa_bls381_generate bandersnatch_generate bandersnatch_sign"),
+    *version_1("offchain", "is_validator submit_transaction network_state timestamp sleep_until random_seed"),
+    *version_1("offchain", "local_storage_set local_storage_clear local_storage_compare_and_set"),
+    *version_1("offchain", "local_storage_get http_request_start http_request_add_header"),
+    *version_1("offchain", "http_request_write_body http_response_wait http_response_headers"),
+    *version_1("offchain", "http_response_read_body set_authorized_nodes"),
+    "ext_crypto_sr25519_public_keys_version_2",
+]
+"""Of sp-io: those that expect a keystore, a transaction pool, or an off-chain worker's context."""
+
+LACKING = [
+    *(
+        f"ext_trie_{act}_version_{n}"
+        for act in ("keccak_256_root", "keccak_256_ordered_root")
+        for n in (1, 2)
+    ),
+    *(f"ext_trie_{act}_verify_proof_version_{n}" for act in ("blake2_256", "keccak_256") for n in (1, 2)),
+]
+"""Of sp-io: what another node may well execute, and this one does not."""
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"), [(WITHOUT_A_WORKER, RuntimeTrap), (LACKING, UnsupportedCode)], ids=["no node", "we"]
+)
+def test_a_function_that_is_not_offered_traps_by_name_when_it_is_called(
+    artefacts: Artefacts, names: list[str], kind: type[Exception]
+) -> None:
+    runtime = WasmRuntime(calling(names), artefacts)
+    for name in names:
+        with pytest.raises(kind, match=f"calls {name}, which this node does not offer"):
+            runtime.call(name, b"", journal())
+        assert runtime.call("nothing", b"", journal()) == b""
+
+
+def test_every_other_function_of_substrate_is_offered() -> None:
+    hashes = "keccak_256 keccak_512 sha2_256 blake2_128 blake2_256 twox_256 twox_128 twox_64"
+    expected = {
+        *version_1("hashing", hashes),
+        *version_1("storage", "get read set clear exists clear_prefix append root changes_root next_key"),
+        *version_1("storage", "start_transaction rollback_transaction commit_transaction"),
+        *version_1(
+            "default_child_storage", "get read set clear storage_kill exists clear_prefix root next_key"
+        ),
+        *version_1("trie", "blake2_256_root blake2_256_ordered_root"),
+        *version_1("misc", "print_num print_utf8 print_hex runtime_version"),
+        *version_1("crypto", "ed25519_verify ed25519_batch_verify start_batch_verify finish_batch_verify"),
+        *version_1("crypto", "sr25519_verify sr25519_batch_verify ecdsa_verify ecdsa_verify_prehashed"),
+        *version_1("crypto", "ecdsa_batch_verify secp256k1_ecdsa_recover"),
+        *version_1("crypto", "secp256k1_ecdsa_recover_compressed"),
+        *version_1("transaction_index", "index renew"),
+        *version_1("offchain_index", "set clear"),
+        *version_1("panic_handler", "abort_on_panic"),
+        *version_1("logging", "log max_level"),
+        *version_1("wasm_tracing", "enabled enter_span event exit"),
+        *(f"ext_storage_{name}_version_2" for name in ("clear_prefix", "root")),
+        *(f"ext_default_child_storage_{name}_version_2" for name in ("storage_kill", "clear_prefix", "root")),
+        "ext_default_child_storage_storage_kill_version_3",
+        *(f"ext_trie_blake2_256_{name}_version_2" for name in ("root", "ordered_root")),
+        *(f"ext_crypto_{name}_version_2" for name in ("sr25519_verify", "ecdsa_verify")),
+        *(f"ext_crypto_secp256k1_ecdsa_recover{form}_version_2" for form in ("", "_compressed")),
+    }
+    assert expected <= set(HOST_FUNCTIONS)
+    assert not set(HOST_FUNCTIONS) & {*WITHOUT_A_WORKER, *LACKING}
 
 
 def test_only_functions_of_the_runtime_can_be_called(runtime: WasmRuntime) -> None:

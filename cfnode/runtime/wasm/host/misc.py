@@ -3,7 +3,8 @@
 Polkadot spec, host API: Trie, Miscellaneous, Logging, Offchain Index; Substrate's panic handler, tracing and
 transaction index; Cumulus' proof size. What is meant for an archive or an off-chain worker is taken and
 dropped: this node keeps neither. What only makes sense with keys, a network or a clock of the runtime's own
-(`ext_offchain_…`, making keys and using them) is not offered at all, and traps by its name.
+(`ext_offchain_…`, making keys and using them) is not offered at all, and traps by its name, as in a Substrate
+node, whose blocks and calls have neither a keystore nor an off-chain worker.
 """
 
 from __future__ import annotations
@@ -136,6 +137,10 @@ class Misc:
     @offered("data", gives="u64")
     def ext_wasm_tracing_enter_span_version_1(self, span: bytes) -> int:
         return 0
+
+    @offered("data")
+    def ext_wasm_tracing_event_version_1(self, event: bytes) -> None:
+        pass
 
     @offered("u64")
     def ext_wasm_tracing_exit_version_1(self, span: int) -> None:
