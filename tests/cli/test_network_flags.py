@@ -90,3 +90,18 @@ def test_an_address_that_is_none_is_refused_with_the_reason(
     assert done.exit_code == 2
     assert reason in done.output
     assert not started
+
+
+@pytest.mark.parametrize(("value", "expected"), [("now", "now"), ("1767225600000", 1_767_225_600_000)])
+def test_a_development_chain_may_begin_at_a_time_or_now(
+    started: list[Config], value: str, expected: int | str
+) -> None:
+    assert given("--dev", f"--dev-start-time={value}").exit_code == 0
+    assert started[0].dev is not None and started[0].dev.start_time == expected
+
+
+@pytest.mark.parametrize("value", ["yesterday", "-5", "1.5", ""])
+def test_a_start_time_that_is_no_time_is_refused(started: list[Config], value: str) -> None:
+    refused = given("--dev", f"--dev-start-time={value}")
+    assert refused.exit_code == 2 and not started
+    assert "is neither a Unix time in milliseconds nor `now`" in refused.stderr

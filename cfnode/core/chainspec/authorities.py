@@ -143,7 +143,15 @@ class _Present:
     def value(self, pallet: str, item: str, *keys: Any) -> Any:
         """The value of an item, or of an entry of a map; its default where it is absent."""
         found = self._metadata.storage(pallet, item)
-        return found.decode(self._top.get(found.key(*keys)))
+        try:
+            return found.decode(self._top.get(found.key(*keys)))
+        except ScaleError as error:
+            raise _unknown_shape(self._metadata, found, error) from error
+
+    def balance(self, account: bytes) -> int:
+        """FLIP atoms of an account."""
+        value = self.value("Flip", "Account", account)
+        return value.get("balance", 0) if isinstance(value, dict) else 0
 
 
 def _items(
@@ -220,7 +228,7 @@ def _accounts(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Par
     account = {"providers": 1, "consumers": 1}
     yield ("System", "Account"), _Change({(one,): account for one in accounts}, keep=True)
     if present.has("Flip", "Account") and present.has("Flip", "TotalIssuance"):
-        before = sum(present.value("Flip", "Account", one)["balance"] for one in set(accounts))
+        before = sum(present.balance(one) for one in set(accounts))
         issued = present.value("Flip", "TotalIssuance") + FUNDS * len(set(accounts)) - before
         yield ("Flip", "TotalIssuance"), _Change({(): issued})
         yield ("Flip", "Account"), _Change({(one,): {"balance": FUNDS} for one in accounts}, keep=True)
@@ -237,14 +245,18 @@ def _rewrite(top: dict[bytes, bytes], metadata: Metadata, item: StorageItem, cha
     try:
         rows = dict(_rows(top, metadata, item, change))
     except ScaleError as error:
-        shape = described(metadata.registry, item.value.type_id)
-        name = f"{item.pallet}.{item.entry.name}"
-        raise ScaleError(f"{name} has a shape that this program does not know, {shape}: {error}") from error
+        raise _unknown_shape(metadata, item, error) from error
     gone = [key for key in top if key.startswith(item.prefix) and (key in rows or not change.keep)]
     for key in gone:
         del top[key]
     top.update(rows)
     return Rewritten(f"{item.pallet}.{item.entry.name}", len(gone), len(rows))
+
+
+def _unknown_shape(metadata: Metadata, item: StorageItem, error: ScaleError) -> ScaleError:
+    shape = described(metadata.registry, item.value.type_id)
+    name = f"{item.pallet}.{item.entry.name}"
+    return ScaleError(f"{name} has a shape that this program does not know, {shape}: {error}")
 
 
 def _rows(
