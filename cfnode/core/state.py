@@ -25,6 +25,10 @@ GRANDPA_AUTHORITIES = b":grandpa_authorities"
 """The key of the first finality authorities, in the genesis state: version 1 and the SCALE list."""
 TIMESTAMP_NOW = twox_128(b"Timestamp") + twox_128(b"Now")
 """The key of the last block's time: Unix milliseconds, a SCALE u64 (FRAME pallet Timestamp)."""
+LAST_SEEN_SLOT = twox_128(b"AuraSlotExtraction") + twox_128(b"LastSeenSlot")
+"""The key of the last block's slot, a SCALE u64, which Chainflip's runtimes keep outside of their metadata.
+
+For each slot between that one and a new block's they report the author that missed it."""
 CHILD_STORAGE = b":child_storage:"
 """What keys that belong to child tries begin with: a runtime writes none of them itself."""
 CHILD_STORAGE_PREFIX = CHILD_STORAGE + b"default:"

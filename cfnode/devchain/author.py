@@ -22,6 +22,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import encode_compact
+from cfnode.core.state import LAST_SEEN_SLOT
 from cfnode.devchain.clock import ChainClock, SlotInTheFuture
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
@@ -38,11 +39,18 @@ FUNDS = 1_000 * 10**18
 """FLIP atoms that a development account gets in the first block in which it is missing."""
 POOL_PATIENCE_S = 1.0
 """How long a block waits for the pool to have seen its parent."""
+SLOT_BYTES = 8
+"""Of a u64."""
 MAX_SLOTS_TRIED = 10_000
 MAX_OFFERED_BYTES = 8 * 1024 * 1024
 """More than any block takes (6.25 MiB on this chain)."""
 RETRY_S = 1.0
 """After a block could not be made at once."""
+
+MAX_SLOTS_LEFT_OUT = 14_400
+"""Slots between two blocks of a runtime that reports each of them: a day, which takes it half a second.
+
+Where missed slots are punished it takes 5 s. A call that takes 19 s is ended, each time anew."""
 
 Seal = Literal["slots", "instant", "manual"]
 
@@ -121,7 +129,8 @@ class Author:
         Raises AuthorError, SlotInTheFuture, ImportRefused or FinalityRefused.
         """
         async with self._making:
-            made = await self._make(parent or self._chain.best.hash, transactions)
+            on, slot = await self._bridged(parent or self._chain.best.hash)
+            made = await self._make(on, slot, transactions)
         if finalize:
             await self._finality.finalize(made.block.hash)
         return made
@@ -195,7 +204,29 @@ class Author:
 
     # One block
 
-    async def _make(self, parent_hash: bytes, transactions: Sequence[bytes] | None) -> NewBlock:
+    async def _bridged(self, parent: bytes) -> tuple[bytes, int]:
+        """The block to build on and the first slot that may be taken.
+
+        Where the runtime reports each slot that is left out, blocks without transactions come in between.
+        """
+        wanted = self._clock.next_slot(self._chain.slot_of(parent))
+        while (last := self._last_reported(parent)) is not None and wanted - last > MAX_SLOTS_LEFT_OUT:
+            parent = (await self._make(parent, last + MAX_SLOTS_LEFT_OUT, [])).block.hash
+        return parent, wanted
+
+    def _last_reported(self, block: bytes) -> int | None:
+        """The slot up to which the runtime has reported who missed one; None: it does not report."""
+        try:
+            with self._chain.state(block) as state:
+                stored = state.get(LAST_SEEN_SLOT)
+        except (UnknownBlock, StateDiscarded):
+            return None  # building there says why it fails
+        if stored is None or len(stored) != SLOT_BYTES:
+            return None
+        return max(int.from_bytes(stored, "little"), self._chain.slot_of(block) or 0)
+
+    async def _make(self, parent_hash: bytes, slot: int, transactions: Sequence[bytes] | None) -> NewBlock:
+        """A block in the first slot of ours from `slot` on."""
         parent = self._chain.block_ref(parent_hash)
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is not known")
@@ -204,7 +235,7 @@ class Author:
         candidates = offered if transactions is None else list(transactions)
         started = trio.current_time()
         try:
-            slot, key = await self._next_own_slot(parent)
+            slot, key = await self._next_own_slot(parent, slot)
             built = await self._executor.build_block(
                 parent.hash, [pre_runtime_item(slot)], self._inherents(slot), candidates, self._deadline_s
             )
@@ -220,11 +251,9 @@ class Author:
         taken = sum(1 for candidate in candidates if blake2_256(candidate) in included)
         return NewBlock(BlockRef(header.hash, header.number), slot, taken, tuple(built.refused))
 
-    async def _next_own_slot(self, parent: BlockRef) -> tuple[int, Keypair]:
-        """The next slot whose author is one of ours, and that author's key."""
+    async def _next_own_slot(self, parent: BlockRef, slot: int) -> tuple[int, Keypair]:
+        """The first slot from `slot` on whose author is one of ours, and that author's key."""
         authorities = await self._chain.queries.aura_authorities(parent.hash)
-        parent_slot = self._chain.slot_of(parent.hash)
-        slot = self._clock.next_slot(parent_slot)
         for candidate in range(slot, slot + min(len(authorities), MAX_SLOTS_TRIED)):
             key = self._keys.get(authorities[author_index(candidate, len(authorities))])
             if key is not None:

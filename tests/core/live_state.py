@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.core.chainspec import ChainSpec, RawGenesis
-from cfnode.core.chainspec.authorities import LAST_SEEN_SLOT, SpecAuthority
+from cfnode.core.chainspec.authorities import SpecAuthority
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata
+from cfnode.core.state import LAST_SEEN_SLOT
 
 AUTHORITIES = [
     SpecAuthority(Keypair.from_suri(name).public, Keypair.from_suri(name, "ed25519").public)
@@ -47,6 +48,8 @@ def live_state(metadata: Metadata) -> dict[bytes, bytes]:
         ("Flip", "TotalIssuance", (), 90_000_000 * 10**18),
         ("Flip", "Account", (ACCOUNTS[1],), {"balance": 3, "bond": 2}),
         ("Emissions", "LastSupplyUpdateBlock", (), NUMBER - 40),
+        ("Reputation", "Penalties", ("MissedAuthorshipSlot",), {"reputation": 30, "suspension": 50}),
+        ("Reputation", "Penalties", ("GrandpaEquivocation",), {"reputation": 9, "suspension": 8}),
         ("Governance", "Members", (), COUNCIL_OF_THREE),
     ]
     top = {b":code": b"code", LAST_SEEN_SLOT: (NOW // 6_000).to_bytes(8, "little")}

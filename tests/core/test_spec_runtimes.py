@@ -10,7 +10,6 @@ import pytest
 from cfnode.core.chainspec import ChainSpecError, RawGenesis
 from cfnode.core.chainspec.authorities import (
     FUNDS,
-    LAST_SEEN_SLOT,
     Rewritten,
     with_authorities,
 )
@@ -19,6 +18,7 @@ from cfnode.core.scale import Registry, ScaleError
 from cfnode.core.scale.metadata import Metadata, StorageEntry, decode_metadata
 from cfnode.core.scale.metadata.tables import PlainKind
 from cfnode.core.scale.types import Composite, Field, PortableType, Primitive, Sequence, Variant, Variants
+from cfnode.core.state import LAST_SEEN_SLOT
 from tests.conftest import shared
 from tests.core.live_state import (
     ACCOUNTS,
@@ -98,6 +98,19 @@ def test_blocks_and_slots_are_forgotten_and_the_time_stays(metadata: Metadata) -
     assert Rewritten("AuraSlotExtraction.LastSeenSlot", 1, 0) in copied.done
     assert copied.value("Timestamp", "Now") == NOW
     assert "Timestamp.Now" not in {item.item for item in copied.done}
+
+
+def test_a_missed_slot_is_not_punished_and_other_offences_are(metadata: Metadata) -> None:
+    copied = Copied(metadata)
+    assert copied.value("Reputation", "Penalties", "MissedAuthorshipSlot") == {
+        "reputation": 0,
+        "suspension": 0,
+    }
+    assert copied.value("Reputation", "Penalties", "GrandpaEquivocation") == {
+        "reputation": 9,
+        "suspension": 8,
+    }
+    assert Rewritten("Reputation.Penalties", 1, 1) in copied.done
 
 
 def test_the_time_goes_where_that_is_wanted(metadata: Metadata) -> None:

@@ -10,7 +10,7 @@ import trio.testing
 
 from cfnode.core.aura import SLOT_MS, slot_of, verify_seal
 from cfnode.core.scale import Cursor
-from cfnode.devchain.author import FUNDS, AuthorError
+from cfnode.devchain.author import FUNDS, MAX_SLOTS_LEFT_OUT, AuthorError
 from cfnode.devchain.authorities import well_known
 from cfnode.devchain.clock import ChainClock, ClockError, SlotInTheFuture
 from tests.node.conftest import MakeRig
@@ -205,3 +205,29 @@ async def test_a_block_that_cannot_be_made_costs_that_block_only(
     nursery.start_soon(rig.author.run)
     await blocks_seen(rig, 1)
     assert rig.chain.best.number == 1
+
+
+# --- runtimes that report each slot that was left out
+
+
+async def test_a_long_jump_is_made_in_several_blocks_where_the_runtime_reports_missed_slots(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cfnode.devchain.author.LAST_SEEN_SLOT", b"data last")
+    await rig.block(tx("alice", 0, put("last", "\0" * 8)))
+    before = rig.chain.best
+    due = rig.author.jump(2 * MAX_SLOTS_LEFT_OUT * SLOT_MS + 5 * SLOT_MS)
+    made = await rig.block(tx("alice", 1))
+    assert rig.chain.best.hash == made
+    assert times(rig)[-1] == due
+    steps = [b - a for a, b in zip(times(rig), times(rig)[1:], strict=False)]
+    assert steps[-3:] == [MAX_SLOTS_LEFT_OUT * SLOT_MS, MAX_SLOTS_LEFT_OUT * SLOT_MS, 6 * SLOT_MS]
+    bodies = [rig.chain.body(rig.chain.hash_at(before.number + step) or b"") for step in (1, 2, 3)]
+    assert [len(body or ()) - len(bodies[0] or ()) for body in bodies] == [0, 0, 1]
+
+
+async def test_a_long_jump_is_one_block_where_it_does_not(rig: Rig) -> None:
+    await rig.block()
+    rig.author.jump(30 * MAX_SLOTS_LEFT_OUT * SLOT_MS)
+    await rig.block()
+    assert rig.chain.best.number == 2

@@ -117,6 +117,7 @@ def test_a_fork_goes_on_from_the_data_of_the_other_chain(
     present = "--dev-start-time=now", "--dev-authorities=//Alice", "--tmp"
     with running_node(tmp_path, f"--chain={mine}", *FLAGS, *present, log_name="present.log") as fork:
         remark(fork)  # a year after the state's last block
+        assert int(fork.call("chain_getHeader")["number"], 16) == 1
         assert time_of_best(fork) > time_before + 360 * DAY_MS
 
 
@@ -133,3 +134,24 @@ def test_without_a_whole_state_there_is_nothing_to_export(tmp_path: Path, cfnode
     assert asked.returncode == 1
     assert "State already discarded" in asked.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_jump_of_a_week_takes_a_block_a_day_in_the_official_runtime(
+    berghain_spec: Path, tmp_path: Path, cfnode: Cfnode
+) -> None:
+    mine = tmp_path / "mine.json"
+    made = cfnode("build-spec", f"--chain={berghain_spec}", "-o", str(mine))
+    assert "Reputation.Penalties: 1 removed, 1 written" in made.stderr.splitlines()
+    flags = (
+        f"--chain={mine}",
+        *FLAGS,
+        "--dev-authorities=//Alice,//Bob",
+        "--tmp",
+        "--dev-start-time=1700000000000",
+    )
+    with running_node(tmp_path, *flags) as node:
+        node.call("dev_newBlock")
+        due = node.call("dev_timeTravel", 7 * DAY_MS)
+        node.call("dev_newBlock")
+        assert time_of_best(node) == due
+        assert int(node.call("chain_getHeader")["number"], 16) == 1 + 8
