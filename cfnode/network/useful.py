@@ -3,8 +3,7 @@
 The sync notes each answer that it could verify. A peer with several has places that strangers cannot take.
 The list is small, those that delivered least leave it, and a file beside the node key keeps it for the next
 start: a line with the format's name and version, then one line for each peer with its id and how much it
-delivered, the latest last. A file that cannot be read is ignored, and the log says so; it is written under
-another name and renamed.
+delivered, the latest last. A file that cannot be read is ignored, and the log says so.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 import trio
 
 from cfnode.core.peer_id import PeerIdError, public_of
+from cfnode.store import StoreError, atomic_file
 
 __all__ = ["FILE_NAME", "MAX_USEFUL", "MIN_DELIVERED", "UsefulPeers"]
 
@@ -77,14 +77,11 @@ class UsefulPeers:
         if self._path is None or not self._changed:
             return
         self._changed = False
-        beside = self._path.with_suffix(".new")
         lines = [_HEAD, *(f"{peer} {count}" for peer, count in list(self._delivered.items()))]
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text("\n".join(lines) + "\n", "ascii")
-            beside.replace(self._path)
-        except OSError as error:
-            log.warning("Cannot write the list of useful peers %s: %s", self._path, error.strerror)
+            atomic_file.replace(self._path, "\n".join([*lines, ""]).encode("ascii"))
+        except StoreError as error:
+            log.warning("The list of useful peers is not kept: %s", error)
 
 
 def _decode(text: str) -> dict[str, int]:

@@ -17,6 +17,7 @@ from cfnode.core.grandpa import AuthoritySet, encode_authorities, read_authoriti
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.store import atomic_file
 
 __all__ = ["FILE_NAME", "SetsFile", "Trust"]
 
@@ -58,10 +59,8 @@ class SetsFile:
             return None
 
     def save(self, trust: Trust) -> None:
-        """Keep this instead; written beside and renamed: the old one or the new one. Raises OSError."""
-        beside = self.path.with_suffix(".new")
-        beside.write_bytes(self._encode(trust))
-        beside.replace(self.path)
+        """Keep this instead. Raises StoreError."""
+        atomic_file.replace(self.path, self._encode(trust))
 
     def forget(self) -> None:
         """Delete the file."""

@@ -32,6 +32,7 @@ from cfnode.node.sync.memory import SetsFile, Trust
 from cfnode.node.sync.progress import Phase, Progress, alone, told
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.repute import Failure
+from cfnode.store import StoreError
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
 
@@ -204,7 +205,7 @@ class WarpSync:
             return
         try:
             await trio.to_thread.run_sync(self._memory.save, trust)
-        except OSError as error:
+        except StoreError as error:
             log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
 
     async def forget(self, ask_first: frozenset[str] = frozenset()) -> None:

@@ -40,9 +40,9 @@ class Authority:
     def address(self) -> str:
         return f"{self.node.network.listening[0]}/p2p/{self.node.local_peer_id}"
 
-    def light(self, base: Path, sync: str) -> Any:
-        """A node of this process that syncs from it."""
-        network = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",), boot_nodes=(self.address,))
+    def light(self, base: Path, sync: str, **options: Any) -> Any:
+        """A node of this process that syncs from it; `options` are those of its network."""
+        network = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",), boot_nodes=(self.address,), **options)
         return live_node(base, chain=str(self.spec), sync=sync, network=network, brokers=())
 
 
@@ -70,16 +70,17 @@ async def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
         yield served
 
 
+@pytest.mark.parametrize("node_key", [None, b"n" * 32], ids=["node key in network/", "--node-key"])
 async def test_in_light_rpc_mode_the_state_comes_anew_but_proofs_are_not_paid_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    node_key: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with authority(tmp_path, monkeypatch) as served:
-        async with served.light(tmp_path / "light", "light-rpc") as light:
+        async with served.light(tmp_path / "light", "light-rpc", node_key=node_key) as light:
             await in_step(light, served.node, 6)
             first, pieces = light.store.beginning, served.pieces
         assert served.warps[0] == served.node.chain.genesis_hash
         known = served.warps.copy()
-        async with served.light(tmp_path / "light", "light-rpc") as light:
+        async with served.light(tmp_path / "light", "light-rpc", node_key=node_key) as light:
             assert light.store.finalized.number == 0
             await in_step(light, served.node, first + 1)
             assert light.store.beginning > first

@@ -1,0 +1,30 @@
+"""How is a small file of the chain's directory written so that a reader finds the old content or the new one?
+
+The content goes to a second name beside it, which is then renamed. The directory is made where it is missing,
+with mode 0700, for the node key may be put there later. What these files hold can be had again, so nothing is
+synced.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cfnode.store.errors import StoreError
+from cfnode.store.secret_file import create_directory
+
+__all__ = ["AtomicFileError", "replace"]
+
+
+class AtomicFileError(StoreError):
+    """The file cannot be written; the text names it and says why."""
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Let the file have this content. It blocks; raises StoreError."""
+    create_directory(path.parent)
+    beside = path.with_suffix(".new")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError as error:
+        raise AtomicFileError(f"cannot write {path}: {error.strerror}") from None

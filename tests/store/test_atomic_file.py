@@ -1,0 +1,59 @@
+"""Small files of a chain's directory: the folder they need, and what is left when writing fails."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.grandpa import AuthoritySet
+from cfnode.core.header import Header
+from cfnode.core.peer_id import peer_id
+from cfnode.network.useful import UsefulPeers
+from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.store import StoreError, atomic_file
+from tests.network.conftest import key
+
+TRUST = Trust(Header(bytes(32), 5, bytes(32), bytes(32)), AuthoritySet(7, ((b"v" * 32, 1),)))
+
+
+def write_sets(path: Path) -> None:
+    SetsFile(path, b"g" * 32).save(TRUST)
+
+
+def write_useful_peers(path: Path) -> None:
+    peers = UsefulPeers(path)
+    peers.note(peer_id(key(1).public))
+    peers.save()
+
+
+@pytest.mark.parametrize("write", [write_sets, write_useful_peers])
+def test_a_writer_makes_the_missing_folder_for_its_owner_alone(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """With --node-key nobody else makes it, and a node key may be put there later."""
+    path = tmp_path / "chains" / "dev" / "network" / "file"
+    write(path)
+    assert path.stat().st_size > 0
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_folder_that_is_here_keeps_its_mode(tmp_path: Path) -> None:
+    folder = tmp_path / "network"
+    folder.mkdir(mode=0o755)
+    atomic_file.replace(folder / "file", b"old")
+    atomic_file.replace(folder / "file", b"new")
+    assert (folder / "file").read_bytes() == b"new"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+    with pytest.raises(StoreError, match=r"cannot write .*/file: Is a directory"):
+        atomic_file.replace(tmp_path / "file", b"content")
+    (tmp_path / "taken").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"taken"):
+        atomic_file.replace(tmp_path / "taken" / "file", b"content")
