@@ -13,6 +13,8 @@ import pytest
 import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.trie import ProofState
+from cfnode.core.wire.light import LightResponse, RemoteRead
 from cfnode.network import RequestLimits
 from cfnode.network.model import RequestFailed
 from cfnode.network.service import Service
@@ -186,6 +188,9 @@ async def test_a_light_node_proves_its_way_and_follows_across_a_set_change(
                 await chain.blocks(3)
                 await in_step(behind, chain)
                 assert behind.read("set") == str(change)
+            await until(lambda: not light.sync.progress.is_syncing)  # before, it takes no transactions
+            await transactions_travel(behind, chain)
+            await both_prove(rust.network, node.network, chain)
             assert (rust.network.count("connected"), rust.network.count("disconnected")) == (1, 0)
             assert rust.network.penalties == []
             assert node.network.peers[rust.network.peer_id].reputation >= 0
@@ -197,3 +202,24 @@ async def in_step(behind: Rig, chain: Rig) -> None:
     await until(
         lambda: (behind.chain.best, behind.chain.finalized) == (chain.chain.best, chain.chain.finalized)
     )
+
+
+async def transactions_travel(one: Rig, other: Rig) -> None:
+    """What is submitted to a pool comes to the other one, both ways."""
+    for sender, pool, there in (("carol", one.pool, other.pool), ("dave", other.pool, one.pool)):
+        sent = await pool.submit(tx(sender, 0, put("sent", sender)))
+        await until(lambda there=there, sent=sent: sent in there)
+
+
+async def both_prove(rust: RustNetwork, node: Service, chain: Rig) -> None:
+    """Each answers a read of the final state with a proof that holds."""
+    final = chain.store.header(chain.chain.finalized.hash)
+    assert final is not None
+    request = RemoteRead(final.hash, (b"data before",)).encode()
+    for answer in (
+        await node.request(rust.peer_id, "light/2", request),
+        await rust.request(node.peer_id, "light/2", request),
+    ):
+        proof = LightResponse.decode(answer).proof
+        assert proof is not None
+        assert ProofState(final.state_root, proof).get(b"data before") == b"the target" * 9
