@@ -9,13 +9,14 @@ Solana come from labels too. The tokens are those of the main nets, because depo
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import base58
 from coincurve import PrivateKey
 from nacl.signing import SigningKey
 
-from cfnode.core.addresses.solana import program_address
+from cfnode.core.addresses.solana import is_on_curve, program_address
 from cfnode.core.assets import assets_of
 from cfnode.core.hashing import keccak_256
 
@@ -107,9 +108,9 @@ def signer_key(signer: str) -> Any:
 
 def solana_environment() -> dict[str, Any]:
     """`SolApiEnvironment`: Chainflip's programs and accounts on Solana."""
-    vault = _labelled("Solana vault program")
+    vault = _program("Solana vault program")
     vault_pda = program_address([b"vault"], vault)[0]
-    swap_endpoint = _labelled("Solana swap endpoint program")
+    swap_endpoint = _program("Solana swap endpoint program")
     return {
         "vault_program": vault,
         "vault_program_data_account": _labelled("Solana vault data account"),
@@ -120,9 +121,15 @@ def solana_environment() -> dict[str, Any]:
         "usdt_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdt"]),
         "swap_endpoint_program": swap_endpoint,
         "swap_endpoint_program_data_account": _labelled("Solana swap endpoint data account"),
-        "alt_manager_program": _labelled("Solana address table manager program"),
+        "alt_manager_program": _program("Solana address table manager program"),
         "address_lookup_table_account": {"key": _labelled("Solana address table"), "addresses": []},
     }
+
+
+def _program(what: str) -> bytes:
+    """The first label that is a point of ed25519: the chain derives addresses under no other program."""
+    candidates = (_labelled(f"{what} {attempt}" if attempt else what) for attempt in count())
+    return next(candidate for candidate in candidates if is_on_curve(candidate))
 
 
 def _token_account(owner: bytes, mint: bytes) -> bytes:

@@ -63,6 +63,12 @@ def test_the_tokens_of_genesis_are_those_whose_deposit_contracts_are_known() -> 
     assert dict(tokens_of("Tron"))["TrxUsdt"] == bytes.fromhex("a614f803b6fd780986a42c78ec9c7f77e6ded13c")
 
 
+def test_programs_on_solana_are_points_of_the_curve_since_the_chain_derives_under_no_others() -> None:
+    programs = solana_environment()
+    for name in ("vault_program", "swap_endpoint_program", "alt_manager_program"):
+        assert is_on_curve(programs[name])
+
+
 def test_token_accounts_on_solana_are_program_addresses() -> None:
     accounts = solana_environment()
     for name in ("token_vault_pda_account", "usdc_token_vault_ata", "usdt_token_vault_ata"):

@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "62e88984d97f7b4d82aa788d9d4e80aa376c7f348e464c4dabaab0dca62a8020"
+DEV_GENESIS_HASH = "fd7d6012658b7bdf963e7af32161110117dfd141db53ab3e43f97314fe360a71"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 
