@@ -6,8 +6,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS
 
-from .apis_pools import or_message
-from .chains import LEFT
+from .answers import or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.boost import NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
@@ -148,18 +147,14 @@ class EnvironmentApi(RuntimeApi):
 
     @method("Option<u128>", asset="Asset")
     def cf_ingress_fee(self, asset: str) -> int | None:
-        """What a deposit costs, in its asset; None on a chain that nobody watches."""
+        """What a deposit costs, in its asset."""
         pallet = self._chain_of(asset)
-        if pallet.chain.name in LEFT:
-            return None
         return self._in_asset(asset, ingress_estimate(pallet, asset))
 
     @method("Option<u128>", asset="Asset")
     def cf_egress_fee(self, asset: str) -> int | None:
-        """What a transfer costs, in its asset; None on a chain that nobody watches."""
+        """What a transfer costs, in its asset."""
         pallet = self._chain_of(asset)
-        if pallet.chain.name in LEFT:
-            return None
         return self._in_asset(asset, egress_estimate(pallet, asset))
 
     @method("Option<u64>", chain="ForeignChain")

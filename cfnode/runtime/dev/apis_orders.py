@@ -12,7 +12,7 @@ from typing import Any
 from cfnode.core.amm import MAX_GROSS_LIQUIDITY, OrderRefused, check_range, position_of
 from cfnode.core.assets import ASSETS
 
-from .apis_pools import or_message
+from .answers import or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.ingress_egress.boost import BOOSTER, NETWORK_PERCENT, TIER, boost_depth, boost_fees
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress

@@ -1,11 +1,7 @@
-"""What does the node ask about prices and pools? (`CustomRuntimeApi`)
-
-Results that may be an error carry the name of a pallet's error (`DispatchErrorWithMessage::Module`).
-"""
+"""What does the node ask about prices and pools? (`CustomRuntimeApi`)"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cfnode.core.amm import (
@@ -19,11 +15,12 @@ from cfnode.core.amm import (
     tick_at,
 )
 
-from .frame import DispatchError, RuntimeApi, method, struct
+from .answers import or_message
+from .frame import RuntimeApi, method, struct
 from .pallets.oracle import FEEDS, OracleFeed
-from .pallets.pools.pallet import STABLE, LiquidityPools
+from .pallets.pools.pallet import STABLE, LiquidityPools, direction
 
-__all__ = ["PoolsApi", "or_message"]
+__all__ = ["PoolsApi"]
 
 MAX_OFFERS = 16_384
 
@@ -36,16 +33,6 @@ struct(
     quote_asset="PriceAsset",
     price_status="PriceStatus",
 )
-
-
-def or_message(answer: Callable[[], Any]) -> tuple[str, Any]:
-    """The answer as a `Result<_, DispatchErrorWithMessage>`."""
-    try:
-        return "Ok", answer()
-    except DispatchError as error:
-        if error.name is not None:
-            return "Err", ("Module", error.name.encode())
-        return "Err", ("Other", error.value)
 
 
 class PoolsApi(RuntimeApi):
@@ -63,8 +50,10 @@ class PoolsApi(RuntimeApi):
         """What a swap in this direction begins at, None if there is no such pool."""
         if (from_ == STABLE) == (to == STABLE):
             return None
-        pool = self._pool(to if from_ == STABLE else from_, STABLE)
-        sqrt_price = pool.price("quote" if from_ == STABLE else "base")
+        asset, sold = direction(from_, to)
+        if asset not in self.other(LiquidityPools).assets():
+            return None
+        sqrt_price = self._pool(asset, STABLE).price(sold)
         if sqrt_price is None:
             return None
         return {"price": price_of(sqrt_price), "sqrt_price": sqrt_price, "tick": tick_at(sqrt_price)}

@@ -8,8 +8,8 @@ from typing import Any
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
 
-from .apis_pools import or_message
-from .frame import RuntimeApi, RuntimeTrap, method, struct
+from .answers import Refused, or_message
+from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
 from .pallets.environment import Environment
 from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
@@ -28,7 +28,11 @@ LONGEST_MESSAGE = 15_000
 NOBODY = bytes(32)
 """Whose orders are those that are only supposed."""
 
+_PANIC = "CustomRuntimeApi_cf_scheduled_swaps: panicked at state-chain/runtime/src/runtime_apis/impl_api.rs"
+
 PER_BASIS_POINT = 100
+ALL_BASIS_POINTS = 10_000
+"""A higher commission than all of the amount is none."""
 
 struct(
     "pallet_cf_swapping::SwapLegInfo",
@@ -53,8 +57,7 @@ class SwapsApi(RuntimeApi):
     @method("Vec<(SwapLegInfo, u32)>", base_asset="Asset", quote_asset="Asset")
     def cf_scheduled_swaps(self, base_asset: str, quote_asset: str) -> list[tuple[dict[str, Any], int]]:
         """The swaps through a pool that wait for their block, with that block; none while swaps are off."""
-        if quote_asset != STABLE or base_asset == STABLE:
-            raise RuntimeTrap("a pool has an asset besides USDC on one side, and USDC on the other")
+        _check_pair(base_asset, quote_asset)
         if not self.other(Environment).safe_mode("swapping", "swaps_enabled"):
             return []
         return [
@@ -177,14 +180,13 @@ class SwapsApi(RuntimeApi):
         internal: bool,
     ) -> dict[str, Any]:
         """One chunk's swap, taken for all of them; the network fee's least amount is paid once."""
-        pools, each = self.other(LiquidityPools), amount // chunks
-        stable = chunks * (each if source == STABLE else pools.quote(source, STABLE, each))
+        stable = chunks * self._leg("input", source, STABLE, amount // chunks)
         tracker = tracker_of(network_fee(self.other(Swapping), source, target, internal=internal))
         for_network = 0 if "Network" in without else network_fee_due(tracker, stable)
         left = (stable - for_network) // chunks
-        for_broker = share(commission * PER_BASIS_POINT, left)
+        for_broker = share(commission * PER_BASIS_POINT, left) if commission <= ALL_BASIS_POINTS else 0
         left -= for_broker
-        output = left if target == STABLE else pools.quote(STABLE, target, left)
+        output = self._leg("output", STABLE, target, left)
         return {
             "intermediary": None if STABLE in (source, target) else left * chunks,
             "output": output * chunks,
@@ -192,12 +194,26 @@ class SwapsApi(RuntimeApi):
             "broker_fee": for_broker * chunks,
         }
 
+    def _leg(self, name: str, source: str, target: str, amount: int) -> int:
+        """What a pool gives for an amount; an error names the leg and not what the pool lacks."""
+        if source == target:
+            return amount
+        try:
+            return self.other(LiquidityPools).quote(source, target, amount)
+        except DispatchError:
+            raise Refused(f"Simulated swap failed on the {name} leg: swap leg failed.") from None
+
     def _ingress(self, asset: str, amount: int, without: frozenset[str]) -> Withheld:
         """That of a deposit channel; of a vault swap if the first is left out; or none."""
         pallet = self._chain_of(asset)
         for left_out, origin in _INGRESS.items():
             if left_out not in without:
-                return fee_of(pallet, asset, amount, ingress_estimate(pallet, asset, origin))
+                return fee_of(
+                    pallet,
+                    asset,
+                    min(amount, pallet.chain.max_amount),
+                    ingress_estimate(pallet, asset, origin),
+                )
         return Withheld(amount, 0)
 
     def _egress(
@@ -207,14 +223,26 @@ class SwapsApi(RuntimeApi):
             return Withheld(amount, 0)
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
-            swapping = self.other(Swapping)
-            swapping.ensure(supports_ccm(asset), swapping.Error.CcmUnsupportedForTargetChain)
             length = min(ccm["message_length"], LONGEST_MESSAGE)
             message = {"gas_budget": ccm["gas_budget"], "message": bytes(length)}
-        return fee_of(pallet, asset, amount, egress_estimate(pallet, asset, message))
+        # A chain without messages (Bitcoin) asks nothing for one.
+        estimate = egress_estimate(pallet, asset, message) if ccm is None or supports_ccm(asset) else 0
+        return fee_of(pallet, asset, min(amount, pallet.chain.max_amount), estimate)
 
     def _chain_of(self, asset: str) -> IngressEgress:
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+
+
+def _check_pair(base: str, quote: str) -> None:
+    """The chain panics where the two are no pair of a pool; text and place are those of 2.2.9."""
+    sides = f"\n  left: {quote}\n right: {STABLE}"
+    if quote != STABLE:
+        fault = ":1293:13:\nassertion `left == right` failed: Only USDC is supported as quote asset"
+        raise RuntimeTrap(_PANIC + fault + sides)
+    if base == STABLE:
+        fault = ":1294:13:\nassertion `left != right` failed: Invalid asset pair: "
+        fault += "base and quote asset must be different"
+        raise RuntimeTrap(_PANIC + fault + sides)
 
 
 def _chunks(request: dict[str, Any]) -> tuple[int, int]:

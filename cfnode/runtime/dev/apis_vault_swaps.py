@@ -6,17 +6,19 @@ The checks come in the order of the chain's own; `vault_encodings` makes the tra
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from cfnode.core.addresses import chain_of_address
-from cfnode.core.assets import ASSETS
+from cfnode.core.addresses import AddressError, ForeignAddress, chain_of_address, foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
 
-from .apis_pools import or_message
-from .frame import RuntimeApi, method
+from .answers import Refused, or_message
+from .frame import RuntimeApi, RuntimeTrap, method
+from .pallets.addresses import decoded, network_of
 from .pallets.environment import Environment
-from .pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
+from .pallets.swapping.ccm import CcmError, check_ccm
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.parameters import (
     MAX_AFFILIATES,
@@ -24,13 +26,15 @@ from .pallets.swapping.parameters import (
     check_dca,
     check_price_protection,
     check_retry,
-    destination_on,
 )
-from .vault_encodings import ENCODERS, Asked, Refused, parameters_of
+from .pallets.threshold_signer import SolanaThresholdSigner
+from .vault_encodings import ENCODERS, Asked, cf_parameters_of
 
 __all__ = ["VaultSwapsApi"]
 
 MAX_U8 = 255
+MAX_SEED = 32
+"""Bytes of a seed of an address on Solana, by Solana's rule."""
 
 
 class VaultSwapsApi(RuntimeApi):
@@ -53,15 +57,25 @@ class VaultSwapsApi(RuntimeApi):
     )
     def cf_request_swap_parameter_encoding(self, **given: Any) -> Any:
         """The transaction that swaps by way of the vault."""
-        return _answer(lambda: self._details(Asked.of(given), given["extra_parameters"]))
+        return or_message(lambda: self._details(Asked.of(given), *given["extra_parameters"]))
 
-    def _details(self, asked: Asked, extra: tuple[str, Any]) -> tuple[str, Any]:
-        chain, given = extra
+    def _details(self, asked: Asked, chain: str, extra: dict[str, Any]) -> tuple[str, Any]:
+        if len(extra.get("seed", b"")) > MAX_SEED:
+            raise RuntimeTrap(f"a seed has at most {MAX_SEED} bytes, not {len(extra['seed'])}")
+        if chain == "Bitcoin":
+            slippage = extra["max_oracle_price_slippage"]
+            terms = extra | {"max_oracle_price_slippage": None if slippage == MAX_U8 else slippage}
+        else:
+            terms = extra["refund_parameters"]
+            self._check_refund(asked.source, terms)
+        checked = self._checked(asked, terms)
+        swapping = self.other(Swapping)
+        destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
+        if chain_of_address(destination) != ASSETS[asked.destination].chain:
+            raise Refused("Destination address and asset are on different chains.")
         if chain != asked.chain or chain not in ENCODERS:
             raise Refused("Incompatible or unsupported source_asset and extra_parameters")
-        refund = given.get("refund_parameters") or given
-        self._check(asked, refund)
-        return ENCODERS[chain](self, asked, given)
+        return ENCODERS[chain](self, checked, extra)
 
     @method(
         "Result<Bytes, DispatchErrorWithMessage>",
@@ -79,44 +93,80 @@ class VaultSwapsApi(RuntimeApi):
     def cf_encode_cf_parameters(self, **given: Any) -> Any:
         """The part of the transaction that the vault passes on."""
         asked, refund = Asked.of(given), given["refund_parameters"]
-
-        def answer() -> bytes:
-            self._check(asked, refund)
-            return parameters_of(self, asked, refund)
-
-        return _answer(answer)
+        return or_message(lambda: cf_parameters_of(self, self._checked(asked, refund), refund))
 
     # Checks
 
-    def _check(self, asked: Asked, refund: dict[str, Any]) -> None:
+    def _check_refund(self, source: str, refund: dict[str, Any]) -> None:
+        """A message that goes back with a refund has to be one that the source's chain can take."""
+        swapping, ccm = self.other(Swapping), refund["refund_ccm_metadata"]
+        try:
+            address = foreign_address(refund["refund_address"], network_of(swapping))
+        except AddressError:
+            raise Refused("Invalid refund address") from None
+        if ccm is None:
+            return
+        if not CHAINS[chain_of_address(address)].ccm:
+            raise Refused("Invalid refund parameter: Ccm not supported for the refund chain.")
+        try:
+            self._decoded_ccm(ccm, source, address)
+        except CcmError as error:
+            raise Refused(str(error)) from None
+
+    def _decoded_ccm(self, ccm: Any, asset: str, address: ForeignAddress) -> Any:
+        """The message in its checked form. Raises CcmError."""
+        variant, account = address
+        if ASSETS[asset].chain == "Solana" and variant != "Sol":
+            raise CcmError("Invalid Ccm: Destination address is not compatible with the target Chain.")
+        return check_ccm(self.other(Swapping), ccm, asset, account if isinstance(account, bytes) else b"")
+
+    def _checked(self, asked: Asked, terms: dict[str, Any]) -> Asked:
+        """The swap with its message in the form that is sent; the destination is read for a message only."""
         swapping = self.other(Swapping)
         error = swapping.Error
         check_dca(swapping, asked.dca)
         swapping.ensure(asked.boost_fee <= MAX_U8, error.BoostFeeTooHigh)
         if asked.commission < swapping.VaultSwapMinimumBrokerFee.get(asked.broker):
             raise Refused("Broker commission is too low")
+        if len(asked.affiliates) > MAX_AFFILIATES:
+            raise RuntimeTrap(f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(asked.affiliates)}")
         in_all = asked.commission + sum(fee["bps"] for fee in asked.affiliates)
         swapping.ensure(in_all <= MAX_BROKER_FEE, error.BrokerCommissionBpsTooHigh)
-        check_retry(swapping, refund["retry_duration"])
-        slippage = refund["max_oracle_price_slippage"]
+        check_retry(swapping, terms["retry_duration"])
+        slippage = terms["max_oracle_price_slippage"]
         check_price_protection(swapping, slippage, asked.source, asked.destination)
-        if chain_of_address(asked.address) != ASSETS[asked.destination].chain:
-            raise Refused("Destination address and asset are on different chains.")
-        destination = destination_on(swapping, asked.destination, asked.address)
-        if asked.ccm is not None:
-            self._check_ccm(asked, destination[1])
-        if len(asked.affiliates) > MAX_AFFILIATES:
-            raise Refused("Too many affiliates")
+        return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked))
 
-    def _check_ccm(self, asked: Asked, destination: Any) -> None:
-        if asked.chain == "Bitcoin":
-            raise Refused("Vault swaps with CCM are not supported for the Bitcoin Chain")
-        if not supports_ccm(asked.destination):
-            raise Refused("Destination chain does not support CCM")
+    def _checked_ccm(self, asked: Asked) -> dict[str, Any]:
+        """The message with its additional data as the runtime understands it, encoded again."""
+        swapping = self.other(Swapping)
+        destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         try:
-            check_ccm(self.other(Swapping), asked.ccm, asked.destination, destination)
+            ccm = self._decoded_ccm(asked.ccm, asked.destination, destination)
         except CcmError:
             raise Refused("Invalid CCM") from None
+        if asked.chain == "Bitcoin":
+            raise Refused("Vault swaps with CCM are not supported for the Bitcoin Chain")
+        if not CHAINS[chain_of_address(asked.address)].ccm:
+            raise Refused("Destination chain does not support CCM")
+        data = ccm["ccm_additional_data"]
+        if data == "NotRequired":
+            return {**ccm, "ccm_additional_data": b""}
+        self._check_accounts(data[1])
+        return {
+            **ccm,
+            "ccm_additional_data": swapping.codec("VersionedSolanaCcmAdditionalData").encode(data[1]),
+        }
+
+    def _check_accounts(self, data: tuple[str, Any]) -> None:
+        """A message to Solana touches no account of the vault's own."""
+        version, content = data
+        named = content if version == "V0" else content["ccm_accounts"]
+        keys = {each["pubkey"] for each in (named["cf_receiver"], *named["additional_accounts"])}
+        environment = self.other(Environment).SolanaApiEnvironment.get()
+        ours = {environment["token_vault_pda_account"], self.other(SolanaThresholdSigner).active_key()}
+        if keys & ours:
+            raise Refused("Invalid Ccm: additional data contains invalid accounts")
 
     # Decoding
 
@@ -127,7 +177,7 @@ class VaultSwapsApi(RuntimeApi):
     )
     def cf_decode_vault_swap_parameter(self, broker: bytes, vault_swap: tuple[str, Any]) -> Any:
         """The swap that a transaction asks for."""
-        return _answer(lambda: self._decoded(broker, vault_swap))
+        return or_message(lambda: self._decoded(broker, vault_swap))
 
     def _decoded(self, broker: bytes, vault_swap: tuple[str, Any]) -> dict[str, Any]:
         chain, given = vault_swap
@@ -198,10 +248,3 @@ _READERS: dict[str, Callable[[VaultSwapsApi, bytes, dict[str, Any]], dict[str, A
     "Bitcoin": VaultSwapsApi._bitcoin,
     "Solana": VaultSwapsApi._solana,
 }
-
-
-def _answer(make: Callable[[], Any]) -> tuple[str, Any]:
-    try:
-        return or_message(make)
-    except Refused as refusal:
-        return "Err", ("RawMessage", str(refusal).encode())

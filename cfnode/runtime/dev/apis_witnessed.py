@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.assets import CHAINS
 
-from .apis_pools import or_message
+from .answers import or_message
 from .chains import CHAIN_INSTANCES
 from .frame import DispatchError, RuntimeApi, enum, method, struct
 from .pallets.addresses import encoded

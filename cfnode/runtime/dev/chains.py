@@ -178,6 +178,11 @@ class ChainInstance:
         return height - height % self.witness_period
 
     @property
+    def max_amount(self) -> int:
+        """The greatest amount that its number type can hold."""
+        return (1 << int(self.family.amount.removeprefix("u"))) - 1
+
+    @property
     def last_height(self) -> int:
         """The highest block that its number type can count."""
         return (1 << int(self.family.height.removeprefix("u"))) - 1

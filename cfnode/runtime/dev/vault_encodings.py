@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, address_to_text
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
     SwapTerms,
@@ -25,24 +25,23 @@ from cfnode.core.vault_swaps import (
     tron_note,
 )
 
+from .answers import Refused
 from .frame import RuntimeApi
 from .pallets.environment import Environment
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 
-__all__ = ["ENCODERS", "Asked", "Refused", "parameters_of"]
+__all__ = ["ENCODERS", "Asked", "cf_parameters_of"]
 
 MAX_U8 = 255
+MAX_U16 = 2**16 - 1
 MAX_U64 = 2**64 - 1
-MAX_SEED = 32
 MAX_BITCOIN_AFFILIATES = 2
 EVM_ADDRESSES = frozenset({"Eth", "Arb", "Tron"})
+_WITH_PARAMETERS = frozenset({"Ethereum", "Arbitrum", "Tron", "Solana"})
+"""Chains whose vaults pass parameters on."""
 SOLANA_TOKENS = {"SolUsdc": "usdc", "SolUsdt": "usdt"}
-
-
-class Refused(Exception):
-    """A refusal that is a text, not a pallet's error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class Asked:
         return ASSETS[self.source].chain
 
 
-def _affiliates(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
+def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
     """(short id, basis points) of each affiliate."""
     swapping, found = api.other(Swapping), []
     for fee in asked.affiliates:
@@ -91,35 +90,47 @@ def _affiliates(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
     return found
 
 
-def parameters_of(api: RuntimeApi, asked: Asked, refund: dict[str, Any]) -> bytes:
-    """`VersionedCfParameters`: the part of the transaction that the vault passes on."""
-    variant, address = refund["refund_address"]
-    if asked.chain in ("Ethereum", "Arbitrum", "Tron") and variant not in EVM_ADDRESSES:
-        raise Refused("Refund address must be an EVM address")
-    if asked.chain == "Solana" and variant != "Sol":
-        raise Refused("Invalid refund address.")
-    terms = SwapTerms(
-        refund | {"refund_address": address},
-        asked.broker,
-        asked.commission,
-        asked.boost_fee,
-        asked.ccm,
-        asked.dca,
-        _affiliates(api, asked),
+def parameters_of(
+    asked: Asked, refund: dict[str, Any], account: bytes, affiliates: Sequence[tuple[int, int]]
+) -> bytes:
+    """`VersionedCfParameters`: what the vault passes on without reading it. Refunds go to `account`."""
+    return cf_parameters(
+        SwapTerms(
+            refund | {"refund_address": account},
+            asked.broker,
+            asked.commission,
+            asked.boost_fee,
+            asked.ccm,
+            asked.dca,
+            affiliates,
+        )
     )
-    return cf_parameters(terms)
+
+
+def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: dict[str, Any]) -> bytes:
+    """The same without a transaction. Bitcoin, Polkadot and Assethub have no use for it."""
+    affiliates = affiliates_of(api, asked)
+    if asked.chain not in _WITH_PARAMETERS:
+        raise Refused("Unsupported source chain for encoding cf_parameters")
+    variant, account = refund["refund_address"]
+    if variant != CHAINS[asked.chain].address:
+        raise Refused("Invalid refund address")
+    return parameters_of(asked, refund, account, affiliates)
+
+
+def _evm_parameters(api: RuntimeApi, asked: Asked, refund: dict[str, Any]) -> bytes:
+    variant, account = refund["refund_address"]
+    if variant not in EVM_ADDRESSES:
+        raise Refused("Refund address must be an EVM address")
+    return parameters_of(asked, refund, account, affiliates_of(api, asked))
 
 
 def _evm(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
     environment, amount = api.other(Environment), given["input_amount"]
+    parameters = _evm_parameters(api, asked, given["refund_parameters"])
     token = _token(environment, asked)
     data = evm_calldata(
-        ASSETS[asked.destination],
-        asked.address,
-        parameters_of(api, asked, given["refund_parameters"]),
-        ccm=asked.ccm,
-        token=token,
-        amount=amount,
+        ASSETS[asked.destination], asked.address, parameters, ccm=asked.ccm, token=token, amount=amount
     )
     details = {
         "calldata": data,
@@ -131,15 +142,15 @@ def _evm(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any
 
 
 def _tron(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+    """A token is sent to the vault by a call of its contract; `to` is the vault all the same."""
     environment, amount = api.other(Environment), given["input_amount"]
+    parameters = _evm_parameters(api, asked, given["refund_parameters"])
     token, vault = _token(environment, asked), environment.vault_address("Tron")
-    parameters = parameters_of(api, asked, given["refund_parameters"])
-    token_text = None if token is None else address_to_text(("Tron", token))
     details = {
         "calldata": b"" if token is None else token_transfer(vault, amount),
         "value": amount if token is None else 0,
-        "to": token_text or address_to_text(("Tron", vault)),
-        "source_token_address": token_text,
+        "to": address_to_text(("Tron", vault)),
+        "source_token_address": None if token is None else address_to_text(("Tron", token)),
     }
     note = tron_note(ASSETS[asked.destination], asked.address, parameters, asked.ccm)
     return "Tron", {"details": details, "note": note}
@@ -150,10 +161,12 @@ def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str,
     error = swapping.Error
     channel = swapping.BrokerPrivateBtcChannels.get(asked.broker)
     swapping.ensure(channel is not None, error.NoPrivateChannelExistsForBroker)
+    chunks, interval = (0, 0) if asked.dca is None else asked.dca.values()
+    swapping.ensure(max(chunks, interval) <= MAX_U16, error.InvalidDcaParameters)
     swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)
-    affiliates = _affiliates(api, asked)
+    affiliates = affiliates_of(api, asked)
     if len(affiliates) > MAX_BITCOIN_AFFILIATES:
-        raise Refused("Too many affiliates")
+        raise Refused("Too many affiliates.")
     swap = BitcoinSwap(
         ASSETS[asked.destination],
         asked.address,
@@ -170,13 +183,13 @@ def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str,
 
 
 def _solana(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-    parameters = parameters_of(api, asked, given["refund_parameters"])
+    affiliates, refund = affiliates_of(api, asked), given["refund_parameters"]
     payer = _solana_account(given["from"], "Invalid Solana Address: from")
+    refunded = _solana_account(refund["refund_address"], "Invalid refund address.")
     if given["input_amount"] > MAX_U64:
         raise Refused("Input amount exceeded MAX")
+    parameters = parameters_of(asked, refund, refunded, affiliates)
     environment, seed = api.other(Environment).SolanaApiEnvironment.get(), given["seed"]
-    if len(seed) > MAX_SEED:
-        raise Refused("Failed to derive swap_endpoint_native_vault")
     token, source = SOLANA_TOKENS.get(asked.source), given["from_token_account"]
     if token is None:
         accounts = native_accounts(environment, payer, seed)
@@ -224,5 +237,6 @@ def _token(environment: Environment, asked: Asked) -> bytes | None:
     }
     contract: bytes | None = known[asked.chain].get(asked.source)
     if contract is None:
-        raise Refused("Failed to look up token address")
+        kind = "Tron" if asked.chain == "Tron" else "EVM"
+        raise Refused(f"Failed to look up {kind} token address")
     return contract

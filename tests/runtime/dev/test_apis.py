@@ -63,7 +63,10 @@ def test_the_fee_of_a_coin_is_told_as_if_it_were_swapped_for() -> None:
     assert ask(world, "cf_ingress_fee", "Eth") == 50_000 * 2_100_000_000 * 1_001_001_001 // 10**9
     assert ask(world, "cf_egress_fee", "Eth") == 70_000 * 2_100_000_000 * 1_001_001_001 // 10**9
     assert (ask(world, "cf_ingress_fee", "Btc"), ask(world, "cf_egress_fee", "Btc")) == (390, 880)
-    assert ask(world, "cf_egress_fee", "Dot") is None
+    assert (ask(world, "cf_ingress_fee", "Dot"), ask(world, "cf_egress_fee", "Dot")) == (
+        197_300_000,
+        197_450_000,
+    )
     assert ask(world, "cf_egress_fee", "Usdc") > 10**5
 
 
@@ -164,11 +167,33 @@ def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: st
     assert egress["amount"] == pytest.approx(told["output"], rel=1e-6)
 
 
-def test_no_message_is_simulated_to_a_chain_that_takes_none() -> None:
+def test_a_message_to_a_chain_that_takes_none_leaves_the_fee_of_the_transfer_out() -> None:
     message = {"gas_budget": 100_000, "message_length": 100}
-    assert simulate(World(), "Btc", "Eth", BITCOIN, ccm_data=message)[0] == "Ok"
-    refused = simulate(World(), "Eth", "Btc", ETHER, ccm_data=message)
-    assert refused == ("Err", ("Module", b"CcmUnsupportedForTargetChain"))
+    assert simulate(World(), "Btc", "Eth", BITCOIN, ccm_data=message)[1]["egress_fee"] > 0
+    kind, quoted = simulate(World(), "Eth", "Btc", ETHER, ccm_data=message)
+    assert (kind, quoted["egress_fee"]) == ("Ok", 0)
+    assert quoted["output"] == simulate(World(), "Eth", "Btc", ETHER)[1]["output"] + 880
+
+
+def test_a_deposit_on_assethub_that_is_no_channels_is_quoted_without_a_fee() -> None:
+    _, quoted = simulate(World(), "HubDot", "Usdc", 10**12, exclude_fees=["IngressDepositChannel"])
+    assert quoted["ingress_fee"] == 0
+
+
+@pytest.mark.parametrize("commission", [10_001, 65_535])
+def test_a_commission_above_all_of_the_amount_is_none(commission: int) -> None:
+    without = simulate(World(), "Eth", "Btc", ETHER, broker_commission=0)
+    assert simulate(World(), "Eth", "Btc", ETHER, broker_commission=commission) == without
+    _, all_of_it = simulate(World(), "Eth", "Btc", ETHER, broker_commission=10_000)
+    assert (all_of_it["intermediary"], all_of_it["output"]) == (0, 0)
+
+
+@pytest.mark.parametrize(("source", "most"), [("Sol", 2**64 - 1), ("Btc", 2**64 - 1)])
+def test_an_amount_that_the_sources_chain_cannot_hold_is_quoted_as_the_most_it_can(
+    source: str, most: int
+) -> None:
+    greatest = simulate(World(), source, "Usdc", most)
+    assert simulate(World(), source, "Usdc", 2**128 - 1) == greatest
 
 
 def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
@@ -185,7 +210,15 @@ def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
 
 def test_what_cannot_be_simulated_is_said() -> None:
     world = World()
-    assert simulate(world, "Btc", "Eth", 2**127) == ("Err", ("Module", b"InsufficientLiquidity"))
+    failed = "Simulated swap failed on the {} leg: swap leg failed."
+    for source, target, amount, leg in [
+        ("Wbtc", "Eth", 2**127, "input"),
+        ("Dot", "Eth", 10**10, "input"),
+        ("Eth", "Dot", ETHER, "output"),
+        ("Usdc", "Dot", 1, "output"),
+    ]:
+        refused = ("Err", ("RawMessage", failed.format(leg).encode()))
+        assert simulate(world, source, target, amount) == refused
 
 
 def test_a_swap_is_listed_until_its_block() -> None:

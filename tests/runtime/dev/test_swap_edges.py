@@ -278,6 +278,9 @@ def test_the_second_leg_of_a_swap_that_waits_is_told_at_the_pools_price_without_
 
 
 def test_a_pool_without_usdc_has_no_scheduled_swaps_to_tell(broker: Swapper) -> None:
-    for base, quote in (("Eth", "Btc"), ("Usdc", "Usdc")):
-        with pytest.raises(RuntimeTrap, match="USDC on the other"):
+    for base, quote, fault in (
+        ("Eth", "Btc", "Only USDC is supported as quote asset\n  left: Btc\n right: Usdc"),
+        ("Usdc", "Usdc", "base and quote asset must be different\n  left: Usdc\n right: Usdc"),
+    ):
+        with pytest.raises(RuntimeTrap, match=fault):
             broker.world.api("CustomRuntimeApi_cf_scheduled_swaps", base, quote)

@@ -84,12 +84,12 @@ def _evm(pallet: Pallet, sent: SentToVault) -> Witness:
 def _tron(pallet: Pallet, sent: SentToVault) -> Witness:
     call, environment = sent.details["details"], pallet.other(Environment)
     swap, vault = decode_tron_note(sent.details["note"]), environment.vault_address("Tron")
-    to = _tron_address(call["to"])
     if not call["calldata"]:
-        receiver, asset, amount = to, "Trx", call["value"]
+        receiver, asset, amount = _tron_address(call["to"]), "Trx", call["value"]
     else:
+        # `to` is the vault here too; a wallet calls the token's contract.
         receiver, amount = decode_token_transfer(call["calldata"])
-        asset = _asset_of(pallet, "Tron", to)
+        asset = _asset_of(pallet, "Tron", _tron_address(call["source_token_address"] or call["to"]))
     if receiver != vault:
         raise NotNoticed(f"0x{receiver.hex()} is not the vault on Tron")
     return _of_terms(sent, swap, asset, amount, None)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.chain_tracking import FIXED_ONE
 from cfnode.runtime.dev.pallets.swapping.conversion import input_for_output
@@ -126,6 +125,14 @@ def _tip(tracked: Any, fixed: int) -> int:
     return tip + fixed
 
 
+def _substrate_ingress(tracked: Any, native: bool) -> int:
+    return _tip(tracked, 197_300_000)
+
+
+def _substrate_egress(tracked: Any, native: bool) -> int:
+    return _tip(tracked, 197_450_000)
+
+
 def _evm_ccm(chain: str) -> Callable[[Any, bool, int, int], int]:
     def estimate(tracked: Any, native: bool, budget: int, length: int) -> int:
         return _gas_price(tracked) * ccm_gas_limit(chain, tracked, native, budget, length)
@@ -138,10 +145,13 @@ _INGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Arbitrum": lambda tracked, native: _gas_price(tracked) * (60_000 if native else 90_000),
     "Bitcoin": _bitcoin_ingress,
     "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
-    "Assethub": lambda tracked, native: _tip(tracked, 197_300_000),
+    "Polkadot": _substrate_ingress,
+    "Assethub": _substrate_ingress,
     "Tron": lambda tracked, native: 5_136_000 if native else 11_236_000,
-} | dict.fromkeys(LEFT, lambda tracked, native: 0)
+}
 _VAULT_INGRESS = _INGRESS | {
+    "Polkadot": lambda tracked, native: 0,
+    "Assethub": lambda tracked, native: 0,
     "Ethereum": lambda tracked, native: 0,
     "Arbitrum": lambda tracked, native: 0,
     "Solana": lambda tracked, native: _solana(tracked, 39_000),
@@ -152,9 +162,10 @@ _EGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Arbitrum": lambda tracked, native: _gas_price(tracked) * (80_000 if native else 100_000),
     "Bitcoin": _bitcoin_egress,
     "Solana": _solana_egress,
-    "Assethub": lambda tracked, native: _tip(tracked, 197_450_000),
+    "Polkadot": _substrate_egress,
+    "Assethub": _substrate_egress,
     "Tron": lambda tracked, native: 6_168_000 if native else 12_668_000,
-} | dict.fromkeys(LEFT, lambda tracked, native: 0)
+}
 _CCM: dict[str, Callable[[Any, bool, int, int], int]] = {
     "Ethereum": _evm_ccm("Ethereum"),
     "Arbitrum": _evm_ccm("Arbitrum"),

@@ -1,0 +1,30 @@
+"""How does a runtime API answer that what is asked cannot be done?
+
+With a `Result<_, DispatchErrorWithMessage>`: the name of a pallet's error (`Module`), a text of the API
+itself (`RawMessage`), or another dispatch error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .frame import DispatchError
+
+__all__ = ["Refused", "or_message"]
+
+
+class Refused(Exception):
+    """A refusal that is a text, not a pallet's error."""
+
+
+def or_message(answer: Callable[[], Any]) -> tuple[str, Any]:
+    """The answer as a `Result<_, DispatchErrorWithMessage>`."""
+    try:
+        return "Ok", answer()
+    except Refused as refusal:
+        return "Err", ("RawMessage", str(refusal).encode())
+    except DispatchError as error:
+        if error.name is not None:
+            return "Err", ("Module", error.name.encode())
+        return "Err", ("Other", error.value)
