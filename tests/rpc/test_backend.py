@@ -126,7 +126,11 @@ REFUSED_QUESTIONS: list[tuple[dict[str, Any], str]] = [
     ({"isOnChain": "true", "isVaultSwap": "true"}, "invalid request: isOnChain"),
     ({"brokerCommissionBps": "ten"}, "invalid request: brokerCommissionBps"),
     ({"amount": "1"}, "expected amount is below minimum swap amount ("),
-    ({"amount": str(2**127)}, "insufficient liquidity for requested amount"),
+    (
+        {"srcAsset": "ETH", "srcChain": "Ethereum", "destAsset": "BTC", "destChain": "Bitcoin"}
+        | {"amount": str(2**127)},
+        "insufficient liquidity for requested amount",
+    ),
 ]
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.assets import CHAINS
-from cfnode.rpc.broker_params import ASSET, read_u128, read_u256
+from cfnode.rpc.broker_params import ASSET, read_u256
 from cfnode.rpc.convert import (
     ACCOUNT,
     U32,
     U128,
+    U128_MAX,
     bounded_integer,
     fixed_hex,
     listed,
@@ -84,7 +85,7 @@ _LIMIT_ORDER: Final = members(
     quote_asset=ASSET.read,
     side=_read_side,
     tick=_TICK,
-    sell_amount=lambda value: read_u128(read_u256(value)),
+    sell_amount=lambda value: min(read_u256(value), U128_MAX),
 )
 
 

@@ -69,6 +69,9 @@ async def _simulate(node: Node, block: bytes, source: str, target: str, amount: 
         raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount too large.")
     if amount == 0:
         raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount cannot be zero.")
+    ccm = more.get("ccm_data")
+    if ccm is not None and ccm["message_length"] > MAX_MESSAGE:
+        raise RpcError(ErrorCode.INVALID_PARAMS, "CCM message size too large.")
     plain: dict[str, Any] = {
         "broker_commission": 0,
         "dca_parameters": None,
@@ -134,8 +137,6 @@ async def swap_rate_v3(
     at: bytes | None,
 ) -> dict[str, Any]:
     """What a swap would give now, and its fees, with commission, chunks and a message."""
-    if ccm is not None and ccm["message_length"] > MAX_MESSAGE:
-        raise RpcError(ErrorCode.INVALID_PARAMS, "CCM message size too large.")
     more = {
         "broker_commission": commission,
         "dca_parameters": dca,

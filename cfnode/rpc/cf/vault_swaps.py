@@ -40,6 +40,8 @@ from cfnode.rpc.errors import PROCESSING
 from cfnode.rpc.table import Param, Reader
 
 MAX_ACCOUNTS: Final = 64
+MAX_SEED: Final = 32
+"""Bytes of a seed of an address on Solana, by Solana's rule."""
 
 
 # Parameters
@@ -47,6 +49,13 @@ MAX_ACCOUNTS: Final = 64
 
 def _amount(value: Any) -> int:
     return read_u128(read_number_or_hex(value))
+
+
+def _seed(value: Any) -> bytes:
+    seed = read_loose_hex(value)
+    if len(seed) > MAX_SEED:
+        raise ValueError(f"invalid length {len(seed)}, expected at most {MAX_SEED} bytes")
+    return seed
 
 
 _EVM: Final[dict[str, Member]] = {
@@ -63,7 +72,7 @@ _EXTRA: Final[dict[str, dict[str, Member]]] = {
     "Arbitrum": _EVM,
     "Solana": {
         "from": (TEXT.read, False),
-        "seed": (read_loose_hex, False),
+        "seed": (_seed, False),
         "input_amount": (_amount, False),
         "refund_parameters": (read_refund, False),
         "from_token_account": (TEXT.read, True),

@@ -16,6 +16,7 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.redemption import MAX, planned
+from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
@@ -157,8 +158,10 @@ class AccountsApi(RuntimeApi):
 
     @method("Vec<RuntimeApiAccountInfoWrapper>", roles="Option<Vec<AccountRole>>")
     def cf_all_account_infos(self, roles: list[str] | None) -> list[dict[str, Any]]:
-        """All accounts, or those of some roles."""
-        accounts = list(self.other(AccountRoles).AccountRoles.items())
+        """All accounts, or those of some roles, in the order of the storage keys of `System.Account`."""
+        known = self.other(AccountRoles)
+        everyone = list(self.other(System).Account.keys())
+        accounts = [(who, known.role(who) or "Unregistered") for who in everyone]
         self.other(LiquidityPools).sweep_all()
         return [
             {"common_items": self.cf_common_account_info(account, "No"), "role": self._info(account, role)}

@@ -9,6 +9,7 @@ from .pallets.account_roles import AccountRoles
 from .pallets.environment import Environment
 from .pallets.flip import Flip
 from .pallets.funding import Funding
+from .pallets.system import System
 from .pallets.validator import Validator
 from .types.assets import known_assets
 
@@ -104,10 +105,11 @@ class ChainApi(RuntimeApi):
 
     @method("Vec<(AccountId32, Bytes)>")
     def cf_accounts(self) -> list[tuple[bytes, bytes]]:
-        """All accounts with their names for people."""
+        """All accounts with their names for people, in the order of the storage keys of `System.Account`."""
         roles = self.other(AccountRoles)
         names = dict(roles.VanityNames.get())
-        return [(account, names.get(account, b"")) for account, _ in roles.AccountRoles.items()]
+        everyone = list(self.other(System).Account.keys())
+        return [(account, names.get(account, b"")) for account in everyone]
 
     @method("Vec<Asset>")
     def cf_supported_assets(self) -> tuple[str, ...]:
