@@ -132,7 +132,8 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
         assert decoded["destination_asset"] == {"chain": "Ethereum", "asset": "FLIP"}
     elif isinstance(data, TronVaultSwap):
         assert receiver in data.note
-        assert data.to == data.source_token_address
+        assert data.to == "TEKuUVzAooaQ6ExUgWcJdY6MHQkSaM2uJo"  # the vault: what is called is the token
+        assert data.source_token_address == "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
     elif isinstance(data, SolanaVaultSwap):
         assert receiver in data.data
         assert refund in [each.pubkey for each in data.accounts if each.is_signer]
