@@ -33,6 +33,7 @@ from .vault_encodings import ENCODERS, Asked, cf_parameters_of
 __all__ = ["VaultSwapsApi"]
 
 MAX_U8 = 255
+ONE_CHUNK = {"number_of_chunks": 1, "chunk_interval": 2}
 MAX_SEED = 32
 """Bytes of a seed of an address on Solana, by Solana's rule."""
 
@@ -189,11 +190,16 @@ class VaultSwapsApi(RuntimeApi):
             raise Refused(f"the payload cannot be read: {error}") from error
 
     def _bitcoin(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:
-        swap = decode_nulldata(given["nulldata_payload"])
+        """The output has chunks and a slippage in any case: one chunk, and 255 for none."""
+        try:
+            swap = decode_nulldata(given["nulldata_payload"])
+        except ScaleError:
+            raise Refused("Failed to decode Bitcoin Null data Payload") from None
+        slippage = swap.max_oracle_price_slippage
         extra = {
             "min_output_amount": swap.min_output_amount,
             "retry_duration": swap.retry_duration,
-            "max_oracle_price_slippage": swap.max_oracle_price_slippage,
+            "max_oracle_price_slippage": MAX_U8 if slippage is None else slippage,
         }
         return {
             "source_asset": "Btc",
@@ -204,7 +210,7 @@ class VaultSwapsApi(RuntimeApi):
             "channel_metadata": None,
             "boost_fee": swap.boost_fee,
             "affiliate_fees": [self._affiliate(broker, *pair) for pair in swap.affiliates],
-            "dca_parameters": swap.dca,
+            "dca_parameters": swap.dca or ONE_CHUNK,
         }
 
     def _solana(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:

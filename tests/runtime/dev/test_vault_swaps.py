@@ -204,8 +204,20 @@ def test_bitcoin_needs_a_private_channel_and_reads_back(broker: Broker) -> None:
     )
     assert kind == "Ok"
     assert (read["source_asset"], read["destination_asset"]) == ("Btc", "Sol")
-    assert read["extra_parameters"] == BITCOIN
+    assert read["extra_parameters"] == ("Bitcoin", BITCOIN[1] | {"max_oracle_price_slippage": 255})
     assert (read["affiliate_fees"], read["dca_parameters"]) == (fees, dca)
+
+
+def test_what_bitcoins_output_has_in_any_case_is_read_in_any_case(broker: Broker) -> None:
+    def read(payload: bytes) -> Any:
+        swap = ("Bitcoin", {"nulldata_payload": payload, "deposit_address": "-"})
+        return broker.world.api("CustomRuntimeApi_cf_decode_vault_swap_parameter", broker.account, swap)
+
+    assert broker.swapping("open_private_btc_channel") == "Ok"
+    _, (_, swap) = encoded(broker, BITCOIN, "Btc")
+    assert read(swap["nulldata_payload"])[1]["dca_parameters"] == {"number_of_chunks": 1, "chunk_interval": 2}
+    text = b"Failed to decode Bitcoin Null data Payload"
+    assert read(swap["nulldata_payload"][:-1]) == ("Err", ("RawMessage", text))
 
 
 REFUSED: list[tuple[dict[str, Any], bytes]] = [
