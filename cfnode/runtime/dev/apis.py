@@ -13,11 +13,11 @@ from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.door import RuntimeTrap
 
 from .executive import SHAPE, Executive
-from .frame import Composition, RuntimeApi, TransactionValidityError, alias, method
+from .frame import Composition, Cost, RuntimeApi, TransactionValidityError, alias, method, weight
 from .pallets.aura import Aura
 from .pallets.grandpa import Grandpa
 from .pallets.system import System
-from .pallets.transaction_payment import LENGTH_PRICE, WEIGHT_PRICE, TransactionPayment
+from .pallets.transaction_payment import LENGTH_PRICE, TransactionPayment
 
 METADATA_VERSIONS = (14, 15)
 
@@ -220,19 +220,17 @@ class _PaymentApi(ExecutiveApi):
 
     api = ""
 
-    def info(self, call: Any, length: int, *, signed: bool) -> dict[str, Any]:
-        """`RuntimeDispatchInfo` of a call in an extrinsic of this length."""
-        cost = self.runtime.cost(call)
+    def info(self, cost: Cost, length: int, *, signed: bool) -> dict[str, Any]:
+        """`RuntimeDispatchInfo` of an extrinsic of this length."""
         fee = self.other(TransactionPayment).fee(length, cost) if signed else 0
         return {
-            "weight": {"ref_time": cost.weight, "proof_size": 0},
+            "weight": weight(cost.weight, cost.proof),
             "class": cost.dispatch_class,
             "partial_fee": fee,
         }
 
-    def details(self, call: Any, length: int, *, signed: bool) -> dict[str, Any]:
-        """`FeeDetails` of a call in an extrinsic of this length."""
-        cost = self.runtime.cost(call)
+    def details(self, cost: Cost, length: int, *, signed: bool) -> dict[str, Any]:
+        """`FeeDetails` of an extrinsic of this length."""
         if not (signed and cost.pays):
             return {"inclusion_fee": None, "tip": 0}
         names = ("base_fee", "len_fee", "adjusted_weight_fee")
@@ -249,18 +247,18 @@ class TransactionPaymentApi(_PaymentApi):
     def query_info(self, uxt: bytes, len: int) -> dict[str, Any]:  # noqa: A002
         """Weight, class and fee of an extrinsic."""
         extrinsic = self.executive.decode_body(uxt)
-        return self.info(extrinsic.call, len, signed=extrinsic.signed is not None)
+        return self.info(self.executive.cost(extrinsic), len, signed=extrinsic.signed is not None)
 
     @method("FeeDetails<u128>", uxt="Extrinsic", len="u32")
     def query_fee_details(self, uxt: bytes, len: int) -> dict[str, Any]:  # noqa: A002
         """The parts of an extrinsic's fee."""
         extrinsic = self.executive.decode_body(uxt)
-        return self.details(extrinsic.call, len, signed=extrinsic.signed is not None)
+        return self.details(self.executive.cost(extrinsic), len, signed=extrinsic.signed is not None)
 
     @method("u128", weight="Weight")
     def query_weight_to_fee(self, weight: dict[str, int]) -> int:
         """The price of weight."""
-        return weight["ref_time"] * WEIGHT_PRICE
+        return TransactionPayment.weight_fee(weight["ref_time"])
 
     @method("u128", length="u32")
     def query_length_to_fee(self, length: int) -> int:
@@ -276,17 +274,17 @@ class TransactionPaymentCallApi(_PaymentApi):
     @method("RuntimeDispatchInfo<u128, Weight>", call="RuntimeCall", len="u32")
     def query_call_info(self, call: Any, len: int) -> dict[str, Any]:  # noqa: A002
         """Weight, class and fee of a call in an extrinsic of this length."""
-        return self.info(call, len, signed=True)
+        return self.info(self.runtime.cost(call), len, signed=True)
 
     @method("FeeDetails<u128>", call="RuntimeCall", len="u32")
     def query_call_fee_details(self, call: Any, len: int) -> dict[str, Any]:  # noqa: A002
         """The parts of the fee of a call in an extrinsic of this length."""
-        return self.details(call, len, signed=True)
+        return self.details(self.runtime.cost(call), len, signed=True)
 
     @method("u128", weight="Weight")
     def query_weight_to_fee(self, weight: dict[str, int]) -> int:
         """The price of weight."""
-        return weight["ref_time"] * WEIGHT_PRICE
+        return TransactionPayment.weight_fee(weight["ref_time"])
 
     @method("u128", length="u32")
     def query_length_to_fee(self, length: int) -> int:

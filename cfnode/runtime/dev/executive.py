@@ -154,6 +154,14 @@ class Executive:
         """An extrinsic without its length prefix. RuntimeTrap if it is none of this runtime."""
         return self.decode(encode_compact(len(body)) + body)
 
+    def cost(self, extrinsic: Extrinsic) -> Cost:
+        """What an extrinsic costs: its call, and the extensions if it is signed."""
+        cost = self.runtime.cost(extrinsic.call)
+        if extrinsic.signed is None:
+            return cost
+        weights = [each.weight(extrinsic) for each in self.extensions]
+        return cost.plus(sum(each.ref_time for each in weights), sum(each.proof_size for each in weights))
+
     def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> dict[str, Any]:
         """The `ValidTransaction` of an extrinsic in the state after `block_hash`; leaves no trace."""
         self.runtime.host.begin()
@@ -166,7 +174,7 @@ class Executive:
 
     def _validate(self, source: str, data: bytes) -> dict[str, Any]:
         extrinsic = self.decode(data)
-        cost = self.runtime.cost(extrinsic.call)
+        cost = self.cost(extrinsic)
         if cost.dispatch_class == "Mandatory":
             raise invalid("MandatoryValidation")
         if extrinsic.signed is None:
@@ -210,7 +218,7 @@ class Executive:
 
     def _apply(self, data: bytes) -> Any:
         extrinsic = self.decode(data)
-        cost = self.runtime.cost(extrinsic.call)
+        cost = self.cost(extrinsic)
         if not self.system.InherentsApplied.get() and not self._is_inherent(extrinsic):
             self.system.InherentsApplied.put(True)
         transaction = self._prepared(extrinsic, len(data), cost)
@@ -246,13 +254,19 @@ class Executive:
                 raise invalid("BadMandatory") from None
             outcome = ("Err", error.value)
         if transaction is not None:
-            self.runtime.pallet(TransactionPayment).note_paid(transaction.who, transaction.fee)
+            self._settle(transaction)
         event = self.system.Event
         if outcome[0] == "Ok":
             self.system.deposit(event.ExtrinsicSuccess, dispatch_info=cost.info())
         else:
             self.system.deposit(event.ExtrinsicFailed, dispatch_error=outcome[1], dispatch_info=cost.info())
         return outcome
+
+    def _settle(self, transaction: Transaction) -> None:
+        """What was taken before the call becomes the fee."""
+        payment, call = self.runtime.pallet(TransactionPayment), transaction.extrinsic.call
+        payment.settle(transaction.who, transaction.fee, transaction.escrow, call)
+        payment.note_paid(transaction.who, transaction.fee, transaction.extrinsic.tip or 0)
 
     def _is_inherent(self, extrinsic: Extrinsic) -> bool:
         if extrinsic.signed is not None or extrinsic.extensions:

@@ -22,8 +22,12 @@ from .frame.weights import (
     MAX_NORMAL,
     MAX_NORMAL_EXTRINSIC,
     MAX_NORMAL_LENGTH,
+    MAX_OPERATIONAL_EXTRINSIC,
+    MAX_PROOF,
+    Weight,
     weight,
 )
+from .measured_weights import CHECK_IMMORTAL, CHECK_MORTAL, EXTENSION_WEIGHTS
 from .pallets.system import System
 from .pallets.transaction_payment import TransactionPayment
 
@@ -39,6 +43,7 @@ class Transaction:
     length: int
     cost: Cost
     fee: int = 0
+    escrow: int = 0
     priority: int = 0
     longevity: int = U64_MAX
     requires: list[bytes] = field(default_factory=list)
@@ -66,6 +71,10 @@ class Extension:
     def implicit_value(self, extrinsic: Extrinsic) -> Any:
         """What the signer must have meant although it is not in the extrinsic."""
         return ()
+
+    def weight(self, extrinsic: Extrinsic) -> Weight:
+        """What the extension itself weighs; the sender pays for it."""
+        return EXTENSION_WEIGHTS.get(self.identifier, Weight(0))
 
     def validate(self, transaction: Transaction) -> None:
         """Refuse the transaction at this state (TransactionValidityError), or note its order and life."""
@@ -137,6 +146,13 @@ class CheckMortality(Extension):
         block_hash: bytes = self.system.BlockHash.get(birth)
         return block_hash
 
+    def weight(self, extrinsic: Extrinsic) -> Weight:
+        try:
+            mortal = extrinsic.era is not None and extrinsic.era != Era()
+        except ScaleError:  # an era that is malformed is refused when it is validated
+            mortal = True
+        return CHECK_MORTAL if mortal else CHECK_IMMORTAL
+
     def validate(self, transaction: Transaction) -> None:
         now: int = self.system.Number.get()
         death = self._era(transaction.extrinsic).death(now)
@@ -191,7 +207,7 @@ class CheckWeight(Extension):
 
 
 class ChargeTransactionPayment(Extension):
-    """The fee, paid before the call is done."""
+    """The fee, taken before the call is done and settled afterwards."""
 
     path = "pallet_transaction_payment::ChargeTransactionPayment"
     explicit_fields = ("Compact<u128>",)
@@ -201,22 +217,28 @@ class ChargeTransactionPayment(Extension):
         self.payment = runtime.pallet(TransactionPayment)
 
     def validate(self, transaction: Transaction) -> None:
-        transaction.fee = self.payment.fee(transaction.length, transaction.cost)
-        if not self.payment.can_pay(transaction.who, transaction.fee):
+        transaction.fee = self._fee(transaction)
+        if not self.payment.can_pay(transaction.who, transaction.fee, transaction.extrinsic.call):
             raise invalid("Payment")
         transaction.priority = self._priority(transaction)
 
     def prepare(self, transaction: Transaction) -> None:
-        transaction.fee = self.payment.fee(transaction.length, transaction.cost)
-        if not self.payment.withdraw(transaction.who, transaction.fee):
+        transaction.fee = self._fee(transaction)
+        escrow = self.payment.withdraw(transaction.who, transaction.fee, transaction.extrinsic.call)
+        if escrow is None:
             raise invalid("Payment")
+        transaction.escrow = escrow
+
+    def _fee(self, transaction: Transaction) -> int:
+        return self.payment.fee(transaction.length, transaction.cost, transaction.extrinsic.tip or 0)
 
     def _priority(self, transaction: Transaction) -> int:
         """Tip by the room that a transaction takes: how many of its kind would fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
-        room, length = (MAX_NORMAL, MAX_NORMAL_LENGTH) if normal else (MAX_BLOCK, MAX_LENGTH)
-        taken = min(max(transaction.cost.weight, 1), room)
-        fitting = min(room // taken, length // min(max(transaction.length, 1), length))
+        length = MAX_NORMAL_LENGTH if normal else MAX_LENGTH
+        taken = min(max(transaction.cost.weight, 1), MAX_BLOCK)
+        by_weight = min(MAX_BLOCK // taken, MAX_PROOF // max(transaction.cost.proof, 1))
+        fitting = min(by_weight, length // min(max(transaction.length, 1), length))
         priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
         if not normal:
             priority += transaction.fee * self.payment.Constant.OperationalFeeMultiplier * fitting
@@ -256,16 +278,27 @@ EXTENSIONS: tuple[type[Extension], ...] = (
 )
 
 
+LARGEST = {
+    "Normal": (MAX_NORMAL_EXTRINSIC, MAX_NORMAL_LENGTH),
+    "Operational": (MAX_OPERATIONAL_EXTRINSIC, MAX_LENGTH),
+    "Mandatory": (None, MAX_LENGTH),
+}
+"""Weight and length that one extrinsic of a class may have."""
+
+
 def check_size(cost: Cost, length: int) -> None:
     """Refuse what could not enter even an empty block."""
-    if cost.dispatch_class == "Normal" and (cost.weight > MAX_NORMAL_EXTRINSIC or length > MAX_NORMAL_LENGTH):
-        raise invalid("ExhaustsResources")
-    if length > MAX_LENGTH:
+    heaviest, longest = LARGEST[cost.dispatch_class]
+    if (heaviest is not None and cost.weight > heaviest) or length > longest:
         raise invalid("ExhaustsResources")
 
 
 def take_room(system: System, cost: Cost, length: int) -> None:
-    """Add an extrinsic to the block's weight and length, or refuse it: ExhaustsResources."""
+    """Add an extrinsic to the block's weight and length, or refuse it: ExhaustsResources.
+
+    Operational calls have as much as normal ones reserved, even in a block that is full. Proof is counted,
+    the extrinsic itself as part of it, and not limited: the chain allows more than blocks can have.
+    """
     used = system.BlockWeight.get()
     name = cost.dispatch_class.lower()
     in_class = used[name]["ref_time"] + cost.weight + BASE_EXTRINSIC
@@ -273,7 +306,10 @@ def take_room(system: System, cost: Cost, length: int) -> None:
     total = (system.AllExtrinsicsLen.get() or 0) + length
     if name == "normal" and (in_class > MAX_NORMAL or total > MAX_NORMAL_LENGTH):
         raise invalid("ExhaustsResources")
-    if name != "mandatory" and (in_all > MAX_BLOCK or total > MAX_LENGTH):
+    if total > MAX_LENGTH:
         raise invalid("ExhaustsResources")
-    system.BlockWeight.put(used | {name: weight(in_class, used[name]["proof_size"])})
+    reserved = MAX_NORMAL if name == "operational" else 0
+    if name != "mandatory" and in_all > MAX_BLOCK and in_class > reserved:
+        raise invalid("ExhaustsResources")
+    system.BlockWeight.put(used | {name: weight(in_class, used[name]["proof_size"] + cost.proof + length)})
     system.AllExtrinsicsLen.put(total)

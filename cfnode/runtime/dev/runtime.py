@@ -32,6 +32,7 @@ from .apis_wallets import WalletsApi
 from .apis_witnessed import WitnessedApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
+from .measured_weights import CALL_WEIGHTS
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
@@ -111,7 +112,7 @@ class DevRuntime:
     """The development runtime behind the runtime door. One call at a time."""
 
     def __init__(self, spec_version: int = SPEC_VERSION) -> None:
-        self.composition = Composition(_pallets(spec_version), APIS)
+        self.composition = Composition(_pallets(spec_version), APIS, CALL_WEIGHTS)
         self._functions = {
             f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.methods
         }

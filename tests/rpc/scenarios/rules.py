@@ -29,21 +29,21 @@ TRX_EGRESS, TRX_TOKEN_EGRESS = 6_168_000, 12_668_000
 CCM_GAS = 90_000
 ROUGH = {"ArbUsdc": (DOLLAR, 6), "TrxUsdt": (DOLLAR, 6), "Usdc": (DOLLAR, 6), "Eth": (2_800 * DOLLAR, 18)}
 """What the chain takes a whole unit to be worth where it only has to choose an amount; its decimals."""
-BASE_WEIGHT, READ, WRITE = 108_157_000, 8_000_000, 50_000_000
+BASE_WEIGHT, EXTENSIONS, READ, WRITE = 108_157_000, 420_728_000, 8_000_000, 50_000_000
 WEIGHTS = {
-    "request_swap_deposit_address": 78_354_000 + 12 * READ + 4 * WRITE,
-    "request_swap_deposit_address_with_affiliates": 78_354_000 + 12 * READ + 4 * WRITE,
-    "withdraw": 64_568_000 + 11 * READ + 4 * WRITE,
-    "open_private_btc_channel": 42_184_000 + 5 * READ + 3 * WRITE,
-    "register_affiliate": 1_006_077_000 + 258 * READ + 4 * WRITE,
+    "request_swap_deposit_address": 77_414_000 + 12 * READ + 4 * WRITE,
+    "request_swap_deposit_address_with_affiliates": 77_500_000 + 12 * READ + 4 * WRITE,
+    "withdraw": 64_632_000 + 10 * READ + 4 * WRITE,
+    "open_private_btc_channel": 41_777_000 + 5 * READ + 3 * WRITE,
+    "register_affiliate": 1_016_282_000 + 258 * READ + 4 * WRITE,
 }
-"""Calls whose weight is known, in picoseconds."""
+"""Calls of mortal transactions whose weight is known, in picoseconds."""
 
 
 def transaction_fee(call: str, length: int) -> int | None:
     """What a transaction of so many bytes costs, in the smallest unit of FLIP; None if nobody says."""
     weight = WEIGHTS.get(call)
-    return None if weight is None else (BASE_WEIGHT + weight) * 10_000 + length * MILLION
+    return None if weight is None else (BASE_WEIGHT + EXTENSIONS + weight) * 10_000 + length * MILLION
 
 
 def part(millionths: int, amount: int) -> int:

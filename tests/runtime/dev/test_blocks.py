@@ -23,6 +23,7 @@ from tests.runtime.dev.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsi
 SHARED = World()
 STRANGER = Keypair.from_suri("//Nobody")
 BASE, PRICE, LENGTH_PRICE = 108_157_000, 10_000, 1_000_000
+EXTENSIONS, EACH_IN_A_BATCH = 420_728_000, 1_663_232
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_signed_remark_is_done_paid_for_and_executes_again_to_the_same_root(wo
         "TransactionPayment.TransactionFeePaid",
         "System.ExtrinsicSuccess",
     ]
-    weight = 20_000_000 + 8_000_000 + 2 * 50_000_000
+    weight = 8_097_000 + len(b"hello") * 1_455 + EXTENSIONS
     fee = (BASE + weight) * PRICE + len(remark) * LENGTH_PRICE
     assert world.stored("Flip", "Account", ALICE.account)["balance"] == before - fee
     assert world.stored("Flip", "TotalIssuance") == 90_000_000 * FLIP - fee
@@ -343,7 +344,7 @@ def test_a_batch_costs_what_its_calls_cost(world: World) -> None:
 
     remark = ("System", ("remark", {"remark": b""}))
     empty, full = (("Environment", ("batch", {"calls": calls})) for calls in ([], [remark, remark]))
-    assert weight(full) == weight(empty) + 2 * weight(remark)
+    assert weight(full) == weight(empty) + 2 * (weight(remark) + EACH_IN_A_BATCH)
 
 
 def test_what_is_not_there_is_taken_away_without_a_write(world: World) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cfnode.core.scale import Codec
@@ -21,11 +22,13 @@ from .origin import Origin
 from .pallet import EventDef, Pallet
 from .table import TypeTable
 from .types import Catalog, Declaration, Enum, declaration
-from .weights import Cost
+from .weights import CallWeight, Cost
 
 P = TypeVar("P", bound=Pallet)
 S = TypeVar("S")
 Fields = tuple[str, ...] | Mapping[str, str]
+CallWeights = Mapping[str, Mapping[str, CallWeight]]
+"""By crate and call; a call that is not there costs what its declaration says."""
 
 #: The runtime's own crate: first segment of the outer enums' paths.
 CRATE = "state_chain_runtime"
@@ -38,7 +41,13 @@ class Composition:
     One composition serves one call of the runtime at a time: `on(host)` lends it the storage.
     """
 
-    def __init__(self, pallets: Sequence[type[Pallet]], apis: Sequence[type[RuntimeApi]]) -> None:
+    def __init__(
+        self,
+        pallets: Sequence[type[Pallet]],
+        apis: Sequence[type[RuntimeApi]],
+        weights: CallWeights = MappingProxyType({}),
+    ) -> None:
+        self._weights = weights
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
@@ -98,9 +107,13 @@ class Composition:
     def cost(self, call: Any) -> Cost:
         """What a call costs, with the calls inside it: ("Pallet", ("name", {…}))."""
         pallet, (name, arguments) = self._split(call)
-        own = pallet.calls[name].cost
-        inner = sum(self.cost(each).weight for each in pallet.nested_calls(name, arguments))
-        return replace(own, time=own.time + inner) if inner else own
+        measured = self._weights.get(pallet.crate, {}).get(name)
+        cost = measured.cost(arguments) if measured else pallet.calls[name].cost
+        for each in map(self.cost, pallet.nested_calls(name, arguments)):
+            cost = cost.plus(each.weight, each.proof)
+            if measured and measured.follows_nested and each.dispatch_class == "Normal":
+                cost = replace(cost, dispatch_class="Normal")
+        return cost
 
     def check_bounds(self, call: Any) -> None:
         """Raise ScaleError if part of a call is longer than its bounded type allows."""

@@ -64,6 +64,8 @@ class CallDef:
 def call(index: int, cost: Cost | None = None, /, **arguments: str) -> Callable[[F], F]:
     """Mark a method as a dispatchable: index, cost, and the arguments' expressions in order.
 
+    The cost is that of a call for which the composition has no measured weight.
+
     It gets `origin`, then the arguments by name, and may raise DispatchError: all its writes are undone then.
     A trailing `_` of an argument name is dropped on the wire.
     """

@@ -1,13 +1,15 @@
 """What does a call cost, and how much fits into a block?
 
-Weight is picoseconds of reference time (and bytes of proof, which the chain does not count). The figures of
-reads, writes and base costs are the chain's own (`System.DbWeight`, `System.BlockWeights`).
+Weight is picoseconds of reference time, and bytes of proof, for which the chain takes no fee. The figures of
+reads, writes and base costs are the chain's own (`System.DbWeight`, `System.BlockWeights`); those of each
+call stand in `measured_weights`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 READ = 8_000_000
 WRITE = 50_000_000
@@ -24,6 +26,13 @@ MAX_NORMAL_LENGTH = 2_621_440
 DispatchClass = Literal["Normal", "Operational", "Mandatory"]
 
 
+class Weight(NamedTuple):
+    """Picoseconds and bytes of proof."""
+
+    ref_time: int
+    proof_size: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """A call's cost: own time, storage reads and writes, in which class, and whether its sender pays."""
@@ -33,19 +42,55 @@ class Cost:
     writes: int = 1
     dispatch_class: DispatchClass = "Normal"
     pays: bool = True
+    proof: int = 0
 
     @property
     def weight(self) -> int:
         """Picoseconds in all."""
         return self.time + self.reads * READ + self.writes * WRITE
 
+    def plus(self, ref_time: int, proof_size: int) -> Cost:
+        """The cost with more time and proof."""
+        return replace(self, time=self.time + ref_time, proof=self.proof + proof_size)
+
     def info(self) -> dict[str, Any]:
-        """`DispatchEventInfo`, as events carry it."""
+        """`DispatchEventInfo`, as events carry it: with the base weight that every extrinsic has."""
         return {
-            "weight": weight(self.weight),
+            "weight": weight(self.weight + BASE_EXTRINSIC, self.proof),
             "class": self.dispatch_class,
             "pays_fee": "Yes" if self.pays else "No",
         }
+
+
+@dataclass(frozen=True, slots=True)
+class CallWeight:
+    """What a call weighs: `each` is added for every item of the argument `of`.
+
+    A call that does other calls (`follows_nested`) is of the class Normal as soon as one of them is.
+    """
+
+    time: int
+    proof: int = 0
+    reads: int = 0
+    writes: int = 0
+    of: str = ""
+    each: CallWeight | None = None
+    dispatch_class: DispatchClass = "Normal"
+    follows_nested: bool = False
+
+    def cost(self, arguments: Mapping[str, Any]) -> Cost:
+        """The cost of the call with these arguments, without the calls inside it."""
+        own = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
+        if self.each is None:
+            return own
+        count = len(arguments[self.of])
+        return replace(
+            own,
+            time=own.time + count * self.each.time,
+            proof=own.proof + count * self.each.proof,
+            reads=own.reads + count * self.each.reads,
+            writes=own.writes + count * self.each.writes,
+        )
 
 
 def weight(ref_time: int, proof_size: int = 0) -> dict[str, int]:

@@ -7,7 +7,6 @@ validator or operator. A role keeps the account alive.
 from __future__ import annotations
 
 from cfnode.runtime.dev.frame import (
-    Cost,
     ErrorSet,
     EventSet,
     Map,
@@ -52,7 +51,7 @@ class AccountRoles(Pallet):
         FailedToExecuteCallOnBehalfOfSubAccount = "Failed to execute the call of a sub-account."
         SubAccountIdDerivationFailed = "Failed to derive the sub-account id."
 
-    @call(0, Cost(25_000_000, reads=2, writes=1), name="BoundedVec<u8>")
+    @call(0, name="BoundedVec<u8>")
     def set_vanity_name(self, origin: Origin, name: bytes) -> None:
         """Give the account a name for people: UTF-8, up to 64 bytes."""
         who = origin.ensure_signed()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.runtime.dev.frame import Cost, ErrorSet, EventSet, Origin, Value, call, event
+from cfnode.runtime.dev.frame import ErrorSet, EventSet, Origin, Value, call, event
 from cfnode.runtime.dev.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.runtime.dev.pallets.timestamp import Timestamp
 
@@ -34,7 +34,7 @@ class ChainTracking(ChainPallet):
         StaleDataSubmitted = "The submitted data is too old."
         InvalidBlockHeight = "Block height must be a multiple of the witness period"
 
-    @call(1, Cost(dispatch_class="Operational"), new_fee_multiplier="FixedU128")
+    @call(1, new_fee_multiplier="FixedU128")
     def update_fee_multiplier(self, origin: Origin, new_fee_multiplier: int) -> None:
         """Take so many times what the chain's transactions are thought to cost. Governance."""
         origin.ensure_governance()

@@ -14,7 +14,6 @@ from cfnode.core.wallets import WalletCall, account_of
 from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
 from cfnode.runtime.dev.frame import (
     ConstantSet,
-    Cost,
     ErrorSet,
     EventSet,
     Map,
@@ -115,7 +114,7 @@ class Environment(Pallet):
     class Constant(ConstantSet):
         CurrentReleaseVersion = constant("SemVer", RELEASE)
 
-    @call(3, Cost(dispatch_class="Operational"), update="SafeModeUpdate")
+    @call(3, update="SafeModeUpdate")
     def update_safe_mode(self, origin: Origin, update: Any) -> None:
         """Switch all on, all off, or as given. Governance."""
         origin.ensure_governance()
@@ -123,7 +122,7 @@ class Environment(Pallet):
         self.RuntimeSafeMode.put(modes[update] if isinstance(update, str) else update[1])
         self.deposit(self.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
-    @call(4, Cost(dispatch_class="Operational"), params="ConsolidationParameters")
+    @call(4, params="ConsolidationParameters")
     def update_consolidation_parameters(self, origin: Origin, params: dict[str, int]) -> None:
         """When and how many unspent outputs are joined. Governance."""
         origin.ensure_governance()
@@ -134,7 +133,6 @@ class Environment(Pallet):
 
     @call(
         10,
-        Cost(120_000_000, reads=3, writes=2),
         chainflip_extrinsic="ChainflipExtrinsic<RuntimeCall>",
         signature_data="SignatureData",
     )
@@ -146,12 +144,15 @@ class Environment(Pallet):
         origin.ensure_none()
         who, inner = account_of(signature_data), chainflip_extrinsic["call"]
         payment, fee = self.other(TransactionPayment), self._fee_of(inner)
-        self.ensure(payment.withdraw(who, fee), self.Error.FailedToProcessFee)
+        escrow = payment.withdraw(who, fee, inner)
+        if escrow is None:
+            self.fail(self.Error.FailedToProcessFee)
         self.runtime.dispatch(inner, Origin.signed(who))
+        payment.settle(who, fee, escrow, inner)
         payment.note_paid(who, fee)
         self.deposit(self.Event.NonNativeSignedCall)
 
-    @call(11, Cost(40_000_000, reads=1, writes=1), calls="BoundedVec<RuntimeCall>")
+    @call(11, calls="BoundedVec<RuntimeCall>")
     def batch(self, origin: Origin, calls: Sequence[Any]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
@@ -186,7 +187,8 @@ class Environment(Pallet):
         who = account_of(signature)
         if not self.other(System).Account.contains(who):
             raise invalid("BadSigner")
-        if not self.other(TransactionPayment).can_pay(who, self._fee_of(extrinsic["call"])):
+        inner = extrinsic["call"]
+        if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner), inner):
             raise invalid("Payment")
         tags = self._tags(source, who, extrinsic["transaction_metadata"])
         try:

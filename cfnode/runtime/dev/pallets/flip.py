@@ -11,7 +11,6 @@ from typing import Any
 
 from cfnode.runtime.dev.frame import (
     ConstantSet,
-    Cost,
     ErrorSet,
     EventSet,
     Map,
@@ -27,6 +26,7 @@ from cfnode.runtime.dev.frame import (
 
 FLIP = 10**18
 INITIAL_SUPPLY = 90_000_000 * FLIP
+U16_MAX = 2**16 - 1
 
 struct("pallet_cf_flip::FlipAccount<Amount>", balance="Amount", bond="Amount")
 struct("pallet_cf_flip::OpaqueCallIndex", "Bytes")
@@ -88,7 +88,7 @@ class Flip(Pallet):
     class Constant(ConstantSet):
         BlocksPerDay = constant("u32", 14_400)
 
-    @call(0, Cost(), updates="BoundedVec<flip::PalletConfigUpdate>")
+    @call(0, updates="BoundedVec<flip::PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[Any]) -> None:
         """Set the slashing rate and how fees of order calls scale. Governance."""
         origin.ensure_governance()
@@ -96,6 +96,9 @@ class Flip(Pallet):
             name, value = update
             (self.SlashingRate if name == "SetSlashingRate" else self.FeeScalingRate).put(value)
             self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    def on_initialize(self, number: int) -> None:
+        self.CallCounter.clear()
 
     def genesis(self, config: Any) -> None:
         self.TotalIssuance.put(INITIAL_SUPPLY)
@@ -130,6 +133,21 @@ class Flip(Pallet):
         taken = min(amount, self.balance(who))
         self._add(who, -taken)
         self.TotalIssuance.mutate(lambda issued: issued - taken)
+
+    def unburn(self, who: bytes, amount: int) -> None:
+        """Undo part of what was burned."""
+        self._add(who, amount)
+        self.TotalIssuance.mutate(lambda issued: issued + amount)
+
+    def count_call(self, who: bytes, kind: bytes) -> int:
+        """Count one more call of this kind in the block: by what its fee is multiplied."""
+        count: int = self.CallCounter.mutate(who + kind, lambda calls: min(calls + 1, U16_MAX))
+        rate: Any = self.FeeScalingRate.get()
+        if rate == "NoScaling":
+            return 1
+        scaling = rate[1]
+        multiplier: int = max(0, count - scaling["threshold"]) ** scaling["exponent"]
+        return min(max(1, multiplier), U16_MAX)
 
     def burn_liquid(self, who: bytes, amount: int) -> None:
         """Burn what is not bonded. InsufficientLiquidity."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.config import FLIP, MINIMUM_FUNDING, DevGenesis
-from cfnode.runtime.dev.frame import Cost, ErrorSet, EventSet, Map, Origin, Pallet, Value, call, event
+from cfnode.runtime.dev.frame import ErrorSet, EventSet, Map, Origin, Pallet, Value, call, event
 
 from .flip import Flip
 from .redemption import MAX, Redemption, planned
@@ -114,7 +114,7 @@ class Funding(Pallet):
         )
         SubAccountIdDerivationFailed = "The sub-account ID derivation failed, should never happen."
 
-    @call(6, Cost(dispatch_class="Operational"), minimum_funding="u128")
+    @call(6, minimum_funding="u128")
     def update_minimum_funding(self, origin: Origin, minimum_funding: int) -> None:
         """Set the least FLIP that an account may hold. Governance."""
         origin.ensure_governance()
@@ -122,9 +122,7 @@ class Funding(Pallet):
         self.MinimumFunding.put(minimum_funding)
         self.deposit(self.Event.MinimumFundingUpdated, new_minimum=minimum_funding)
 
-    @call(
-        7, Cost(dispatch_class="Operational"), addresses_to_add="Vec<H160>", addresses_to_remove="Vec<H160>"
-    )
+    @call(7, addresses_to_add="Vec<H160>", addresses_to_remove="Vec<H160>")
     def update_restricted_addresses(
         self, origin: Origin, addresses_to_add: Sequence[bytes], addresses_to_remove: Sequence[bytes]
     ) -> None:
@@ -139,7 +137,7 @@ class Funding(Pallet):
                 self.RestrictedBalances.put(who, [each for each in restricted if each[0] != address])
             self.deposit(self.Event.RemovedRestrictedAddress, address=address)
 
-    @call(8, Cost(25_000_000, reads=1, writes=1), address="H160")
+    @call(8, address="H160")
     def bind_redeem_address(self, origin: Origin, address: bytes) -> None:
         """Bind the account's withdrawals to one Ethereum address, for ever."""
         who = origin.ensure_signed()
@@ -147,7 +145,7 @@ class Funding(Pallet):
         self.BoundRedeemAddress.put(who, address)
         self.deposit(self.Event.BoundRedeemAddress, account_id=who, address=address)
 
-    @call(9, Cost(dispatch_class="Operational"), amount="u128")
+    @call(9, amount="u128")
     def update_redemption_tax(self, origin: Origin, amount: int) -> None:
         """Set what a withdrawal costs. Governance."""
         origin.ensure_governance()
@@ -155,7 +153,7 @@ class Funding(Pallet):
         self.RedemptionTax.put(amount)
         self.deposit(self.Event.RedemptionTaxAmountUpdated, amount=amount)
 
-    @call(10, Cost(25_000_000, reads=1, writes=1), executor_address="H160")
+    @call(10, executor_address="H160")
     def bind_executor_address(self, origin: Origin, executor_address: bytes) -> None:
         """Bind who may execute the account's withdrawals on Ethereum, for ever."""
         who = origin.ensure_signed()
@@ -165,7 +163,6 @@ class Funding(Pallet):
 
     @call(
         11,
-        Cost(60_000_000, reads=8, writes=4),
         recipient_account_id="AccountId32",
         redemption_address="Option<H160>",
         amount="RedemptionAmount<u128>",

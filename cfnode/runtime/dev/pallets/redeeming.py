@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
@@ -30,7 +30,6 @@ class Redeeming(Funding):
 
     @call(
         1,
-        Cost(120_000_000, reads=14, writes=10),
         amount="RedemptionAmount<u128>",
         address="H160",
         executor="Option<H160>",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.frame.pallet import EventDef
 
 from .account_roles import AccountRoles
@@ -25,14 +25,14 @@ class SubAccounts(AccountRoles):
 
     name: ClassVar[str] = "AccountRoles"
 
-    @call(1, Cost(90_000_000, reads=10, writes=7), sub_account_index="u8", initial_amount="u128")
+    @call(1, sub_account_index="u8", initial_amount="u128")
     def spawn_sub_account(self, origin: Origin, sub_account_index: int, initial_amount: int) -> None:
         """Create an account of the caller's own, with some of its FLIP."""
         who = origin.ensure_signed()
         made = self.other(Funding).spawn_sub_account(who, sub_account_index, initial_amount)
         self._note(self.Event.SubAccountCreated, who, made, sub_account_index)
 
-    @call(2, Cost(30_000_000, reads=2), sub_account_index="u8", call="RuntimeCall")
+    @call(2, sub_account_index="u8", call="RuntimeCall")
     def as_sub_account(self, origin: Origin, sub_account_index: int, call: Any) -> None:
         """Do a call as an account of the caller's own; the caller pays for it."""
         who = origin.ensure_signed()

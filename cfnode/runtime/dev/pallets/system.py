@@ -14,7 +14,6 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.state import CODE, HEAP_PAGES
 from cfnode.runtime.dev.frame import (
     ConstantSet,
-    Cost,
     DispatchError,
     ErrorSet,
     EventSet,
@@ -110,45 +109,45 @@ class System(Pallet):
 
     # Calls
 
-    @call(0, Cost(5_000_000, reads=0, writes=0), remark="Bytes")
+    @call(0, remark="Bytes")
     def remark(self, origin: Origin, remark: bytes) -> None:
         """Put bytes on the chain that mean nothing to it."""
 
-    @call(1, Cost(dispatch_class="Operational"), pages="u64")
+    @call(1, pages="u64")
     def set_heap_pages(self, origin: Origin, pages: int) -> None:
         """Set the number of pages in the WebAssembly environment's heap. Root."""
         origin.ensure_root()
         self.runtime.host.set(HEAP_PAGES, pages.to_bytes(8, "little"))
         self.log("RuntimeEnvironmentUpdated")
 
-    @call(2, Cost(dispatch_class="Operational"), code="Bytes")
+    @call(2, code="Bytes")
     def set_code(self, origin: Origin, code: bytes) -> None:
         """Replace the runtime. Root."""
         origin.ensure_root()
         self._check_version(code)
         self._replace_code(code)
 
-    @call(3, Cost(dispatch_class="Operational"), code="Bytes")
+    @call(3, code="Bytes")
     def set_code_without_checks(self, origin: Origin, code: bytes) -> None:
         """Replace the runtime, whatever the code is. Root."""
         origin.ensure_root()
         self._replace_code(code)
 
-    @call(4, Cost(dispatch_class="Operational"), items="Vec<(Bytes, Bytes)>")
+    @call(4, items="Vec<(Bytes, Bytes)>")
     def set_storage(self, origin: Origin, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Write storage values as they are. Root."""
         origin.ensure_root()
         for key, value in items:
             self.runtime.host.set(key, value)
 
-    @call(5, Cost(dispatch_class="Operational"), keys="Vec<Bytes>")
+    @call(5, keys="Vec<Bytes>")
     def kill_storage(self, origin: Origin, keys: Sequence[bytes]) -> None:
         """Remove storage values. Root."""
         origin.ensure_root()
         for key in keys:
             self.runtime.host.delete(key)
 
-    @call(7, Cost(20_000_000, reads=1, writes=2), remark="Bytes")
+    @call(7, remark="Bytes")
     def remark_with_event(self, origin: Origin, remark: bytes) -> None:
         """Put bytes on the chain and their hash into an event."""
         self.deposit(self.Event.Remarked, sender=origin.ensure_signed(), hash=blake2_256(remark))

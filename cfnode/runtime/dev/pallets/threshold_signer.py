@@ -16,7 +16,6 @@ from cfnode.core.hashing import keccak_256
 from cfnode.core.schnorr import Signature
 from cfnode.runtime.dev.frame import (
     THRESHOLD_SIGNATURE,
-    Cost,
     DispatchError,
     ErrorSet,
     EventSet,
@@ -99,9 +98,7 @@ class EvmThresholdSigner(ThresholdSigner):
         InvalidKeygenCeremonyId = "An invalid keygen ceremony id"
         InvalidThresholdSignature = "The provided threshold signature is invalid."
 
-    @call(
-        0, Cost(70_000_000, reads=5, writes=5), ceremony_id="u64", signature="SchnorrVerificationComponents"
-    )
+    @call(0, ceremony_id="u64", signature="SchnorrVerificationComponents")
     def signature_success(self, origin: Origin, ceremony_id: int, signature: Any) -> None:
         """The authorities have signed. Unsigned: the signature itself is what counts."""
         origin.ensure_none()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cfnode.runtime.dev.frame import ConstantSet, Cost, Origin, Pallet, RuntimeTrap, Value, call, constant
+from cfnode.runtime.dev.frame import ConstantSet, Origin, Pallet, RuntimeTrap, Value, call, constant
 
 from .aura import Aura
 
@@ -28,7 +28,7 @@ class Timestamp(Pallet):
     class Constant(ConstantSet):
         MinimumPeriod = constant("u64", 3_000)
 
-    @call(0, Cost(8_000_000, reads=2, writes=1, dispatch_class="Mandatory"), now="Compact<u64>")
+    @call(0, now="Compact<u64>")
     def set(self, origin: Origin, now: int) -> None:
         """Set the time, in milliseconds since 1970. An inherent."""
         origin.ensure_none()

@@ -11,7 +11,6 @@ from typing import Any
 
 from cfnode.runtime.dev.config import FLIP, DevGenesis
 from cfnode.runtime.dev.frame import (
-    Cost,
     DoubleMap,
     ErrorSet,
     EventSet,
@@ -147,7 +146,7 @@ class Validator(Pallet):
         )
         DelegatorTransferRestricted = "Delegator funds cannot be transferred between accounts."
 
-    @call(1, Cost(dispatch_class="Operational"))
+    @call(1)
     def force_rotation(self, origin: Origin) -> None:
         """Begin the next epoch in the next block. Governance."""
         origin.ensure_governance()

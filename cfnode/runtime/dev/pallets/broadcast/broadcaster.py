@@ -15,7 +15,6 @@ from typing import Any
 
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.runtime.dev.frame import (
-    Cost,
     ErrorSet,
     EventSet,
     Map,
@@ -76,14 +75,13 @@ class Broadcaster(ChainPallet):
 
     # Calls
 
-    @call(4, Cost(60_000_000, reads=4, writes=4, dispatch_class="Operational"), broadcast_id="u32")
+    @call(4, broadcast_id="u32")
     def transaction_failed(self, origin: Origin, broadcast_id: int) -> None:
         """A validator says that it could not send a transaction."""
         self.fail_attempt(broadcast_id, self.other(AccountRoles).ensure_role(origin, "Validator"))
 
     @call(
         5,
-        Cost(80_000_000, reads=6, writes=6),
         broadcast_ids="Vec<u32>",
         request_broadcast="bool",
         refresh_replay_protection="bool",
@@ -102,7 +100,7 @@ class Broadcaster(ChainPallet):
                 broadcast_id, request_broadcast=request_broadcast, new_nonce=refresh_replay_protection
             )
 
-    @call(6, Cost(20_000_000, writes=1), update="BroadcastConfigUpdate")
+    @call(6, update="BroadcastConfigUpdate")
     def update_pallet_config(self, origin: Origin, update: Any) -> None:
         """Set how many blocks of its chain a transaction has. Governance."""
         origin.ensure_governance()

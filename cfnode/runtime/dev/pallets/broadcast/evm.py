@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
-from cfnode.runtime.dev.frame import Cost, Map, Origin, call, event
+from cfnode.runtime.dev.frame import Map, Origin, call, event
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.ingress_egress.fees import ccm_gas_limit
@@ -52,7 +52,6 @@ class EvmBroadcaster(Broadcaster):
 
     @call(
         1,
-        Cost(100_000_000, reads=8, writes=8),
         threshold_request_id="u32",
         threshold_signature_payload="H256",
         api_call="Api",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from cfnode.core.scale import ScaleError
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
 
 from .storage import IngressEgressStorage
@@ -32,7 +32,7 @@ _ITEMS: Final = {
 class IngressEgressGovernance(IngressEgressStorage):
     """Governance's calls."""
 
-    @call(1, Cost(dispatch_class="Operational"), asset="ChainAsset", set_disabled="bool")
+    @call(1, asset="ChainAsset", set_disabled="bool")
     def enable_or_disable_egress(self, origin: Origin, asset: str, set_disabled: bool) -> None:
         """Hold transfers of an asset back, or let them go. Governance."""
         origin.ensure_governance()
@@ -44,7 +44,7 @@ class IngressEgressGovernance(IngressEgressStorage):
             self.DisabledEgressAssets.remove(asset)
         self.deposit(self.Event.AssetEgressStatusChanged, asset=asset, disabled=set_disabled)
 
-    @call(6, Cost(dispatch_class="Operational"), updates="BoundedVec<PalletConfigUpdate>")
+    @call(6, updates="BoundedVec<PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Change fees, least amounts and times. Governance."""
         origin.ensure_governance()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.runtime.dev.chains import LEFT
-from cfnode.runtime.dev.frame import Cost, Origin, call, constant
+from cfnode.runtime.dev.frame import Origin, call, constant
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.chain_pallet import per_chain
 from cfnode.runtime.dev.pallets.environment import Environment
@@ -78,12 +78,12 @@ class IngressEgress(IngressEgressGovernance):
 
     # Rejecting
 
-    @call(12, Cost(30_000_000, reads=2, writes=2), tx_id="TransactionInId")
+    @call(12, tx_id="TransactionInId")
     def mark_transaction_for_rejection(self, origin: Origin, tx_id: Any) -> None:
         """Refuse a transaction's deposits on the caller's channels. Brokers."""
         mark_transaction(self, self.other(AccountRoles).ensure_broker(origin), tx_id)
 
-    @call(14, Cost(30_000_000, reads=2, writes=1), deposit_address="Account")
+    @call(14, deposit_address="Account")
     def mark_deposit_channel_for_rejection(self, origin: Origin, deposit_address: Any) -> None:
         """Refuse all further deposits on a channel of the caller's. Brokers."""
         mark_channel(self, self.other(AccountRoles).ensure_broker(origin), deposit_address)

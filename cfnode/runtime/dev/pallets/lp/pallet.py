@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, chain_of_address
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.frame import Cost, DispatchError, Origin, call
+from cfnode.runtime.dev.frame import DispatchError, Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.addresses import decoded, encoded
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
@@ -33,12 +33,12 @@ class LiquidityProvider(ProviderStorage):
 
     index = 31
 
-    @call(2, Cost(26_000_000, reads=2, writes=1))
+    @call(2)
     def register_lp_account(self, origin: Origin) -> None:
         """Take the role of a liquidity provider."""
         self.other(AccountRoles).register(origin.ensure_signed(), PROVIDER)
 
-    @call(5, Cost(60_000_000, reads=20, writes=5))
+    @call(5)
     def deregister_lp_account(self, origin: Origin) -> None:
         """Give the role up. Nothing may be left: no order, no asset, no bond."""
         who = self._provider(origin)
@@ -49,7 +49,7 @@ class LiquidityProvider(ProviderStorage):
         self.other(AccountRoles).deregister(who, PROVIDER)
         self.LiquidityRefundAddress.clear(who)
 
-    @call(4, Cost(26_000_000, reads=2, writes=1), address="EncodedAddress")
+    @call(4, address="EncodedAddress")
     def register_liquidity_refund_address(self, origin: Origin, address: EncodedAddress) -> None:
         """Where assets of a chain go back to; one for each chain."""
         who = self._provider(origin)
@@ -62,7 +62,7 @@ class LiquidityProvider(ProviderStorage):
             address=found,
         )
 
-    @call(0, Cost(80_000_000, reads=12, writes=4), asset="Asset", boost_fee="u16")
+    @call(0, asset="Asset", boost_fee="u16")
     def request_liquidity_deposit_address(self, origin: Origin, asset: str, boost_fee: int) -> None:
         """Open a channel whose deposits are the caller's."""
         enabled = self._may("deposit_enabled")
@@ -85,7 +85,6 @@ class LiquidityProvider(ProviderStorage):
 
     @call(
         1,
-        Cost(70_000_000, reads=11, writes=4),
         amount="u128",
         asset="Asset",
         destination_address="EncodedAddress",
@@ -112,7 +111,7 @@ class LiquidityProvider(ProviderStorage):
             fee=egress.fee,
         )
 
-    @call(6, Cost(70_000_000, reads=6, writes=2), amount="u128", asset="Asset", destination="AccountId32")
+    @call(6, amount="u128", asset="Asset", destination="AccountId32")
     def transfer_asset(self, origin: Origin, amount: int, asset: str, destination: bytes) -> None:
         """Give an amount to another provider."""
         who, error = self._may_withdraw(origin), self.Error
@@ -128,7 +127,6 @@ class LiquidityProvider(ProviderStorage):
 
     @call(
         7,
-        Cost(120_000_000, reads=20, writes=6),
         amount="u128",
         input_asset="Asset",
         output_asset="Asset",
@@ -163,7 +161,7 @@ class LiquidityProvider(ProviderStorage):
         )
         request_swap(self.other(SwappingStorage), swap)
 
-    @call(8, Cost(80_000_000, reads=14, writes=5), accounts="Vec<(AccountId32, Asset, u128)>")
+    @call(8, accounts="Vec<(AccountId32, Asset, u128)>")
     def purge_balances(self, origin: Origin, accounts: Sequence[tuple[bytes, str, int]]) -> None:
         """Send what providers own back to them, up to an amount each. Governance."""
         origin.ensure_governance()

@@ -12,7 +12,7 @@ from typing import Any
 
 from cfnode.core.amm import LimitPool, Pool, RangePool, in_range, sqrt_price_of
 from cfnode.core.scale import ScaleError
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 
 from .storage import PoolsStorage
 from .stored import STABLE, StoredPool, pair_of
@@ -29,7 +29,6 @@ class PoolsGovernance(PoolsStorage):
 
     @call(
         2,
-        Cost(dispatch_class="Operational"),
         base_asset="Asset",
         quote_asset="Asset",
         fee_hundredth_pips="u32",
@@ -48,7 +47,6 @@ class PoolsGovernance(PoolsStorage):
 
     @call(
         7,
-        Cost(dispatch_class="Operational"),
         base_asset="Asset",
         quote_asset="Asset",
         fee_hundredth_pips="u32",
@@ -64,7 +62,7 @@ class PoolsGovernance(PoolsStorage):
         self.put_back(stored)
         self.deposit(self.Event.PoolFeeSet, **given)
 
-    @call(9, Cost(30_000_000, writes=10), limits="BoundedVec<(Asset, Option<u32>)>")
+    @call(9, limits="BoundedVec<(Asset, Option<u32>)>")
     def set_maximum_price_impact(self, origin: Origin, limits: Iterable[tuple[str, int | None]]) -> None:
         """How far a single swap may move prices, in ticks; None for as far as it goes. Governance."""
         origin.ensure_governance()
@@ -76,7 +74,7 @@ class PoolsGovernance(PoolsStorage):
                 self.MaximumPriceImpact.put(pair_of(asset), ticks)
             self.deposit(self.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
 
-    @call(11, Cost(dispatch_class="Operational"), updates="BoundedVec<pools::PalletConfigUpdate>")
+    @call(11, updates="BoundedVec<pools::PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Any]]) -> None:
         """From how much on what a limit order has bought of an asset is paid out by itself. Governance."""
         origin.ensure_governance()

@@ -26,7 +26,7 @@ from cfnode.core.assets import ASSETS, assets_since
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.config import DevGenesis, DevPool
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.lp.storage import ProviderStorage
@@ -136,7 +136,6 @@ class LiquidityPools(PoolsGovernance):
 
     @call(
         3,
-        Cost(150_000_000, reads=20, writes=5),
         base_asset="Asset",
         quote_asset="Asset",
         id="u64",
@@ -151,7 +150,6 @@ class LiquidityPools(PoolsGovernance):
 
     @call(
         4,
-        Cost(150_000_000, reads=20, writes=5),
         base_asset="Asset",
         quote_asset="Asset",
         id="u64",
@@ -165,7 +163,6 @@ class LiquidityPools(PoolsGovernance):
 
     @call(
         5,
-        Cost(150_000_000, reads=20, writes=5),
         base_asset="Asset",
         quote_asset="Asset",
         side="Side",
@@ -183,7 +180,6 @@ class LiquidityPools(PoolsGovernance):
 
     @call(
         6,
-        Cost(150_000_000, reads=20, writes=5),
         base_asset="Asset",
         quote_asset="Asset",
         side="Side",
@@ -200,7 +196,7 @@ class LiquidityPools(PoolsGovernance):
         update = ScheduledUpdate(lp, asset, given["side"], given["id"], ("Set", details))
         set_or_schedule(self, update, given["dispatch_at"])
 
-    @call(10, Cost(100_000_000, reads=20, writes=5), orders="BoundedVec<CloseOrder>")
+    @call(10, orders="BoundedVec<CloseOrder>")
     def cancel_orders_batch(self, origin: Origin, orders: Sequence[Any]) -> None:
         """Close up to a hundred orders; those that do not exist are named. Liquidity providers."""
         lp = self.other(AccountRoles).ensure_role(origin, PROVIDER)

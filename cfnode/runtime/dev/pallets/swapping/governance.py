@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cfnode.core.scale import ScaleError
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
 from cfnode.runtime.dev.pallets.pools.pallet import STABLE, pair_of
 
@@ -24,7 +24,7 @@ MAX_UPDATES = 100
 class SwappingGovernance(SwappingStorage):
     """Governance's call."""
 
-    @call(8, Cost(dispatch_class="Operational"), updates="BoundedVec<swapping::PalletConfigUpdate>")
+    @call(8, updates="BoundedVec<swapping::PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Any]]) -> None:
         """Change fees, limits and intervals. Governance."""
         origin.ensure_governance()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.runtime.dev.frame import Cost, Origin, call
+from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.environment import Environment
 
@@ -65,7 +65,6 @@ class Swapping(SwappingGovernance):
 
     @call(
         0,
-        Cost(78_354_000, reads=12, writes=4),
         source_asset="Asset",
         destination_asset="Asset",
         destination_address="EncodedAddress",
@@ -80,7 +79,6 @@ class Swapping(SwappingGovernance):
 
     @call(
         11,
-        Cost(78_354_000, reads=12, writes=4),
         source_asset="Asset",
         destination_asset="Asset",
         destination_address="EncodedAddress",
@@ -97,7 +95,6 @@ class Swapping(SwappingGovernance):
 
     @call(
         18,
-        Cost(160_000_000, reads=14, writes=5),
         signature_data="SignatureData",
         transaction_metadata="TransactionMetadata",
         asset="Asset",
@@ -120,7 +117,7 @@ class Swapping(SwappingGovernance):
 
     # Being a broker
 
-    @call(4, Cost(26_291_000, reads=2, writes=1))
+    @call(4)
     def register_as_broker(self, origin: Origin) -> None:
         """Take the role of a broker."""
         who = origin.ensure_signed()
@@ -128,7 +125,7 @@ class Swapping(SwappingGovernance):
         self.ensure(enabled, self.Error.BrokerRegistrationDisabled)
         self.other(AccountRoles).register(who, BROKER)
 
-    @call(9, Cost(60_000_000, reads=10, writes=5))
+    @call(9)
     def deregister_as_broker(self, origin: Origin) -> None:
         """Give the role up, with all affiliates; open channels go on."""
         broker = self._broker(origin)
@@ -138,14 +135,14 @@ class Swapping(SwappingGovernance):
 
     # Fees
 
-    @call(1, Cost(64_568_000, reads=11, writes=4), asset="Asset", destination_address="EncodedAddress")
+    @call(1, asset="Asset", destination_address="EncodedAddress")
     def withdraw(self, origin: Origin, asset: str, destination_address: EncodedAddress) -> None:
         """Send all earned fees in an asset to an address on its chain."""
         broker = self._broker(origin)
         destination = destination_on(self, asset, destination_address)
         brokers.withdraw_all(self, broker, asset, destination, destination_address)
 
-    @call(19, Cost(25_000_000, reads=2, writes=1), address="H160")
+    @call(19, address="H160")
     def bind_broker_fee_withdrawal_address(self, origin: Origin, address: bytes) -> None:
         """Bind withdrawals on Ethereum to one address, for ever."""
         broker = self._broker(origin)
@@ -154,7 +151,7 @@ class Swapping(SwappingGovernance):
         bound.put(broker, address)
         self.deposit(self.Event.BoundBrokerWithdrawalAddress, broker=broker, address=address)
 
-    @call(17, Cost(25_000_000, reads=1, writes=1), minimum_fee_bps="u16")
+    @call(17, minimum_fee_bps="u16")
     def set_vault_swap_minimum_broker_fee(self, origin: Origin, minimum_fee_bps: int) -> None:
         """Refuse swaps by vault contract that pay this broker less."""
         broker = self._broker(origin)
@@ -166,29 +163,29 @@ class Swapping(SwappingGovernance):
 
     # Private Bitcoin channels
 
-    @call(12, Cost(42_184_000, reads=5, writes=3))
+    @call(12)
     def open_private_btc_channel(self, origin: Origin) -> None:
         """Open a Bitcoin channel of the broker's own, against a bond."""
         brokers.open_private_channel(self, self._broker(origin))
 
-    @call(13, Cost(40_000_000, reads=3, writes=3))
+    @call(13)
     def close_private_btc_channel(self, origin: Origin) -> None:
         """Close it and free the bond."""
         brokers.close_private_channel(self, self._broker(origin))
 
     # Affiliates
 
-    @call(14, Cost(1_006_077_000, reads=258, writes=4), withdrawal_address="H160")
+    @call(14, withdrawal_address="H160")
     def register_affiliate(self, origin: Origin, withdrawal_address: bytes) -> None:
         """Make an account that shares this broker's fees."""
         brokers.register_affiliate(self, self._broker(origin), withdrawal_address)
 
-    @call(15, Cost(60_000_000, reads=4, writes=4), affiliate_account_id="AccountId32")
+    @call(15, affiliate_account_id="AccountId32")
     def deregister_affiliate(self, origin: Origin, affiliate_account_id: bytes) -> None:
         """Take an affiliate away that has nothing left to withdraw."""
         brokers.deregister_affiliate(self, self._broker(origin), affiliate_account_id)
 
-    @call(16, Cost(70_000_000, reads=11, writes=4), affiliate_account_id="AccountId32")
+    @call(16, affiliate_account_id="AccountId32")
     def affiliate_withdrawal_request(self, origin: Origin, affiliate_account_id: bytes) -> None:
         """Send an affiliate's fees to its address."""
         brokers.withdraw_for_affiliate(self, self._broker(origin), affiliate_account_id)
