@@ -9,6 +9,7 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER, boost_fees
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.runtime.dev.pallets.ingress_egress.rejection import SCREENING_ID
 from tests.runtime.dev.broker import address_on, ccm, refund, request
 from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.runtime.dev.world import BOB
@@ -279,6 +280,41 @@ def test_a_marked_transaction_is_sent_back(broker: Swapper) -> None:
     assert "Swapping.SwapRequested" in broker.pay(address, "Eth", ETHER, TRANSACTION)
 
 
+def test_a_mark_that_was_used_counts_until_the_next_block_and_is_not_renewed_meanwhile(
+    broker: Swapper,
+) -> None:
+    address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
+    held = ("EthereumIngressEgress", "TransactionsMarkedForRejection", broker.account, TRANSACTION)
+    mark = "mark_transaction_for_rejection"
+    assert broker.submit("EthereumIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
+    (first,) = marks_due(broker, "Ethereum")
+    assert broker.pay(address, "Eth", ETHER, TRANSACTION)[0] == "EthereumIngressEgress.DepositFailed"
+    assert broker.world.stored(*held) == {"expires_at": 0, "prewitnessed": False}
+    assert sorted(marks_due(broker, "Ethereum")) == [broker.world.header.number + 1, first]
+    assert broker.submit("EthereumIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
+    assert broker.world.stored(*held) is None
+    assert broker.all_of("TransactionRejectionRequestExpired") == []
+    assert marks_due(broker, "Ethereum") == [first], "the entry of a mark that is gone does nothing"
+    assert "Swapping.SwapRequested" in broker.pay(address, "Eth", ETHER, TRANSACTION)
+
+
+def test_brokers_that_screen_mark_in_one_name_and_for_all(broker: Swapper) -> None:
+    address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
+    assert broker.submit("Swapping", "register_as_broker", pair=BOB) == "Ok"
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Ethereum"]).WhitelistedBrokers.put(BOB.account, ())
+    mark = "mark_transaction_for_rejection"
+    assert broker.submit("EthereumIngressEgress", mark, pair=BOB, tx_id=TRANSACTION) == "Ok"
+    assert broker.event("TransactionRejectionRequestReceived")["account_id"] == BOB.account
+    held = ("EthereumIngressEgress", "TransactionsMarkedForRejection")
+    assert broker.world.stored(*held, SCREENING_ID, TRANSACTION) is not None
+    assert broker.world.stored(*held, BOB.account, TRANSACTION) is None
+    assert broker.pay(address, "Eth", ETHER, TRANSACTION)[0] == "EthereumIngressEgress.DepositFailed"
+    name = "mark_deposit_channel_for_rejection"
+    other = broker.opened(**request("Eth", "Btc"))["deposit_address"]
+    assert broker.submit("EthereumIngressEgress", name, pair=BOB, deposit_address=other[1]) == "Ok"
+
+
 def test_a_mark_is_for_the_brokers_own_channels_and_for_an_hour(broker: Swapper) -> None:
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     assert broker.submit("Swapping", "register_as_broker", pair=BOB) == "Ok"
@@ -350,17 +386,23 @@ def rejected(broker: Swapper, source: str, amount: int, **changes: object) -> li
     return broker.pay(address, source, amount)
 
 
-def test_what_is_not_worth_its_way_back_stays(broker: Swapper) -> None:
+@pytest.mark.parametrize("amount", [ETHER, 1])
+def test_a_rejected_deposit_goes_back_however_little_is_left_of_it(broker: Swapper, amount: int) -> None:
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).EgressDustLimit.put("Eth", ETHER)
-    assert rejected(broker, "Eth", ETHER) == [
+        runtime.pallet(INGRESS_EGRESS["Ethereum"]).MinimumDeposit.put("Eth", 0)
+    assert rejected(broker, "Eth", amount) == [
         "EthereumIngressEgress.DepositFailed",
-        "EthereumIngressEgress.TransactionRejectionFailed",
+        "EvmThresholdSigner.ThresholdSignatureRequest",
+        "EthereumIngressEgress.TransactionRejectedByBroker",
     ]
-    (kept,) = broker.world.stored("EthereumIngressEgress", "FailedRejections")
-    assert (kept["asset"], kept["amount"]) == ("Eth", ETHER)
-    # Its ways are paid all the same.
-    assert broker.world.stored("AssetBalances", "WithheldAssets", "Eth") == 120_000 * 2_100_000_000
+    broker.blocks(1)
+    data = broker.event("TransactionBroadcastRequest")["transaction_payload"]["data"]
+    fees = 120_000 * 2_100_000_000
+    assert data.endswith(
+        address_on("Ethereum")[1].rjust(32, b"\0") + max(0, amount - fees).to_bytes(32, "big")
+    )
+    assert broker.world.stored("AssetBalances", "WithheldAssets", "Eth") == min(amount, fees)
 
 
 def test_a_rejected_token_pays_both_ways_by_swaps_and_deploys_its_contract(broker: Swapper) -> None:

@@ -314,12 +314,26 @@ def test_a_withdrawal_is_refused_in_the_chains_order(broker: Broker) -> None:
     to_ethereum = ("Eth", WALLET)
     withdraw = {"asset": "Usdc", "destination_address": to_ethereum}
     assert broker.swapping("withdraw", **withdraw) == "Swapping.NoFundsAvailable"
-    safe_mode(broker, "swapping", "withdrawals_enabled")
-    assert broker.swapping("withdraw", **withdraw) == "Swapping.WithdrawalsDisabled"
     wrong = broker.swapping("withdraw", asset="Btc", destination_address=to_ethereum)
     assert wrong == "Swapping.IncompatibleAssetAndAddress"
     broken = broker.swapping("withdraw", asset="Btc", destination_address=("Btc", b"nowhere"))
     assert broken == "Swapping.InvalidDestinationAddress"
+    broker.swapping("bind_broker_fee_withdrawal_address", address=OTHER_WALLET)
+    bound = "Swapping.BrokerBoundWithdrawalAddressRestrictionViolated"
+    assert broker.swapping("withdraw", **withdraw) == bound, "before it is seen that there is nothing"
+    safe_mode(broker, "swapping", "withdrawals_enabled")
+    for refused in (withdraw, {"asset": "Btc", "destination_address": to_ethereum}):
+        assert broker.swapping("withdraw", **refused) == "Swapping.WithdrawalsDisabled"
+    assert broker.submit("Swapping", "withdraw", pair=BOB, **withdraw) == "Swapping.WithdrawalsDisabled"
+
+
+def test_safe_mode_does_not_stop_an_affiliates_withdrawal(broker: Broker) -> None:
+    broker.swapping("register_affiliate", withdrawal_address=WALLET)
+    affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
+    earn(broker, "Usdc", 100 * USDC, affiliate)
+    safe_mode(broker, "swapping", "withdrawals_enabled")
+    assert broker.swapping("affiliate_withdrawal_request", affiliate_account_id=affiliate) == "Ok"
+    assert broker.event("WithdrawalRequested")["account_id"] == affiliate
 
 
 def test_too_little_to_send_stays_where_it_is(broker: Broker) -> None:

@@ -208,14 +208,40 @@ def test_without_a_limit_nothing_is_kept_back(broker: Channels) -> None:
     assert kept(broker, "Bitcoin") == []
 
 
-def test_evm_channels_are_kept_back_only_from_the_pool(broker: Channels) -> None:
-    keep_back(broker, "Ethereum", 2)
-    assert broker.opened(**request("Eth"))["channel_id"] == 1
-    assert kept(broker, "Ethereum") == []
-    addresses = [broker.opened(**request("Eth"))["deposit_address"][1] for _ in range(2)]
+@pytest.mark.parametrize(("asset", "chain"), [("Eth", "Ethereum"), ("Trx", "Tron")])
+def test_evm_channels_are_kept_back_only_from_the_pool(broker: Channels, asset: str, chain: str) -> None:
+    keep_back(broker, chain, 2)
+    assert broker.opened(**request(asset))["channel_id"] == 1
+    assert kept(broker, chain) == []
+    addresses = [broker.opened(**request(asset))["deposit_address"][1] for _ in range(2)]
     for address in addresses:
-        broker.set_state("Ethereum", address, ("Deployed", {"at_block_height": 9}))
-    broker.let_expire("Ethereum")
-    assert sorted(broker.pool("Ethereum")) == [2, 3]
-    assert broker.opened(**request("Eth"))["channel_id"] in (2, 3)
-    assert len(kept(broker, "Ethereum")) == 1
+        broker.set_state(chain, address, ("Deployed", {"at_block_height": 9}))
+    broker.let_expire(chain)
+    assert sorted(broker.pool(chain)) == [2, 3]
+    assert broker.opened(**request(asset))["channel_id"] in (2, 3)
+    assert len(kept(broker, chain)) == 1
+
+
+@pytest.mark.parametrize(("asset", "chain"), [("Sol", "Solana"), ("HubDot", "Assethub")])
+def test_channels_end_by_the_chains_height_where_blocks_are_not_processed(
+    broker: Channels, asset: str, chain: str
+) -> None:
+    said = broker.opened(**request(asset))
+    ((recycled_at, address),) = broker.world.stored(f"{chain}IngressEgress", "DepositChannelRecycleBlocks")
+    expires_at = said["source_chain_expiry_block"]
+    lifetime = broker.world.stored(f"{chain}IngressEgress", "DepositChannelLifetime")
+    later = CHAIN_INSTANCES[chain].after_period(expires_at + lifetime)
+    assert recycled_at == (expires_at if chain == "Solana" else later), "on Solana an election ends it"
+    with broker.arranging() as runtime:
+        pallet, tracking = runtime.pallet(INGRESS_EGRESS[chain]), runtime.pallet(CHAIN_TRACKING[chain])
+        pallet.ProcessedUpTo.put(2**32 - 1)
+        pallet.DepositChannelRecycleBlocks.put([(tracking.height() + 1_000, address)])
+    broker.world.block()
+    lookup = (f"{chain}IngressEgress", "DepositChannelLookup", address)
+    assert broker.world.stored(*lookup) is not None
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS[chain])
+        pallet.ProcessedUpTo.put(0)
+        pallet.DepositChannelRecycleBlocks.put([(runtime.pallet(CHAIN_TRACKING[chain]).height(), address)])
+    broker.world.block()
+    assert broker.world.stored(*lookup) is None

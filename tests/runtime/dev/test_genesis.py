@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "fd7d6012658b7bdf963e7af32161110117dfd141db53ab3e43f97314fe360a71"
+DEV_GENESIS_HASH = "b8cc3212b5b36342258dc1188dc3c3a8cf68ce116717ed09fa96e4294108ffca"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -86,9 +86,11 @@ def test_address_tables_shrink_the_accounts_and_cost_room_themselves(world: Worl
     assert refusal(world, "Sol", ccm(b"", four)) == "Invalid Ccm: Too many address lookup tables"
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\x00", b"\x02" + accounts_bytes(), b"\x00" + accounts_bytes() + b"\x00"]
-)
+def test_what_follows_the_accounts_is_not_looked_at(world: World) -> None:
+    assert refusal(world, "Sol", ccm(b"", b"\x00" + accounts_bytes() + b"\x00trailing")) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + accounts_bytes(), b"\x00" + accounts_bytes()[:-1]])
 def test_accounts_that_cannot_be_read_are_refused(world: World, data: bytes) -> None:
     assert refusal(world, "Sol", ccm(b"", data)) == "Invalid Ccm: Cannot decode additional data"
 

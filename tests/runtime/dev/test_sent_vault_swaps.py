@@ -12,7 +12,7 @@ from cfnode.core.amm import price_of, sqrt_price_of_amounts
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.keys import solana_environment
 from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
-from tests.runtime.dev.broker import address_on, ccm, refund
+from tests.runtime.dev.broker import address_on, ccm, refund, request
 from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.runtime.dev.test_vault_swaps import BITCOIN as TERMS
 from tests.runtime.dev.test_vault_swaps import encoded, evm
@@ -356,6 +356,35 @@ def test_too_little_and_what_a_broker_refuses_leads_to_nothing(broker: Swapper) 
     left = ETHER - 70_000 * 2_100_000_000
     assert [data[:4].hex() for data in sent] == ["5f8c0f9a"]
     assert sent[0].endswith(address_on("Ethereum")[1] + left.to_bytes(32, "big"))
+
+
+def marked_on_solana(broker: Swapper, height: int) -> None:
+    """Mark what a vault swap leaves at a height, then send one."""
+    chain, details = transaction(broker, solana(10**9), "Sol", "Eth")
+    account = details["instruction"]["accounts"][3]["pubkey"]
+    mark = "mark_transaction_for_rejection"
+    assert broker.submit("SolanaIngressEgress", mark, tx_id=(account, height)) == "Ok"
+    assert send(broker, (chain, details)) == "Ok"
+
+
+def test_a_marked_vault_swap_on_solana_is_sent_back(broker: Swapper) -> None:
+    marked_on_solana(broker, 0)
+    height = broker.event("DepositFinalised")["block_height"]
+    again = Swapper()
+    marked_on_solana(again, height)
+    assert again.event("DepositFailed")["reason"] == "TransactionRejectedByBroker"
+    details = again.event("TransactionRejectedByBroker")["tx_id"]
+    assert (details[0], details[1][1]) == ("VaultSwapAccount", height)
+    again.world.block()
+    marks = ("SolanaIngressEgress", "TransactionsMarkedForRejection", again.account, details[1])
+    assert again.world.stored(*marks) is None
+
+
+def test_a_marked_channel_deposit_on_solana_is_named_by_the_channels_address(broker: Swapper) -> None:
+    address = broker.opened(**request("Sol", "Eth"))["deposit_address"]
+    mark = "mark_transaction_for_rejection"
+    assert broker.submit("SolanaIngressEgress", mark, tx_id=(address[1], 0)) == "Ok"
+    assert broker.pay(address, "Sol", 10**9)[0] == "SolanaIngressEgress.DepositFailed"
 
 
 def test_what_the_authorities_would_not_notice_is_an_error(broker: Swapper) -> None:

@@ -36,7 +36,7 @@ __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"
 
 MAX_CHANNEL_ID = 2**64 - 1
 # A contract costs gas to deploy, so nobody makes addresses in advance there.
-NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum"})
+NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class IngressEgress(IngressEgressGovernance):
         opened_at = self.tracking.height() + self.chain.witness_period
         lifetime = self.DepositChannelLifetime.get()
         expires_at = self.chain.after_period(opened_at + lifetime)
-        self._recycle_at(self.chain.after_period(expires_at + lifetime), channel["address"])
+        self._recycle_at(self._recycle_height(expires_at, lifetime), channel["address"])
         self.DepositChannelLookup.put(
             channel["address"],
             {
@@ -176,14 +176,25 @@ class IngressEgress(IngressEgressGovernance):
 
     # The end of a channel
 
+    def _recycle_height(self, expires_at: int, lifetime: int) -> int:
+        """A channel is listed for another lifetime; on Solana an election closes it when it expires."""
+        return expires_at if self.chain.name == "Solana" else self.chain.after_period(expires_at + lifetime)
+
+    def _recycled_up_to(self) -> int:
+        """Channels of Assethub and Solana go by the chain's height, others by what has been witnessed."""
+        if self.chain.name in ("Assethub", "Solana"):
+            return self.tracking.height()
+        processed: int = self.ProcessedUpTo.get()
+        return processed
+
     def _recycle_at(self, height: int, address: Any) -> None:
         self.DepositChannelRecycleBlocks.mutate(lambda queue: [*queue, (height, address)])
 
     def on_idle(self, number: int) -> None:
         """Forget the channels whose time is over, and marks; keep the addresses that can be used again."""
-        processed = self.ProcessedUpTo.get()
+        reached = self._recycled_up_to()
         queue = sorted(self.DepositChannelRecycleBlocks.get(), key=lambda entry: entry[0])
-        due = [address for height, address in queue if height <= processed]
+        due = [address for height, address in queue if height <= reached]
         if due:
             self.DepositChannelRecycleBlocks.put(queue[len(due) :])
         for address in due:

@@ -1,8 +1,10 @@
 """How does a broker refuse a deposit that it does not want to be part of?
 
 It marks the transaction (or its channel) before the deposit counts. Such a deposit becomes no swap: it is
-sent back to the refund address, less what both ways cost. A mark lasts an hour, or until the deposit is final
-if it has been noticed before that.
+sent back to the refund address, less what both ways cost, however little remains. A mark lasts an hour, or
+until the deposit is final if it has been noticed before that; one that has had its effect is removed in the
+next block. Brokers that the network trusts to screen (`WhitelistedBrokers`) mark in the name of one account,
+and their marks count for the deposits of all brokers.
 """
 
 from __future__ import annotations
@@ -36,19 +38,17 @@ __all__ = [
 ]
 
 MARK_BLOCKS = 600
+USED = 0
+"""In place of the block in which a mark expires: a deposit has been rejected for it."""
+SCREENING_ID = bytes.fromhex("026de9d675fae14536ce79a478f4d16215571984b8bad180463fa27ea78d9c4f")
 
 
 def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: Any) -> None:
     """Refuse a transaction's deposits. TransactionAlreadyPrewitnessed if a mark has been noticed already."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
-    known = pallet.TransactionsMarkedForRejection.get(broker, transaction)
-    too_late = known is not None and known["prewitnessed"]
-    pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
+    marker = SCREENING_ID if pallet.WhitelistedBrokers.contains(broker) else broker
     expires_at = pallet.other(System).Number.get() + MARK_BLOCKS
-    mark = {"expires_at": expires_at, "prewitnessed": False}
-    pallet.TransactionsMarkedForRejection.put(broker, transaction, mark)
-    if known is None:  # else the first entry is put off when it is due
-        _expire_at(pallet, expires_at, broker, transaction)
+    _put_mark(pallet, marker, transaction, expires_at)
     pallet.deposit(
         pallet.Event.TransactionRejectionRequestReceived,
         account_id=broker,
@@ -57,12 +57,25 @@ def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: A
     )
 
 
+def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any, expires_at: int) -> None:
+    known = pallet.TransactionsMarkedForRejection.get(marker, transaction)
+    if known is not None and known["expires_at"] == USED:
+        return
+    too_late = known is not None and known["prewitnessed"]
+    pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
+    mark = {"expires_at": expires_at, "prewitnessed": False}
+    pallet.TransactionsMarkedForRejection.put(marker, transaction, mark)
+    if known is None:  # else the first entry is put off when it is due
+        _expire_at(pallet, expires_at, marker, transaction)
+
+
 def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Any) -> None:
-    """Refuse all further deposits of a channel. CannotMarkChannel if it is another's."""
+    """Refuse all further deposits of a channel. CannotMarkChannel if it is another's, unless one screens."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     channel = pallet.DepositChannelLookup.get(address)
     pallet.ensure(channel is not None, pallet.Error.InvalidDepositAddress)
-    pallet.ensure(channel["owner"] == broker, pallet.Error.CannotMarkChannel)
+    may = channel["owner"] == broker or pallet.WhitelistedBrokers.contains(broker)
+    pallet.ensure(may, pallet.Error.CannotMarkChannel)
     boosted = is_boosted(channel["boost_status"])
     pallet.ensure(not boosted, pallet.Error.TransactionAlreadyPrewitnessed)
     pallet.DepositChannelLookup.put(address, channel | {"is_marked_for_rejection": True})
@@ -70,30 +83,37 @@ def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Any) -> N
 
 
 def expire_marks(pallet: IngressEgressStorage, number: int) -> None:
-    """Marks whose deposit has not come in time are gone; those that have been noticed wait for it."""
-    for broker, transaction in pallet.ReportExpiresAt.take(number):
-        mark = pallet.TransactionsMarkedForRejection.get(broker, transaction)
-        if mark is None or mark["prewitnessed"]:
+    """Remove the marks that were used, and those whose deposit has not come in time.
+
+    One that has been noticed waits for its deposit.
+    """
+    for marker, transaction in pallet.ReportExpiresAt.take(number):
+        mark = pallet.TransactionsMarkedForRejection.get(marker, transaction)
+        if mark is None:
             continue
-        if mark["expires_at"] > number:  # it was renewed
-            _expire_at(pallet, mark["expires_at"], broker, transaction)
-            continue
-        pallet.TransactionsMarkedForRejection.remove(broker, transaction)
-        pallet.deposit(pallet.Event.TransactionRejectionRequestExpired, account_id=broker, tx_id=transaction)
+        if mark["expires_at"] == USED:
+            pallet.TransactionsMarkedForRejection.remove(marker, transaction)
+        elif not mark["prewitnessed"] and mark["expires_at"] > number:  # it was renewed
+            _expire_at(pallet, mark["expires_at"], marker, transaction)
+        elif not mark["prewitnessed"]:
+            pallet.TransactionsMarkedForRejection.remove(marker, transaction)
+            pallet.deposit(
+                pallet.Event.TransactionRejectionRequestExpired, account_id=marker, tx_id=transaction
+            )
 
 
 def is_marked(pallet: IngressEgressStorage, deposit: Deposit) -> bool:
     """Whether somebody wants a deposit sent back, by its transaction or by its channel."""
     if not pallet.Constant.AllowTransactionReports:
         return False
-    return deposit.is_marked or bool(_marked_transactions(pallet, deposit))
+    return deposit.is_marked or bool(_marks(pallet, deposit))
 
 
 def note_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """The marks of these transactions have been noticed: they do not expire any more."""
-    for transaction in _marked_transactions(pallet, deposit):
+    for marker, transaction in _marks(pallet, deposit):
         pallet.TransactionsMarkedForRejection.mutate(
-            deposit.broker, transaction, lambda mark: mark | {"prewitnessed": True}
+            marker, transaction, lambda mark: mark | {"prewitnessed": True}
         )
 
 
@@ -101,8 +121,8 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
     """Have a marked deposit sent back at the end of the block: the reason why it leads to nothing."""
     if not is_marked(pallet, deposit):
         return None
-    for transaction in _transactions(pallet, deposit):
-        pallet.TransactionsMarkedForRejection.remove(deposit.broker, transaction)
+    for marker, transaction in _marks(pallet, deposit):
+        _use_mark(pallet, marker, transaction)
     if deposit.action == "Unrefundable":
         return "Unrefundable"
     address, message = _refund_to(pallet, deposit)
@@ -116,6 +136,14 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
     }
     pallet.ScheduledTransactionsForRejection.mutate(lambda queue: [*queue, details])
     return "TransactionRejectedByBroker"
+
+
+def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any) -> None:
+    """A mark counts for all deposits of its block, and is removed in the next."""
+    mark = pallet.TransactionsMarkedForRejection.get(marker, transaction)
+    if mark["expires_at"] != USED:
+        _expire_at(pallet, pallet.other(System).Number.get() + 1, marker, transaction)
+        pallet.TransactionsMarkedForRejection.put(marker, transaction, mark | {"expires_at": USED})
 
 
 def _refund_to(pallet: IngressEgressStorage, deposit: Deposit) -> tuple[Any, Any]:
@@ -152,9 +180,9 @@ class _CannotBeFetched(Exception):
 
 
 def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int | None:
-    """Fetch a deposit and pay what both ways cost less; None if that is too little to be sent.
+    """Fetch a deposit and pay what is left of it after both ways, even if that is nothing.
 
-    The fees of a deposit that is too small to be sent back are taken all the same.
+    None if its message cannot be sent back: one to Solana with address lookup tables. Fees are taken even so.
     """
     asset, fetch, origin = details["asset"], None, "Vault"
     address = details["deposit_address"]
@@ -166,15 +194,23 @@ def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int | N
     came = withhold(pallet, asset, details["amount"], ingress_estimate(pallet, asset, origin))
     wanted = egress_estimate(pallet, asset, message and message["channel_metadata"])
     left = withhold(pallet, asset, came.remaining, wanted).remaining
-    if left < pallet.EgressDustLimit.get(asset):
-        return None
     transfer = {"asset": asset, "amount": left, "destination_address": details["refund_address"][1]}
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
         return _broadcast(pallet, details, reject_call(pallet, fetches, [transfer]))
     if any(fetch_params(pallet, fetches).values()):
         _broadcast(pallet, details, reject_call(pallet, fetches, []))
+    if _has_lookup_tables(message):
+        return None
     return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
+
+
+def _has_lookup_tables(message: Any) -> bool:
+    data = message["channel_metadata"]["ccm_additional_data"]
+    if data == "NotRequired":
+        return False
+    version, content = data[1]
+    return version == "V1" and bool(content["alts"])
 
 
 def _broadcast(pallet: IngressEgressStorage, details: dict[str, Any], call: Any) -> int:
@@ -187,15 +223,21 @@ def _expire_at(pallet: IngressEgressStorage, number: int, broker: bytes, transac
     pallet.ReportExpiresAt.mutate(number, lambda marks: [*marks, (broker, transaction)])
 
 
-def _marked_transactions(pallet: IngressEgressStorage, deposit: Deposit) -> list[bytes]:
-    marks = pallet.TransactionsMarkedForRejection
-    return [each for each in _transactions(pallet, deposit) if marks.contains(deposit.broker, each)]
-
-
-def _transactions(pallet: IngressEgressStorage, deposit: Deposit) -> list[bytes]:
-    """By what a broker names the transactions of a deposit; none where it cannot."""
+def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, Any]]:
+    """The marks that a deposit's broker and the screening account have set: who, and which transaction."""
     if deposit.broker is None:
         return []
+    marks = pallet.TransactionsMarkedForRejection
+    pairs = [(who, each) for each in _transactions(pallet, deposit) for who in (SCREENING_ID, deposit.broker)]
+    return [(who, each) for who, each in pairs if marks.contains(who, each)]
+
+
+def _transactions(pallet: IngressEgressStorage, deposit: Deposit) -> list[Any]:
+    """By what a broker names the transactions of a deposit; none where it cannot."""
+    details = deposit.details
     if pallet.chain.is_evm:
-        return list(deposit.details["tx_hashes"] or ())
-    return [deposit.details["id"]["tx_id"]] if pallet.chain.name == "Bitcoin" else []
+        return list(details["tx_hashes"] or ())
+    if pallet.chain.name == "Solana":
+        kind, named = details
+        return [(named, 0) if kind == "Channel" else tuple(named)]
+    return [details["id"]["tx_id"]] if pallet.chain.name == "Bitcoin" else []

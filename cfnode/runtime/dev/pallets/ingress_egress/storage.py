@@ -57,6 +57,7 @@ class IngressEgressStorage(ChainPallet):
         optional=True,
     )
     ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
+    WhitelistedBrokers = Map("Identity", "AccountId32", "()")
     ScheduledTransactionsForRejection = Value("Vec<TransactionRejectionDetails>")
     FailedRejections = Value("Vec<TransactionRejectionDetails>")
     BoostedVaultTransactions = Map(

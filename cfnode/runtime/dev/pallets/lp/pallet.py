@@ -16,7 +16,6 @@ from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.addresses import decoded, encoded
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
-from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.ingress_egress.deposits import channel_address
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.pools.pallet import PROVIDER, LiquidityPools
@@ -40,12 +39,10 @@ class LiquidityProvider(ProviderStorage):
 
     @call(5)
     def deregister_lp_account(self, origin: Origin) -> None:
-        """Give the role up. Nothing may be left: no order, no asset, no bond."""
-        who = self._provider(origin)
-        pools, flip = self.other(LiquidityPools), self.other(Flip)
+        """Give the role up. No order and no asset may be left; a bond may."""
+        who, pools = self._provider(origin), self.other(LiquidityPools)
         pools.ensure(not pools.has_orders(who), pools.Error.OpenOrdersRemaining)
         self.other(AssetBalances).ensure_no_funds(who)
-        flip.ensure(not flip.bond(who), flip.Error.AccountBonded)
         self.other(AccountRoles).deregister(who, PROVIDER)
         self.LiquidityRefundAddress.clear(who)
 

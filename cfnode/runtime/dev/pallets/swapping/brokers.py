@@ -13,7 +13,6 @@ from cfnode.core.addresses import EncodedAddress, ForeignAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
-from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.system import System
@@ -26,6 +25,7 @@ __all__ = [
     "close_private_channel",
     "deregister_affiliate",
     "ensure_may_deregister",
+    "ensure_may_withdraw_to",
     "forget_affiliates",
     "open_private_channel",
     "register_affiliate",
@@ -46,15 +46,9 @@ def withdraw_all(
     swapping: SwappingStorage, who: bytes, asset: str, destination: ForeignAddress, stated: EncodedAddress
 ) -> None:
     """Send all that an account owns of an asset; `stated` is the destination as events show it."""
-    error = swapping.Error
-    enabled = swapping.other(Environment).safe_mode("swapping", "withdrawals_enabled")
-    swapping.ensure(enabled, error.WithdrawalsDisabled)
     balances = swapping.other(AssetBalances)
     amount = balances.balance(who, asset)
-    swapping.ensure(amount, error.NoFundsAvailable)
-    bound = swapping.BoundBrokerWithdrawalAddress.get(who)
-    free = bound is None or destination[0] != "Eth" or destination[1] == bound
-    swapping.ensure(free, error.BrokerBoundWithdrawalAddressRestrictionViolated)
+    swapping.ensure(amount, swapping.Error.NoFundsAvailable)
     balances.debit(who, asset, amount)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     egress = pallet.schedule_egress(asset, amount, destination[1])
@@ -67,6 +61,15 @@ def withdraw_all(
         egress_fee=egress.fee,
         destination_address=stated,
     )
+
+
+def ensure_may_withdraw_to(
+    swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
+) -> None:
+    """A broker that has bound itself withdraws to no other address on Ethereum, even if it owns nothing."""
+    bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
+    elsewhere = bound is not None and ASSETS[asset].chain == "Ethereum" and destination[1] != bound
+    swapping.ensure(not elsewhere, swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated)
 
 
 def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
@@ -135,7 +138,7 @@ def deregister_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: by
 
 
 def withdraw_for_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
-    """Send an affiliate's fees to the Ethereum address it was registered with."""
+    """Send an affiliate's fees to the Ethereum address it was registered with; safe mode does not stop it."""
     address = ("Eth", affiliate_details(swapping, broker, affiliate)["withdrawal_address"])
     withdraw_all(swapping, affiliate, FEE_ASSET, address, address)
 

@@ -81,7 +81,8 @@ def _check_assethub(ccm: Any) -> None:
 
 def _check_solana(pallet: Pallet, ccm: Any, asset: str, destination: bytes) -> Any:
     try:
-        versioned = pallet.codec("VersionedSolanaCcmAdditionalData").decode(ccm["ccm_additional_data"])
+        codec = pallet.codec("VersionedSolanaCcmAdditionalData")
+        versioned, _ = codec.decode_from(ccm["ccm_additional_data"], 0)  # what follows it is not looked at
     except ScaleError:
         raise CcmError("Invalid Ccm: Cannot decode additional data") from None
     version, content = versioned

@@ -138,8 +138,11 @@ class Swapping(SwappingGovernance):
     @call(1, asset="Asset", destination_address="EncodedAddress")
     def withdraw(self, origin: Origin, asset: str, destination_address: EncodedAddress) -> None:
         """Send all earned fees in an asset to an address on its chain."""
+        enabled = self.other(Environment).safe_mode("swapping", "withdrawals_enabled")
+        self.ensure(enabled, self.Error.WithdrawalsDisabled)
         broker = self._broker(origin)
         destination = destination_on(self, asset, destination_address)
+        brokers.ensure_may_withdraw_to(self, broker, asset, destination)
         brokers.withdraw_all(self, broker, asset, destination, destination_address)
 
     @call(19, address="H160")
