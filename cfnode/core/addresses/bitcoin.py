@@ -17,7 +17,7 @@ import bech32
 
 from cfnode.core.addresses.errors import AddressError
 
-__all__ = ["NETWORKS", "Network", "Script", "script_from_text", "script_to_text"]
+__all__ = ["NETWORKS", "Network", "Script", "script_bytes", "script_from_text", "script_to_text"]
 
 
 class SegwitProgram(TypedDict):
@@ -49,6 +49,7 @@ NETWORKS: dict[str, Network] = {
 _BECH32, _BECH32M = 1, 0x2BC830A3
 _LONGEST = 90  # characters of a bech32 text; also far above any legacy address
 _MAX_VERSION = 16
+_OP_1 = 0x51
 _NAMED_PROGRAMS = {(0, 20): "P2WPKH", (0, 32): "P2WSH", (1, 32): "Taproot"}
 _NAMED_VERSIONS = {name: version for (version, _), name in _NAMED_PROGRAMS.items()}
 
@@ -72,6 +73,20 @@ def script_to_text(script: Script, network: Network) -> str:
         version = network.p2pkh_version if kind == "P2PKH" else network.p2sh_version
         return base58.b58encode_check(bytes([version]) + payload).decode()
     return _segwit_text(network.hrp, payload["version"], payload["program"])
+
+
+def script_bytes(script: Script) -> bytes:
+    """The script as an output of a transaction has it."""
+    kind, payload = script
+    if not isinstance(payload, bytes):
+        version, program = payload["version"], payload["program"]
+        return bytes([_OP_1 + version - 1, len(program)]) + program
+    if kind == "P2PKH":
+        return b"\x76\xa9\x14" + payload + b"\x88\xac"
+    if kind == "P2SH":
+        return b"\xa9\x14" + payload + b"\x87"
+    version = _NAMED_VERSIONS[kind]
+    return bytes([_OP_1 + version - 1 if version else 0, len(payload)]) + payload
 
 
 def _legacy_script(text: str, network: Network) -> Script | None:

@@ -37,6 +37,8 @@ NOTHING = "nothing"
 IMPOSSIBLE = hex(2**200)
 """A price that no pool gives."""
 OPEN_CHANNEL = "broker_request_swap_deposit_address"
+BTC_CHEAPEST, BTC_DEAREST = 80 + 290 + 2 * 255, 2_000
+"""Satoshi that a transaction costs: with one of the vault's outputs at least, with a few at most."""
 BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
 OPENED = ["IngressEgress.ChannelOpeningFeePaid", "Swapping.SwapDepositAddressReady", PAID]
 Named = tuple[str, Any]
@@ -103,6 +105,7 @@ class Story:
         self.heard: list[tuple[bytes, list[Named]]] = []
         self.closed = False
         self._flip, self._burned = self.flip(), 0
+        self._vault = self._vault_holds()
 
     def stored(self) -> Stored:
         """The storage of the best block."""
@@ -281,10 +284,25 @@ class Story:
             pair = {"chain": asset.chain, "asset": asset.symbol}, USDC
             told = await self.call("cf_pool_price_v2", *pair)
             assert int(told["range_order"], 16) == self.rules.pools[name].price
-        outputs = await self.call("cf_monitoring_btc_utxos")
-        assert outputs["total_balance"] == -sheet.get(USER, {}).get("Btc", 0)  # none is ever spent here
+        await self._tell_of_outputs()
         for channel in self.channels:
             self._has_arrived(await self.get(f"/v2/swaps/{channel}"), sheet)
+
+    async def _tell_of_outputs(self) -> None:
+        """The Bitcoin vault holds what it held and what came, less what left and what that cost."""
+        outputs = await self.call("cf_monitoring_btc_utxos")
+        left = sum(of["Btc"] for party, of in self.outside.now().items() if party != LENDER)
+        batches = sum(
+            name == "BitcoinIngressEgress.BatchBroadcastRequested"
+            for _, told in self.heard
+            for name, _ in told
+        )
+        for_miners = self._vault - outputs["total_balance"] - left
+        assert batches * BTC_CHEAPEST <= for_miners <= batches * BTC_DEAREST
+
+    def _vault_holds(self) -> int:
+        outputs = self.stored().value("Environment", "BitcoinAvailableUtxos")
+        return sum(each["amount"] for each in outputs)
 
     def _has_arrived(self, status: Any, sheet: Sheet) -> None:
         """What the swap service says was sent is with the receiver, or never arrived there."""

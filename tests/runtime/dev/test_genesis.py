@@ -15,7 +15,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "b8cc3212b5b36342258dc1188dc3c3a8cf68ce116717ed09fa96e4294108ffca"
+DEV_GENESIS_HASH = "bccfc7368a81c8c8ecc3c584dc3f36fd96d3824eb30ae080138cb3a53ad0f098"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -12,6 +12,43 @@ from . import addresses, assets, deposits, swaps  # noqa: F401  (named below)
 _API = "cf_chains::evm::api"
 _SIGNER = "pallet_cf_threshold_signature"
 
+# Why a batch cannot be built.
+enum("sol_prim::pda::PdaError", "NotAValidPoint", "TooManySeeds", "SeedTooLarge", "BumpSeedBadLuck")
+enum(
+    "cf_chains::ccm_checker::CcmValidityError",
+    "CannotDecodeCcmAdditionalData",
+    "CcmIsTooLong",
+    "CcmAdditionalDataContainsInvalidAccounts",
+    "RedundantDataSupplied",
+    "InvalidDestinationAddress",
+    "TooManyAddressLookupTables",
+)
+enum(
+    "cf_chains::sol::api::SolanaTransactionBuildingError",
+    "CannotLookupApiEnvironment",
+    "CannotLookupCurrentAggKey",
+    "CannotLookupComputePrice",
+    "NoNonceAccountsSet",
+    "NoAvailableNonceAccount",
+    "FailedToDeriveAddress(PdaError)",
+    "InvalidCcm(CcmValidityError)",
+    "FailedToSerializeFinalTransaction",
+    "FinalTransactionExceededMaxLength(u32)",
+    "DispatchError(DispatchError)",
+    "AltsNotYetWitnessed",
+    "AltsInvalid",
+)
+enum(
+    "cf_chains::AllBatchError",
+    "NotRequired",
+    "UnsupportedToken",
+    "VaultAccountNotSet",
+    "AggKeyNotSet",
+    "UtxoSelectionFailed",
+    "FailedToBuildSolanaTransaction(SolanaTransactionBuildingError)",
+    "DispatchError(DispatchError)",
+)
+
 # Calls of the contracts.
 struct(f"{_API}::SigData", sig="U256", nonce="U256", k_times_g_address="H160")
 struct(

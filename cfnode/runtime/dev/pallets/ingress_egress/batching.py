@@ -1,8 +1,9 @@
 """What goes out of a chain's vault at the end of a block?
 
 Everything that waits: fetches of deposits and transfers in one batch (on Solana a transaction each), messages
-one by one. An EVM deposit contract that does not exist yet is deployed by its first fetch, and other fetches
-from it wait until that has happened.
+one by one. A batch for which Bitcoin's vault has not enough outputs says so and is tried again in each block.
+An EVM deposit contract that does not exist yet is deployed by its first fetch, and other fetches from it wait
+until that has happened.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.runtime.dev.pallets import bitcoin_vault
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from cfnode.runtime.dev.pallets.environment import Environment
 
@@ -20,6 +22,7 @@ __all__ = [
     "evm_broadcaster",
     "fetch_params",
     "finalise_fetches",
+    "join_outputs",
     "message_call",
     "reject_call",
     "schedule_fetch",
@@ -35,13 +38,37 @@ MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50}
 
 
 def send_batches(pallet: IngressEgressStorage) -> None:
-    """Send what has been queued, as far as it can be sent now."""
+    """Send what has been queued, as far as it can be sent now; all of it, or nothing."""
     queue = pallet.ScheduledEgressFetchOrTransfer.get()
     if not queue:
         return
-    fetches, transfers, waiting = _taken(pallet, queue)
-    pallet.ScheduledEgressFetchOrTransfer.put(waiting)
-    _SEND[pallet.chain.name](pallet, fetches, transfers)
+    pallet.runtime.host.begin()
+    try:
+        fetches, transfers, waiting = _taken(pallet, queue)
+        pallet.ScheduledEgressFetchOrTransfer.put(waiting)
+        _SEND[pallet.chain.name](pallet, fetches, transfers)
+    except _CannotBuild as failure:
+        pallet.runtime.host.rollback()
+        pallet.deposit(pallet.Event.FailedToBuildAllBatchCall, error=str(failure))
+    except BaseException:
+        pallet.runtime.host.rollback()
+        raise
+    else:
+        pallet.runtime.host.commit()
+
+
+class _CannotBuild(Exception):
+    """A batch cannot be built now: the reason (`AllBatchError`)."""
+
+
+def join_outputs(pallet: IngressEgressStorage) -> None:
+    """On Bitcoin: join the vault's outputs if there are too many of them."""
+    if pallet.chain.name != "Bitcoin":
+        return
+    transaction = bitcoin_vault.consolidate(pallet)
+    if transaction is not None:
+        pallet.deposit(pallet.Event.UtxoConsolidation, broadcast_id=_start(pallet))
+        bitcoin_vault.add_outputs(pallet, transaction)
 
 
 def send_messages(pallet: IngressEgressStorage) -> None:
@@ -177,9 +204,19 @@ def _send_together(pallet: IngressEgressStorage, fetches: list[Any], transfers: 
 
 
 def _send_bitcoin(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
-    """Deposits are spent from where they lie: without a transfer there is no transaction."""
-    if transfers:
-        _announce(pallet, _start(pallet), transfers)
+    """Deposits are spent from where they lie: without a transfer there is no transaction.
+
+    A transfer below Bitcoin's own dust limit is left out.
+    """
+    outputs = [(each["destination_address"], each["amount"]) for each in transfers]
+    outputs = [(script, amount) for script, amount in outputs if amount >= bitcoin_vault.DUST]
+    if not outputs:
+        return
+    transaction = bitcoin_vault.spend(pallet, outputs)
+    if transaction is None:
+        raise _CannotBuild("UtxoSelectionFailed")
+    bitcoin_vault.add_outputs(pallet, transaction)
+    _announce(pallet, _start(pallet), transfers)
 
 
 def _send_solana(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:

@@ -19,7 +19,7 @@ from cfnode.runtime.dev.pallets.chain_pallet import per_chain
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 
-from .batching import send_batches, send_messages, with_message
+from .batching import join_outputs, send_batches, send_messages, with_message
 from .boost import finalise_boosted
 from .boost_delay import cancel_boost, process_prewitnessed
 from .delay import process_delayed
@@ -220,6 +220,7 @@ class IngressEgress(IngressEgressGovernance):
         if not self.chain.tracked:
             return
         send_batches(self)
+        join_outputs(self)
         send_messages(self)
         if self.chain.is_evm:
             review_failed_calls(self)

@@ -103,6 +103,8 @@ class IngressEgressStorage(ChainPallet):
             6, block_height="Height", reason="DepositFailedReason", details="DepositFailedDetails"
         )
         AssetEgressStatusChanged = event(1, asset="ChainAsset", disabled="bool")
+        UtxoConsolidation = event(11, broadcast_id="u32")
+        FailedToBuildAllBatchCall = event(12, error="AllBatchError")
         ChannelOpeningFeePaid = event(13, fee="u128")
         DepositBoosted = event(
             14,

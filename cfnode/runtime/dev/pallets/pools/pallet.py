@@ -27,6 +27,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.config import DevGenesis, DevPool
 from cfnode.runtime.dev.frame import Origin, call
+from cfnode.runtime.dev.pallets import bitcoin_vault
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.lp.storage import ProviderStorage
@@ -122,7 +123,10 @@ class LiquidityPools(PoolsGovernance):
         ranges = replace(made, **{name: getattr(old, name) for name in kept})
         stored.pool = replace(stored.pool, range_orders=ranges)
         self.put_back(stored)
-        return made.value(MIN_TICK, MAX_TICK, liquidity)
+        held = made.value(MIN_TICK, MAX_TICK, liquidity)
+        if asset == "Btc":
+            bitcoin_vault.conjure(self, held["base"])
+        return held
 
     def _fill(self, pool: DevPool) -> None:
         sqrt_price = sqrt_price_of_amounts(10 ** ASSETS[pool.asset].decimals, pool.microdollars)
@@ -131,6 +135,8 @@ class LiquidityPools(PoolsGovernance):
         places = {MAKER: {0: (MIN_TICK, MAX_TICK)}}
         made = Pool(LimitPool.empty(), ranges)
         self.put_back(StoredPool(pool.asset, made, places, {"base": {}, "quote": {}}))
+        if pool.asset == "Btc":
+            bitcoin_vault.conjure(self, ranges.value(MIN_TICK, MAX_TICK, liquidity)["base"])
 
     # Providers' orders
 
