@@ -5,7 +5,7 @@ rust-libp2p ends each request's substream twice. None of these connections may e
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from cfnode.node.sync.memory import Trust
 from cfnode.node.sync.service import ChainSync
 from tests.conftest import PEERS
 from tests.interop.rust_network import BACKENDS, RustNetwork, running_network
-from tests.network.conftest import GENESIS, address_of, running, service, until
+from tests.network.conftest import GENESIS, address_of, running, service
 from tests.node.conftest import MakeRig, make_rig
 from tests.node.mini import Rig, put, tx, voter_set, voters_of
 from tests.node.sync.liar import TcpPeer
@@ -31,7 +31,9 @@ from tests.node.sync.peers import KEYS, grow
 __all__ = ["make_rig"]
 
 MIB = 1 << 20
-LIMITS = RequestLimits(request=MIB, response=16 * MIB)
+LIMITS = RequestLimits(request=MIB, response=16 * MIB, timeout=200)
+PATIENCE_S = 240.0
+"""Seconds for what takes one on a machine that has nothing else to do."""
 ONE_AFTER_ANOTHER, AT_ONCE = 60, 19
 """Requests; the largest answer comes on top. A node of ours reads 20 requests of a peer at a time."""
 
@@ -53,6 +55,12 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=[True, False], ids=["Rust dials", "we dial"])
 def rust_dials(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for what other tasks bring about; the test's own time is the bound."""
+    while not condition():  # noqa: ASYNC110 - what is awaited is only visible from outside
+        await trio.sleep(0.005)
 
 
 async def connect(rust: RustNetwork, node: Service, rust_dials: bool) -> None:
@@ -80,7 +88,7 @@ async def pair(program: Path, backend: str, rust_dials: bool) -> AsyncIterator[t
     rust, node = RustNetwork(program, backend, GENESIS), service(1)
     for each in (rust, node):
         each.serve_requests("sync/2", answer, LIMITS)
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE_S):
         async with running(node), running_network(rust):
             await connect(rust, node, rust_dials)
             yield rust, node
@@ -172,7 +180,7 @@ async def test_a_light_node_proves_its_way_and_follows_across_a_set_change(
     rust = RustPeer(program, backend, behind if rust_is_light else chain, light=rust_is_light)
     node = TcpPeer(1, chain if rust_is_light else behind, light=not rust_is_light)
     light: RustPeer | TcpPeer = rust if rust_is_light else node
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE_S):
         async with AsyncExitStack() as stack:
             nursery = await stack.enter_async_context(trio.open_nursery())
             for each in (rust, node):

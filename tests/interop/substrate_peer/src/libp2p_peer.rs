@@ -1,7 +1,6 @@
 //! The peer over rust-libp2p.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use futures::StreamExt;
 use libp2p::request_response::ResponseChannel;
@@ -15,10 +14,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::framing::Framed;
 use crate::notifications::{Notifications, Order};
 use crate::words::{Bytes, Command, Commands, Report, Reports};
-use crate::{AGENT, NOTIFICATIONS, REQUESTS, REQUEST_TIMEOUT};
-
-/// A connection that nobody uses stays, so that a slow machine loses none.
-const IDLE: Duration = Duration::from_secs(600);
+use crate::{AGENT, NOTIFICATIONS, PATIENCE, REQUESTS};
 
 #[derive(NetworkBehaviour)]
 struct Behaviour {
@@ -80,7 +76,7 @@ fn full_name(genesis: &str, protocol: &str) -> StreamProtocol {
 
 fn swarm(yamux: yamux::Config, genesis: &str) -> Swarm<Behaviour> {
     let requests = |protocol| {
-        let config = Config::default().with_request_timeout(REQUEST_TIMEOUT);
+        let config = Config::default().with_request_timeout(PATIENCE);
         Requests::new([(full_name(genesis, protocol), ProtocolSupport::Full)], config)
     };
     let [blocks, warp, state, light] = REQUESTS.map(requests);
@@ -101,7 +97,7 @@ fn swarm(yamux: yamux::Config, genesis: &str) -> Swarm<Behaviour> {
         .expect("TCP")
         .with_behaviour(behaviour)
         .expect("a behaviour")
-        .with_swarm_config(|config| config.with_idle_connection_timeout(IDLE))
+        .with_swarm_config(|config| config.with_idle_connection_timeout(PATIENCE))
         .build()
 }
 

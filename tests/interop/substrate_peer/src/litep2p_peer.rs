@@ -16,7 +16,7 @@ use litep2p::{Litep2p, Litep2pEvent};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
 use crate::words::{Bytes, Command, Commands, Report, Reports};
-use crate::{AGENT, MAX_MESSAGE, NOTIFICATIONS, REQUESTS, REQUEST_TIMEOUT};
+use crate::{AGENT, MAX_MESSAGE, NOTIFICATIONS, PATIENCE, REQUESTS};
 
 pub async fn run(genesis: &str, mut commands: Commands, reports: Reports) {
     let (mut litep2p, workers) = begin(genesis, &reports);
@@ -60,15 +60,18 @@ fn begin(genesis: &str, reports: &Reports) -> (Litep2p, HashMap<&'static str, Un
     let tcp = TcpConfig {
         listen_addresses: vec!["/ip4/127.0.0.1/tcp/0".parse().expect("an address")],
         nodelay: true,
+        connection_open_timeout: PATIENCE,
+        substream_open_timeout: PATIENCE,
         ..Default::default()
     };
     let mut builder = ConfigBuilder::new()
         .with_keypair(Keypair::generate())
+        .with_keep_alive_timeout(PATIENCE)
         .with_tcp(tcp);
     for protocol in REQUESTS {
         let (config, handle) = request_response::ConfigBuilder::new(name(protocol))
             .with_max_size(MAX_MESSAGE)
-            .with_timeout(REQUEST_TIMEOUT)
+            .with_timeout(PATIENCE)
             .build();
         let (sender, orders) = unbounded_channel();
         tokio::spawn(

@@ -16,7 +16,8 @@ const REQUESTS: [&str; 4] = ["sync/2", "sync/warp", "state/2", "light/2"];
 /// Notification protocols, likewise.
 const NOTIFICATIONS: [&str; 3] = ["block-announces/1", "transactions/1", "grandpa/1"];
 const MAX_MESSAGE: usize = 64 << 20;
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Bounds that no slow machine meets: a connection that nobody uses stays, a substream may open slowly.
+const PATIENCE: Duration = Duration::from_secs(600);
 const AGENT: &str = "substrate-peer";
 
 #[tokio::main(flavor = "current_thread")]
