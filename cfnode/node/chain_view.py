@@ -75,6 +75,10 @@ class ChainView:
         """(consensus engine, justification) pairs kept with the block."""
         return list(self._store.justifications(block_hash))
 
+    def public_justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
+        """Those pairs that each node of the network keeps: clients and peers are given no others."""
+        return list(self._store.public_justifications(block_hash))
+
     def hash_at(self, number: int) -> bytes | None:
         """The block of the best chain at `number`."""
         if number >= self.finalized.number:

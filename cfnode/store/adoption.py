@@ -135,6 +135,7 @@ class Adoption:
             assert facts is not None
             blocks.put_block(txn, header, body)
             blocks.put_justifications(txn, ref.hash, justifications)
+            blocks.mark_periodic(txn, ref.hash)
             blocks.make_final(txn, ref)
             blocks.put_beginning(txn, ref.number)
             newest = ref.hash if justifications else NO_BLOCK

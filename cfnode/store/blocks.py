@@ -65,6 +65,7 @@ class Blocks:
         self._stale = database.table("stale")
         self._kept = database.table("kept")
         self._set_changes = database.table("set-changes")
+        self._periodic = database.table("periodic")
 
     def facts(self, txn: Transaction) -> Facts | None:
         """None before the store has been initialised."""
@@ -135,6 +136,23 @@ class Blocks:
         data = txn.get(block, db=self._justifications)
         return [] if data is None else _justifications.decode(data)
 
+    def public_justifications(self, txn: Transaction, block: bytes) -> list[Justification]:
+        """Those that other nodes of the network keep with the block too: of a change of the authority set,
+        and of the first block that became final in each period.
+        """
+        if txn.get(block, db=self._periodic) is None:
+            number = self.number(txn, block)
+            if number is None or not self._changes_set(txn, BlockRef(block, number)):
+                return []
+        return self.justifications(txn, block)
+
+    def mark_periodic(self, txn: Transaction, block: bytes) -> None:
+        """The block was the first of its period to become final."""
+        txn.put(block, b"", db=self._periodic)
+
+    def _changes_set(self, txn: Transaction, block: BlockRef) -> bool:
+        return txn.get(block_suffix(block.number), db=self._set_changes) == block.hash
+
     def put_justifications(self, txn: Transaction, block: bytes, added: Sequence[Justification]) -> None:
         """One for each engine: a new one takes the place of the old."""
         if added:
@@ -201,8 +219,9 @@ class Blocks:
         self._prune_stale(txn, number)
 
     def prune_justification(self, txn: Transaction, block: BlockRef) -> None:
-        if txn.get(block_suffix(block.number), db=self._set_changes) != block.hash:
+        if not self._changes_set(txn, block):
             txn.delete(block.hash, db=self._justifications)
+            txn.delete(block.hash, db=self._periodic)
 
     def _prune_stale(self, txn: Transaction, number: int) -> None:
         with txn.cursor(self._stale) as cursor:

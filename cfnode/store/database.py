@@ -33,6 +33,7 @@ SCHEMA = 1
 
 TABLES = (
     *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "kept", "set-changes"),
+    "periodic",
     *("storage", "storage-undo", "nodes", "nodes-undo", "undo-index"),
     *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index", "shelf-garbage"),
 )

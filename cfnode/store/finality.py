@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 PRUNE_AT_ONCE = 1_024
 """Blocks whose past is deleted in one transaction, when a store that kept more is opened with a window."""
 
+JUSTIFICATION_PERIOD = 512
+"""Blocks of which other nodes keep one justification: GRANDPA's `justification_generation_period` of the
+official node. They call others that they are sent unnecessary."""
+
 COLLECT_AT_ONCE = 4
 """Discarded blocks of the shelf whose rows are deleted in one transaction."""
 
@@ -111,6 +115,8 @@ class Finality:
     def _justify(self, txn: Transaction, facts: Facts, block: bytes, justification: Justification) -> None:
         self._blocks.put_justifications(txn, block, [justification])
         number = self._blocks.number(txn, block)
+        if number is not None and _begins_period(facts.finalized.number, number):
+            self._blocks.mark_periodic(txn, block)
         if number is not None and number < facts.oldest_body:  # pruning has passed it and will not come again
             self._blocks.prune_justification(txn, BlockRef(block, number))
 
@@ -231,6 +237,15 @@ class Finality:
         number = self._blocks.number(txn, before.newest_justified)
         if number is not None and number < after.oldest_body:
             self._blocks.prune_justification(txn, BlockRef(before.newest_justified, number))
+
+
+def _begins_period(before: int, number: int) -> bool:
+    """Whether a block that becomes final after block `before` is the first of its period; Substrate also
+    takes the first after genesis.
+    """
+    if number <= before:
+        return False
+    return before == 0 or before // JUSTIFICATION_PERIOD != number // JUSTIFICATION_PERIOD
 
 
 def _advanced(

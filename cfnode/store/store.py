@@ -95,6 +95,11 @@ class Store:
         with self.database.read() as txn:
             return self._blocks.justifications(txn, block)
 
+    def public_justifications(self, block: bytes) -> list[Justification]:
+        """Those of its justifications that other nodes keep as well, and expect to be given."""
+        with self.database.read() as txn:
+            return self._blocks.public_justifications(txn, block)
+
     def hash_at(self, number: int) -> bytes | None:
         """The hash at a number of the finalized chain."""
         with self.database.read() as txn:

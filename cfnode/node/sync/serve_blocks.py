@@ -2,6 +2,8 @@
 
 Upwards along the best chain, downwards along the ancestors; at most 128 blocks and about 8 MiB of bodies, but
 at least one; the list ends at the first block of which something that was asked for is not here.
+Justifications are those that each node keeps: peers call others unnecessary, and learn by gossip what is
+final.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class BlockServer:
         body = chain.body(block) if Attributes.BODY in attributes else []
         if (header is None and Attributes.HEADER in attributes) or body is None:
             return None
-        justified = chain.justifications(block) if Attributes.JUSTIFICATION in attributes else []
+        justified = chain.public_justifications(block) if Attributes.JUSTIFICATION in attributes else []
         return BlockData(block, header, tuple(body), tuple(justified))
 
 

@@ -117,10 +117,12 @@ async def test_a_node_that_executes_everything_catches_up_from_genesis(
 
 
 async def test_while_catching_up_one_justification_that_holds_proves_many_blocks(
-    authority: Peer, make_rig: MakeRig, patient_clock: MockClock
+    authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From a peer that gives the justification of each block."""
     for block in await authority.rig.blocks(80):
         await authority.rig.finality.finalize(block)
+    monkeypatch.setattr(authority.chain, "public_justifications", authority.chain.justifications)
     authority.network.tamper = lambda protocol, request, answer: (
         with_unproven(answer, {19, 50, 51}) if protocol == "sync/2" and answer else answer
     )

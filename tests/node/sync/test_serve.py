@@ -52,6 +52,10 @@ async def test_blocks_come_upwards_with_bodies_and_justifications(rig: Rig) -> N
     assert [list(block.body) for block in answer.blocks] == [rig.chain.body(block) for block in made[1:4]]
     assert [block.header for block in answer.blocks] == [rig.chain.header(block) for block in made[1:4]]
     assert [len(block.justifications) for block in answer.blocks] == [0, 1, 0]
+    await rig.finality.finalize(made[3])
+    assert rig.chain.justifications(made[3])
+    answer = await Asker(rig).blocks(BlockRequest(2, WHOLE, 3))
+    assert [len(block.justifications) for block in answer.blocks] == [0, 1, 0], "one in a period"
 
 
 async def test_and_downwards_also_along_a_fork(rig: Rig) -> None:
