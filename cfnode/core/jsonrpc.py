@@ -34,6 +34,10 @@ MAX_WIDE = 1024 * 1024
 bytes. Only hex is ever longer."""
 MAX_ID = 4096
 """Bytes of an id, which is kept until its call is answered and is sent back; ids of clients have some ten."""
+MAX_REPEATED = 1024
+"""Bytes that an error repeats of `params` that are neither an array nor an object."""
+MAX_ID_DIGITS = 20
+"""Digits of an id that is a number: 2^64 - 1 has so many."""
 LARGE = 64 * 1024
 """Bytes of a message from which on the event loop has its turn between the steps of reading it: each step
 takes up to 3 ms per MiB."""
@@ -41,7 +45,7 @@ _STRUCTURE = b",[{"
 _FILLING = b" \t\r\n\\"
 _ABSENT = msgspec.Raw()
 _WHITE = (b" ", b"\t", b"\r", b"\n")
-_NO_ARGUMENTS = frozenset({b"", b"[]", b"{}", b"null"})
+_NO_ARGUMENTS = frozenset({b"", b"[]", b"null"})
 
 
 class ErrorCode(IntEnum):
@@ -115,7 +119,10 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         try:
             arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(self.params)
         except _UNREADABLE as error:
-            raise InvalidParams(f"params must be an array or an object: {error}") from None
+            found = bytes(self.params)
+            if found[:1] in (b"[", b"{"):
+                raise InvalidParams(f"params must be an array or an object: {error}") from None
+            raise InvalidParams(_NO_SEQUENCE % _cut(found)) from None
         return arguments
 
 
@@ -142,12 +149,20 @@ class _Identified(msgspec.Struct, gc=False):
     id: msgspec.Raw = _ABSENT
 
 
+_NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
+
+
+def _cut(found: bytes) -> str:
+    """A text as an error repeats it, in quotes."""
+    return encode(found[:MAX_REPEATED].decode(errors="replace")).decode()
+
+
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _CALL = msgspec.json.Decoder(Call)
 _IDENTIFIED = msgspec.json.Decoder(_Identified)
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _SYNTAX = msgspec.json.Decoder(msgspec.Raw)
-_ID = msgspec.json.Decoder(int | float | str | None)
+_ID = msgspec.json.Decoder(int | str | None)
 _ARGUMENTS = msgspec.json.Decoder(list[Any] | dict[str, Any])
 _ENCODER = msgspec.json.Encoder()
 
@@ -222,11 +237,21 @@ def _parse_call(data: bytearray | msgspec.Raw, *, is_json: bool = False) -> Call
         call = _CALL.decode(data)
         if memoryview(call.id).nbytes > MAX_ID:
             return _invalid(NULL)
-        if not (raw := bytes(call.id)).isdigit() and raw:
-            _ID.decode(raw)
+        if (raw := bytes(call.id)) and not _is_id(raw):
+            return _invalid(NULL)
     except _UNREADABLE:
         return _explain(data, is_json=is_json)
     return call
+
+
+def _is_id(raw: bytes) -> bool:
+    """As the servers of Substrate nodes take it: a text, null, or an integer of 64 bits without sign. Raises
+    for what is not JSON.
+    """
+    if not raw.isdigit():
+        identity = _ID.decode(raw)
+        return identity is None or isinstance(identity, str)
+    return len(raw) <= MAX_ID_DIGITS and int(raw) < 1 << 64
 
 
 def _explain(data: bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
@@ -251,7 +276,7 @@ def _id_of(data: bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
             _SYNTAX.decode(data)
         return NULL
     try:
-        return encode(_ID.decode(raw)) if 0 < memoryview(raw).nbytes <= MAX_ID else NULL
+        return bytes(raw) if 0 < memoryview(raw).nbytes <= MAX_ID and _is_id(bytes(raw)) else NULL
     except _UNREADABLE:
         return NULL
 

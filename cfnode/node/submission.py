@@ -51,8 +51,8 @@ _ENDINGS = {
     StatusKind.INVALID: '"transaction is no longer valid in the current state"',
     StatusKind.DROPPED: '"transaction was dropped from the pool because of the limit"',
     StatusKind.USURPED: (
-        '"Transaction has been replaced in the pool, by another transaction that provides the same tags. '
-        '(e.g. same (sender, nonce))"'
+        '"Transaction has been replaced in the pool, by another transaction that provides the same tags '
+        'for example same (sender, nonce)."'
     ),
     StatusKind.FINALITY_TIMEOUT: '"Maximum number of finality watchers has been reached"',
     StatusKind.RETRACTED: '"The block this transaction was included in has been retracted."',

@@ -1,8 +1,10 @@
 """Who may speak to this port? The Host and Origin of a request, and the addresses that may use the broker.
 
-A page in a browser can reach 127.0.0.1. Two things stop a foreign one: its Origin is not on the list, and a
-name that its owner pointed at 127.0.0.1 (DNS rebinding) is not among the hosts we answer to.
-`--rpc-cors=all` turns both off. Programs that are no browsers send no Origin and are not affected.
+A page in a browser can reach 127.0.0.1. Two things stop a foreign one: its Origin is not on the list (403;
+the official node only leaves out the header that lets the page read the answer, but a WebSocket needs none,
+and whoever may open one may spend the broker's funds), and a name that its owner pointed at 127.0.0.1 (DNS
+rebinding) is not among the hosts we answer to. `--rpc-cors=all` turns both off. Programs that are no browsers
+send no Origin and are not affected.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ LOCAL_ORIGINS = (
 )
 HOST_REFUSED = b"Provided Host header is not whitelisted."
 ORIGIN_REFUSED = b"Provided Origin is not allowed; see --rpc-cors."
+
+_VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
 
 Headers = list[tuple[bytes, bytes]]
 Network = IPv4Network | IPv6Network
@@ -48,12 +52,10 @@ class Gate:
         return any(_matches(text, pattern) for pattern in self.origins)
 
     def cors_headers(self, origin: bytes | None) -> Headers:
-        """The headers that let a browser's page read the answer; none for other programs."""
-        if origin is None:
-            return []
+        """The headers that let a browser's page read the answer."""
         if not self.origins:
-            return [(b"access-control-allow-origin", b"*")]
-        return [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
+            return [(b"access-control-allow-origin", b"*"), _VARY]
+        return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]
 
     def preflight_headers(self, origin: bytes | None) -> Headers:
         """The answer to a browser that asks before it posts JSON."""

@@ -135,7 +135,7 @@ class App:
 
     async def _other(self, scope: Scope, headers: dict[bytes, bytes], send: Send) -> None:
         origin = headers.get(b"origin")
-        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+        if scope["method"] == "OPTIONS":
             await respond(send, 200, b"", self._gate.preflight_headers(origin))
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
             status, page = self._health(scope["path"])

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncGenerator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.core.bip39 import ENTROPY_LENGTHS, phrase_of
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
+from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.suri import SuriError
+from cfnode.node.pool_errors import VerificationFailed
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
-from cfnode.rpc.convert import BYTES, LOOSE_BYTES, TEXT, listed, read_hex, read_text, shown, to_hex
+from cfnode.rpc.blocks import ask_runtime
+from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, shown, to_hex
+from cfnode.rpc.extrinsics import EMPTY, decoded
+from cfnode.rpc.serde import Misread
 from cfnode.rpc.table import Access, Method, Param, Reader, Subscription
-from cfnode.store.keystore import KeystoreError
+from cfnode.runtime.door import RuntimeTrap
+from cfnode.store.keystore import KEY_TYPE_LENGTH, KeystoreError
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -24,19 +32,33 @@ NO_SESSION_KEYS: Final = RpcError(
     "Session keys are for validators; this node does not author blocks of a network. "
     "Insert single keys with author_insertKey or `cfnode key insert`",
 )
-BAD_KEY: Final = 1040
+OTHER_ERROR: Final = 1040
+SESSION_KEYS: Final = ("aura", "gran")
+"""The types of a validator's keys, in the order in which the runtime encodes them."""
+SESSION_WORDS: Final = 12
 MAX_REMOVED: Final = 1024
 _BARE: Final = frozenset({StatusKind.FUTURE, StatusKind.READY, StatusKind.DROPPED, StatusKind.INVALID})
 
 
 async def submit(node: Node, extrinsic: bytes) -> str:
     """Put a signed extrinsic into the pool; its hash."""
-    return to_hex(await node.pool.submit(extrinsic))
+    return to_hex(await node.pool.submit(_offered(extrinsic)))
 
 
 async def submit_and_watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     """Put a signed extrinsic into the pool and follow it until it is final, or will never be."""
-    return _statuses(await node.pool.submit_and_watch(extrinsic))
+    return _statuses(await node.pool.submit_and_watch(_offered(extrinsic)))
+
+
+def _offered(data: bytes) -> bytes:
+    """The extrinsic that the bytes begin with. Raises BadExtrinsic, and VerificationFailed for one of no
+    bytes, at which each runtime panics.
+    """
+    extrinsic = decoded(data)
+    if extrinsic == EMPTY:
+        text = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
+        raise VerificationFailed(text) from RuntimeTrap(text)
+    return extrinsic
 
 
 async def _statuses(watch: Watch) -> AsyncGenerator[Any, None]:
@@ -61,11 +83,21 @@ def pending(node: Node) -> list[str]:
 
 def _read_target(value: Any) -> bytes:
     if isinstance(value, dict) and len(value) == 1:
-        if "hash" in value and len(wanted := read_hex(value["hash"])) == 32:
-            return wanted
-        if "extrinsic" in value:
-            return blake2_256(read_hex(value["extrinsic"]))
+        (kind,) = value
+        if kind == "hash":
+            return _inside(kind, HASH, value[kind])
+        if kind == "extrinsic":
+            return blake2_256(decoded(_inside(kind, BYTES, value[kind])))
+        raise Misread(f"unknown variant `{shown(kind)[1:-1]}`, expected `hash` or `extrinsic`")
     raise ValueError(f'expected {{"hash": "0x…"}} or {{"extrinsic": "0x…"}}, got {shown(value)}')
+
+
+def _inside(member: str, reader: Reader, value: Any) -> bytes:
+    try:
+        data: bytes = reader.read(value)
+    except Misread as error:
+        raise error.inside(member) from None
+    return data
 
 
 def remove(node: Node, hashes: list[bytes]) -> list[str]:
@@ -73,35 +105,62 @@ def remove(node: Node, hashes: list[bytes]) -> list[str]:
     return [to_hex(removed) for removed in node.pool.remove_invalid(hashes)]
 
 
-def _read_key_type(value: Any) -> str:
-    text = read_text(value)
-    if len(text.encode()) != 4:
-        raise ValueError(f"a key type has four characters, like brok; {shown(text)} has not")
-    return text
+def _check_key_type(key_type: str) -> None:
+    if len(key_type.encode()) != KEY_TYPE_LENGTH:
+        raise RpcError(OTHER_ERROR, "Invalid key type ID format (should be of length four)")
 
 
 async def insert_key(node: Node, key_type: str, suri: str, public: bytes) -> None:
     """Write a key into the keystore. Broker keys are read at start: restart the node to use it."""
+    _check_key_type(key_type)
     insert = partial(node.keystore.insert, key_type, suri, public=public)
     try:
         await trio.to_thread.run_sync(insert)
     except (KeystoreError, SuriError) as error:
-        raise RpcError(BAD_KEY, str(error)) from None
+        raise RpcError(OTHER_ERROR, "The key store is unavailable", str(error)) from None
 
 
 async def has_key(node: Node, public: bytes, key_type: str) -> bool:
     """Whether the keystore holds the key of a type."""
+    _check_key_type(key_type)
     return await trio.to_thread.run_sync(node.keystore.has, key_type, public)
 
 
-def no_session_keys(node: Node) -> None:
-    """Refused: session keys belong to validators, and this node is none."""
-    raise NO_SESSION_KEYS
+async def rotate_keys(node: Node) -> str:
+    """Make new session keys, AURA and GRANDPA, in the keystore of a node that makes blocks; both public keys.
+
+    Refused on other nodes: whoever registers keys with the chain must run a node that uses them.
+    """
+    if not node.is_authority:
+        raise NO_SESSION_KEYS
+    publics = [await _new_key(node, key_type) for key_type in SESSION_KEYS]
+    return to_hex(b"".join(publics))
+
+
+async def _new_key(node: Node, key_type: str) -> bytes:
+    phrase = phrase_of(secrets.token_bytes(ENTROPY_LENGTHS[SESSION_WORDS]))
+    try:
+        return await trio.to_thread.run_sync(node.keystore.insert, key_type, phrase)
+    except KeystoreError as error:
+        raise RpcError(OTHER_ERROR, "The key store is unavailable", str(error)) from None
+
+
+async def has_session_keys(node: Node, session_keys: bytes) -> bool:
+    """Whether the keystore holds all keys of encoded session keys."""
+    encoded = encode_compact(len(session_keys)) + session_keys
+    cursor = Cursor(await ask_runtime(node, None, "SessionKeys_decode_session_keys", encoded))
+    if not cursor.boolean():
+        raise RpcError(OTHER_ERROR, "Session keys are not encoded correctly")
+    keys = [(cursor.take(cursor.compact()), cursor.take(KEY_TYPE_LENGTH)) for _ in range(cursor.compact())]
+    for public, key_type in keys:
+        if not await has_key(node, public, key_type.decode("latin-1")):
+            return False
+    return True
 
 
 EXTRINSIC: Final = Param("extrinsic", BYTES, also=("bytes",))
-KEY_TYPE: Final = Param("key_type", Reader("four characters", _read_key_type))
-PUBLIC: Final = Param("public_key", LOOSE_BYTES, also=("public",))
+KEY_TYPE: Final = Param("key_type", TEXT)
+PUBLIC: Final = Param("public_key", BYTES, also=("public",))
 
 METHODS: Final = (
     Method("author_submitExtrinsic", submit, params=(EXTRINSIC,), submits=True),
@@ -127,6 +186,11 @@ METHODS: Final = (
         access=Access.UNSAFE,
     ),
     Method("author_hasKey", has_key, params=(PUBLIC, KEY_TYPE), access=Access.UNSAFE),
-    Method("author_rotateKeys", no_session_keys, access=Access.UNSAFE),
-    Method("author_hasSessionKeys", no_session_keys, access=Access.UNSAFE),
+    Method("author_rotateKeys", rotate_keys, access=Access.UNSAFE),
+    Method(
+        "author_hasSessionKeys",
+        has_session_keys,
+        params=(Param("session_keys", BYTES),),
+        access=Access.UNSAFE,
+    ),
 )

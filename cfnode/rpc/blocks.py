@@ -12,10 +12,7 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
-from cfnode.core.jsonrpc import RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
-from cfnode.node.pool_errors import BadFormat
-from cfnode.node.validation import check_format
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.table import Param, SlowReader
@@ -66,8 +63,6 @@ class Remembered(Generic[Key]):
         return text
 
 
-DECODE_ERROR: Final = 2
-"""The code of the methods that FRAME adds for bytes that are no extrinsic."""
 MAX_RUNTIME_CALLS: Final = 8
 """Runtime calls of all clients that may be with the executor, which does one after the other."""
 
@@ -98,14 +93,6 @@ async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
                     for block in event.blocks:
                         yield block
         raise SlowReader
-
-
-def check_extrinsic(extrinsic: bytes, unable: str) -> None:
-    """Raises RpcError, with the message of the method, if the bytes are no extrinsic."""
-    try:
-        check_format(extrinsic)
-    except BadFormat as error:
-        raise RpcError(DECODE_ERROR, unable, str(error)) from None
 
 
 def at_or_best(node: Node, at: bytes | None) -> bytes:

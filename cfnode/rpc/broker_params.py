@@ -20,9 +20,10 @@ from cfnode.rpc.convert import (
     U16,
     U32,
     Member,
-    read_loose_hex,
+    read_hex_number,
     read_members,
     read_number_or_hex,
+    read_whole_bytes,
     shown,
 )
 from cfnode.rpc.table import Reader
@@ -60,7 +61,7 @@ def write_asset(name: str) -> dict[str, str]:
 
 def _bounded_hex(limit: int) -> Callable[[Any], bytes]:
     def read(value: Any) -> bytes:
-        data = read_loose_hex(value)
+        data = read_whole_bytes(value)
         if len(data) > limit:
             raise ValueError(f"invalid length {len(data)}, expected {limit} bytes")
         return data
@@ -110,17 +111,10 @@ def _plain(value: Any) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def read_u256(value: Any) -> int:
-    """Hex up to 2^256 - 1, `0x` optional; a JSON number is refused."""
-    if not isinstance(value, str):
-        raise ValueError(f"expected a hex string, got {shown(value)}")
-    return read_number_or_hex(value)
-
-
 _REFUND: Final[dict[str, Member]] = {
     "retry_duration": (U32.read, False),
     "refund_address": (TEXT.read, False),
-    "min_price": (read_u256, False),
+    "min_price": (read_hex_number, False),
     "refund_ccm_metadata": (read_ccm, True),
     "max_oracle_price_slippage": (U16.read, True),
 }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.rpc.blocks import HASH_PARAM, Kind, at_or_best, blocks_of, header_json, header_text
-from cfnode.rpc.convert import U32_MAX, bounded_integer, shown, to_hex
+from cfnode.rpc.convert import U32_MAX, no_variant, read_number_or_hex, to_hex
+from cfnode.rpc.serde import Misread
 from cfnode.rpc.table import Method, Param, Reader, Subscription
 
 if TYPE_CHECKING:
@@ -22,23 +23,15 @@ MAX_NUMBERS: Final = 1024
 Numbers = int | list[int]
 
 
-def _read_number(value: Any) -> int:
-    if isinstance(value, str) and value.startswith("0x") and len(value) <= 66:
-        try:
-            return int(value, 16)
-        except ValueError:
-            pass
-    elif type(value) is int:
-        return bounded_integer(2**64 - 1)(value)
-    raise ValueError(f"expected a block number or 0x hex, got {shown(value)}")
-
-
 def _read_numbers(value: Any) -> Numbers:
-    if not isinstance(value, list):
-        return _read_number(value)
-    if len(value) > MAX_NUMBERS:
+    if isinstance(value, list) and len(value) > MAX_NUMBERS:
         raise ValueError(f"expected at most {MAX_NUMBERS} block numbers, got {len(value)}")
-    return [_read_number(entry) for entry in value]
+    try:
+        if isinstance(value, list):
+            return [read_number_or_hex(entry) for entry in value]
+        return read_number_or_hex(value)
+    except Misread:
+        raise no_variant("ListOrValue") from None
 
 
 NUMBERS: Final = Reader("number, hex or [number]", _read_numbers)
@@ -66,12 +59,14 @@ def header(node: Node, at: bytes | None) -> Any:
 
 
 def block(node: Node, at: bytes | None) -> dict[str, Any] | None:
-    """Header, extrinsics and justifications of a block; null if it is unknown or its body is pruned."""
+    """Header and extrinsics of a block, and its justifications if it is the first that became final in a
+    period of 512 blocks, or changes the authorities; null if it is unknown or its body is pruned.
+    """
     wanted = at_or_best(node, at)
     found, body = node.chain.header(wanted), node.chain.body(wanted)
     if found is None or body is None:
         return None
-    justifications = [[list(engine), list(data)] for engine, data in node.chain.justifications(wanted)]
+    justifications = [[list(engine), list(data)] for engine, data in node.chain.public_justifications(wanted)]
     return {
         "block": {"header": header_json(found), "extrinsics": [to_hex(extrinsic) for extrinsic in body]},
         "justifications": justifications or None,

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
+from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import CHILD_STORAGE_PREFIX, State
 from cfnode.rpc.blocks import AT, at_or_best
 from cfnode.rpc.convert import STORAGE_KEY, U32, listed, read_key, to_hex
+from cfnode.rpc.errors import STATE_CLIENT
 from cfnode.rpc.state import KEYS, MAX_KEYS, PREFIX, check_count
 from cfnode.rpc.storage import all_keys, in_state, page, proof_of, values_of
 from cfnode.rpc.table import Method, Param, Reader
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 def _read_child(value: Any) -> bytes:
     key = read_key(value)
     if not key.startswith(CHILD_STORAGE_PREFIX) or key == CHILD_STORAGE_PREFIX:
-        raise ValueError(f"expected a key that begins with {to_hex(CHILD_STORAGE_PREFIX)} and goes on")
+        raise RpcError(STATE_CLIENT, "Client error: Invalid child storage key")
     return key[len(CHILD_STORAGE_PREFIX) :]
 
 

@@ -1,8 +1,8 @@
 """How do JSON values become bytes and numbers, and back? The readers and writers that all namespaces share.
 
-Each Reader names the shape it takes (for the reference page and the error) and raises ValueError with words
-that fit after the parameter's name. Hex is lower case on output; `0x` is optional on input where Substrate
-says so.
+Each Reader names the shape it takes, for the reference page. What it cannot read is a Misread in the official
+node's words (`serde.py`), or a ValueError with words that fit after the parameter's name. Hex is lower case
+on output; on input `0x` is optional.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import base58
+
 from cfnode.core import ss58
+from cfnode.rpc.serde import Misread, Place, invalid_type, invalid_value, missing_field
 from cfnode.rpc.table import Reader
 
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
 _SHOWN = 80
-_LONGEST_FIXED = 4096
-"""Characters from which on hex of a fixed length is not converted to see how long it is."""
 MAX_KEY = 32 * 1024
 """Bytes of a storage key: a partial key of a trie has fewer than 65,536 nibbles."""
 MAX_TEXT = 64 * 1024
@@ -74,25 +75,70 @@ def account(public: bytes) -> str:
     return ss58.encode(public, SS58_PREFIX)
 
 
+_HEX_BYTES = "a (both 0x-prefixed or not) hex string or byte array"
+_READ_AT_ONCE = 64 * 1024
+"""Digits, an even number: what is wrong with many is found without a second pass over all of them."""
+_DIGITS, _WHITE = b"0123456789abcdefABCDEF", b" \t\r\n"
+
+
 def read_hex(value: Any) -> bytes:
-    """`0x` hex of any length; the prefix is required, as Substrate requires it of `Bytes`."""
+    """Hex of any length, as `impl-serde` reads it: `0x` is optional, the empty string is no bytes, and of an
+    odd number of digits the first is a byte of its own.
+    """
+    if not isinstance(value, str):
+        raise invalid_type(value, _HEX_BYTES)
+    digits = value.removeprefix("0x")
+    start = len(value) - len(digits)
+    odd = len(digits) % 2
+    text, pieces = f"0{digits}" if odd else digits, []
+    for begin in range(0, len(text), _READ_AT_ONCE):
+        piece = text[begin : begin + _READ_AT_ONCE]
+        try:
+            data = bytes.fromhex(piece)
+        except ValueError:
+            _check_digits(piece, start + begin - odd)
+            data = b""
+        if 2 * len(data) != len(piece):
+            return _read_spaced(digits, start)
+        pieces.append(data)
+    return b"".join(pieces)
+
+
+def _read_spaced(digits: str, start: int) -> bytes:
+    """White space between digits counts as digits do and has no value, so bytes at the end stay zero."""
+    _check_digits(digits, start)
+    text = digits.encode()
+    begun = b"0" * (len(text) % 2) + text.translate(None, _WHITE)
+    return bytes.fromhex(begun[: len(begun) // 2 * 2].decode()).ljust((len(text) + 1) // 2, b"\0")
+
+
+def _check_digits(digits: str, start: int) -> None:
+    """Raises Misread at the first character that is no digit; such a one counts by its first byte."""
+    for begin in range(0, len(digits), _READ_AT_ONCE):
+        piece = digits[begin : begin + _READ_AT_ONCE].encode(errors="replace")
+        if wrong := piece.translate(None, _DIGITS + _WHITE):
+            place = start + begin + piece.index(wrong[:1])
+            raise Misread(f"invalid hex character: {chr(wrong[0])}, at {place}")
+
+
+def read_prefixed_hex(value: Any) -> bytes:
+    """`0x` and whole bytes: what our own methods take, where a text without `0x` may mean something else."""
     if not isinstance(value, str) or not value.startswith("0x"):
         raise ValueError(f"expected a string of 0x and hex digits, got {shown(value)}")
+    return read_whole_bytes(value)
+
+
+def read_whole_bytes(value: Any) -> bytes:
+    """Hex with or without `0x`, an even number of digits: texts that official methods decode on their own."""
+    if not isinstance(value, str):
+        raise invalid_type(value, "a string")
+    digits = value.removeprefix("0x")
+    if len(digits) % 2 or not (digits.isalnum() or not digits):
+        raise ValueError(f"expected an even number of hex digits, got {shown(value)}")
     try:
-        return bytes.fromhex(value[2:]) if " " not in value else _bad_hex(value)
+        return bytes.fromhex(digits)
     except ValueError:
-        return _bad_hex(value)
-
-
-def _bad_hex(value: str) -> bytes:
-    raise ValueError(f"expected an even number of hex digits after 0x, got {shown(value)}") from None
-
-
-def read_loose_hex(value: Any) -> bytes:
-    """Hex with or without `0x`."""
-    if isinstance(value, str) and not value.startswith("0x"):
-        value = f"0x{value}"
-    return read_hex(value)
+        raise ValueError(f"expected an even number of hex digits, got {shown(value)}") from None
 
 
 def _check_key(value: Any) -> None:
@@ -101,39 +147,53 @@ def _check_key(value: Any) -> None:
 
 
 def read_key(value: Any) -> bytes:
-    """A storage key, or the beginning of one: `0x` hex."""
+    """A storage key, or the beginning of one: hex."""
     _check_key(value)
     return read_hex(value)
 
 
-def read_loose_key(value: Any) -> bytes:
-    """The same with or without `0x`."""
+def read_whole_key(value: Any) -> bytes:
+    """The same, an even number of digits."""
     _check_key(value)
-    return read_loose_hex(value)
+    return read_whole_bytes(value)
 
 
 def fixed_hex(length: int) -> Callable[[Any], bytes]:
     """Hex of exactly so many bytes, `0x` optional."""
+    return _sized_hex(2 * length, 2 * length, f"{_HEX_BYTES} containing {length} bytes")
+
+
+def _sized_hex(minimum: int, maximum: int, expected: str) -> Callable[[Any], bytes]:
+    """Hex with so many digits, `0x` optional."""
 
     def read(value: Any) -> bytes:
-        if isinstance(value, str) and len(value) > _LONGEST_FIXED:
-            raise ValueError(f"expected {length} bytes of hex, got {len(value) // 2}")
-        data = read_loose_hex(value)
-        if len(data) != length:
-            raise ValueError(f"expected {length} bytes of hex, got {len(data)}")
-        return data
+        if not isinstance(value, str):
+            raise invalid_type(value, expected)
+        digits = len(value.encode(errors="replace")) - 2 * value.startswith("0x")
+        if not minimum <= digits <= maximum:
+            raise Misread(f"invalid length {digits}, expected {expected}")
+        return read_hex(value)
 
     return read
 
 
+_read_digits_256 = _sized_hex(1, 64, f"{_HEX_BYTES} containing between (0; 32] bytes")
+
+
+def read_hex_number(value: Any) -> int:
+    """Hex up to 2^256 - 1, `0x` optional; a JSON number is refused."""
+    return int.from_bytes(_read_digits_256(value), "big")
+
+
 def bounded_integer(maximum: int, minimum: int = 0) -> Callable[[Any], int]:
     """A JSON integer within the bounds; booleans and fractions are refused."""
+    expected = f"{'i' if minimum else 'u'}{(maximum - minimum).bit_length()}"
 
     def read(value: Any) -> int:
-        if type(value) is not int:
-            raise ValueError(f"expected an integer, got {shown(value)}")
+        if type(value) is not int or not -(2**63) <= value < max(2**64, maximum + 1):
+            raise invalid_type(value, expected)  # beyond 64 bits it is a fraction to serde_json
         if not minimum <= value <= maximum:
-            raise ValueError(f"expected an integer from {minimum} to {maximum}, got {shown(value)}")
+            raise invalid_value(value, expected)
         return value
 
     return read
@@ -141,12 +201,18 @@ def bounded_integer(maximum: int, minimum: int = 0) -> Callable[[Any], int]:
 
 def read_number_or_hex(value: Any) -> int:
     """A JSON integer up to 2^64 - 1, or a string of hex up to 2^256 - 1; without `0x` too: "100" is 256."""
-    if type(value) is int:
-        return bounded_integer(U64_MAX)(value)
-    digits = value.removeprefix("0x") if isinstance(value, str) else ""
-    if not digits or len(digits) > 64 or not set(digits) <= set("0123456789abcdefABCDEF"):
-        raise ValueError(f"expected an integer or a hex string, got {shown(value)}")
-    return int(digits, 16)
+    try:
+        return _number(value) if type(value) is int else read_hex_number(value)
+    except Misread:
+        raise no_variant("NumberOrHex") from None
+
+
+_number = bounded_integer(U64_MAX)
+
+
+def no_variant(kind: str) -> Misread:
+    """The refusal of a value that may be of several types, and is of none."""
+    return Misread(f"data did not match any variant of untagged enum {kind}", Place.OUTSIDE)
 
 
 def read_amount(value: Any) -> int:
@@ -166,7 +232,7 @@ def write_number_or_hex(value: int) -> int | str:
 def read_text(value: Any) -> str:
     """A string."""
     if not isinstance(value, str):
-        raise ValueError(f"expected a string, got {shown(value)}")
+        raise invalid_type(value, "a string")
     if len(value) > MAX_TEXT:
         raise ValueError(f"expected at most {MAX_TEXT} characters, got {len(value)}")
     return value
@@ -175,7 +241,7 @@ def read_text(value: Any) -> str:
 def read_bool(value: Any) -> bool:
     """true or false."""
     if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, got {shown(value)}")
+        raise invalid_type(value, "a boolean")
     return value
 
 
@@ -184,8 +250,20 @@ def read_account(value: Any) -> bytes:
     text = read_text(value)
     try:
         return ss58.decode(text)[1]
-    except ValueError as error:
-        raise ValueError(f"expected an SS58 account id, got {shown(text)}: {error}") from None
+    except ValueError:
+        raise Misread(_fault_of(text), Place.OUTSIDE) from None
+
+
+def _fault_of(text: str) -> str:
+    """Substrate's `PublicError` of a text that is no account id."""
+    if not ss58.ALPHABET.issuperset(text):
+        return "BadBase58"
+    if len(text) > ss58.MAX_TEXT or len(raw := base58.b58decode(text)) < 2:
+        return "BadLength"
+    if raw[0] >= 128:
+        return "InvalidPrefix"
+    prefix_length = 1 if raw[0] < 64 else 2
+    return "BadLength" if len(raw) != prefix_length + 34 else "InvalidChecksum"
 
 
 def read_members(value: Any, members: Mapping[str, Member]) -> dict[str, Any]:
@@ -195,10 +273,12 @@ def read_members(value: Any, members: Mapping[str, Member]) -> dict[str, Any]:
     found = {}
     for name, (read, optional) in members.items():
         if name not in value and not optional:
-            raise ValueError(f"missing field `{name}`")
+            raise missing_field(name)
         entry = value.get(name)
         try:
             found[name] = None if entry is None and optional else read(entry)
+        except Misread as error:
+            raise error.inside(name) from None
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     return found
@@ -209,18 +289,25 @@ def listed(reader: Reader, maximum: int) -> Reader:
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise ValueError(f"expected an array, got {shown(value)}")
+            raise invalid_type(value, "a sequence")
         if len(value) > maximum:
             raise ValueError(f"expected at most {maximum} entries, got {len(value)}")
-        return [reader.read(entry) for entry in value]
+        return [_read_entry(reader, index, entry) for index, entry in enumerate(value)]
 
     return Reader(f"[{reader.shape}]", read)
 
 
+def _read_entry(reader: Reader, index: int, entry: Any) -> Any:
+    try:
+        return reader.read(entry)
+    except Misread as error:
+        raise error.inside(index) from None
+
+
 BYTES = Reader("0x hex", read_hex)
 STORAGE_KEY = Reader("0x hex", read_key)
-LOOSE_KEY = Reader("hex", read_loose_key)
-LOOSE_BYTES = Reader("hex", read_loose_hex)
+WHOLE_BYTES = Reader("hex", read_whole_bytes)
+WHOLE_KEY = Reader("hex", read_whole_key)
 HASH = Reader("0x hash", fixed_hex(32))
 BOOL = Reader("bool", read_bool)
 TEXT = Reader("string", read_text)

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypedDict
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, Refused, RpcError
+from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.burden import Burden
@@ -25,6 +25,7 @@ from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
+from cfnode.rpc.serde import Misread, located
 from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
 from cfnode.rpc.turns import take_turn
 
@@ -32,7 +33,8 @@ log = logging.getLogger("cfnode.rpc")
 
 METHOD_NOT_FOUND = RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
 UNSAFE = RpcError(ErrorCode.METHOD_NOT_FOUND, "RPC call is unsafe to be called externally")
-NO_SUBSCRIPTIONS = RpcError(ErrorCode.CALL_FAILED, "Subscriptions need a WebSocket connection")
+NO_SUBSCRIPTIONS = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error")
+"""The answer over HTTP to a method that subscribes or unsubscribes; its parameters are not looked at."""
 SYNCING_TEXT = (
     "The node is syncing ({}): nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
@@ -260,12 +262,14 @@ class Dispatcher:
 
     async def _bound(self, row: Row, call: Call) -> list[Any]:
         """The handler's arguments; others have their turn between the steps of reading many bytes."""
+        if not row.params:
+            return []
         if not call.is_large:
-            return row.bind(call.arguments())
+            return read_arguments(row, call)
         await take_turn()
         given = call.arguments()
         await take_turn()
-        arguments = row.bind(given)
+        arguments = _read(row, call, given)
         await trio.lowlevel.checkpoint()
         return arguments
 
@@ -273,14 +277,29 @@ class Dispatcher:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
 
 
+def read_arguments(row: Row, call: Call) -> list[Any]:
+    """The arguments of a row's handler. Raises InvalidParams."""
+    return _read(row, call, call.arguments())
+
+
+def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
+    """Raises InvalidParams in the official node's words, with line and column."""
+    try:
+        return row.bind(given)
+    except Misread as error:
+        raise InvalidParams(located(error, bytes(call.params))) from None
+
+
 def _hold_nothing(size: int) -> None:
     """For a client of whom nobody keeps account."""
 
 
 def _unsubscribe(call: Call, client: Client) -> bool:
+    if client.unsubscribe is None:
+        raise NO_SUBSCRIPTIONS
     arguments = call.arguments()
     values = list(arguments.values()) if isinstance(arguments, dict) else arguments
-    if client.unsubscribe is None or not values or not isinstance(values[0], str):
+    if not values or not isinstance(values[0], str):
         return False
     return client.unsubscribe(values[0])
 

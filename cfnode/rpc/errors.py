@@ -22,11 +22,14 @@ from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.outcome import EventError, SubmissionError
 from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
 from cfnode.node.submission import NotReady, NotYetIncluded, TooManyCalls
+from cfnode.rpc.extrinsics import BadExtrinsic, execution_failed
+from cfnode.rpc.serde import quoted
 from cfnode.runtime.door import DoorError, UnknownFunction
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 log = logging.getLogger("cfnode.rpc")
 
+AUTHOR_OTHER: Final = 1040
 STATE_CLIENT: Final = 4003
 RUNTIME_ERROR: Final = 1
 OTHER_ERROR: Final = -32020
@@ -68,6 +71,12 @@ _LOW_PRIORITY: Final = (
 _DROPPED: Final = "The transaction couldn't enter the pool because of the limit"
 
 
+_UNACTIONABLE: Final = (
+    "The transaction is unactionable since it is not propagable and the local node does not author blocks"
+)
+_NO_TAGS: Final = "Transaction does not provide any tags, so the pool can't identify it"
+
+
 def explain(error: Exception, method: str) -> RpcError:
     """The answer to a call of `method` that ended with `error`."""
     for kinds, words in _EXPLANATIONS:
@@ -97,6 +106,9 @@ def _block_gone(error: Any, method: str) -> RpcError:
 def _runtime(error: Any, method: str) -> RpcError:
     if method.startswith(_OWN):
         return RpcError(RUNTIME_API_ERROR, f"Application error: {error}")
+    for name, message in _FRAME_METHODS.items():
+        if method.startswith(name):
+            return RpcError(RUNTIME_ERROR, message, execution_failed(error))
     return _client_error(f"Execution failed: {error}", method)
 
 
@@ -104,7 +116,7 @@ def _client_error(text: str, method: str) -> RpcError:
     """state_* say it in the message; the methods that FRAME adds have a message of their own."""
     for name, message in _FRAME_METHODS.items():
         if method.startswith(name):
-            return RpcError(RUNTIME_ERROR, message, f"Client error: {text}")
+            return RpcError(RUNTIME_ERROR, message, text)
     return RpcError(STATE_CLIENT, f"Client error: {text}")
 
 
@@ -140,6 +152,18 @@ def _too_low(error: Any, method: str) -> RpcError:
     return RpcError(1014, f"Priority is too low: ({error.old} vs {error.new})", _LOW_PRIORITY)
 
 
+def _not_verified(error: Any, method: str) -> RpcError:
+    text = str(error) if isinstance(error, pool.NotJudged) else execution_failed(error.__cause__ or error)
+    return RpcError(1002, f"Verification Error: Runtime error: {text}", f"RuntimeApi({quoted(text)})")
+
+
+def _malformed(error: Any, method: str) -> RpcError:
+    """Substrate calls the same bytes by another name when they are only to be submitted."""
+    if method == "author_submitExtrinsic":
+        return RpcError(AUTHOR_OTHER, f"Client error: {error}")
+    return RpcError(1001, f"Extrinsic has invalid format: {error}")
+
+
 def _fixed(code: int, message: str, data: str | None = None) -> Callable[[Any, str], RpcError]:
     return lambda error, method: RpcError(code, message, data)
 
@@ -162,15 +186,11 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (pool.ImmediatelyDropped, _fixed(1016, "Immediately Dropped", _DROPPED)),
     (
         pool.Unactionable,
-        _fixed(
-            1018,
-            "Transaction cannot be propagated",
-            "The pool is not accepting unactionable transactions",
-        ),
+        _fixed(1018, "Unactionable", _UNACTIONABLE),
     ),
-    (pool.NoTagsProvided, _fixed(1019, "No tags")),
-    (pool.BadFormat, _said(1001, "Extrinsic has invalid format: ")),
-    (pool.VerificationFailed, lambda e, m: RpcError(1002, f"Verification Error: {e}", str(e))),
+    (pool.NoTagsProvided, _fixed(1019, "No tags provided", _NO_TAGS)),
+    ((pool.BadFormat, BadExtrinsic), _malformed),
+    (pool.VerificationFailed, _not_verified),
     (NotReady, _said(ErrorCode.CALL_FAILED)),
     (TooManyCalls, lambda e, m: RpcError(ErrorCode.SERVER_BUSY, BUSY, str(e))),
     (SubmissionError, _said(POOL_CLIENT_ERROR)),

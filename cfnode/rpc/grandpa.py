@@ -7,45 +7,93 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.core.block import BlockRef
 from cfnode.core.engines import GRANDPA
+from cfnode.core.grandpa import Justification, threshold
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
+from cfnode.devchain.chain import development_chain
 from cfnode.node.events import Finalized
-from cfnode.rpc.convert import U32, to_hex
+from cfnode.rpc.convert import U32, account, to_hex
 from cfnode.rpc.table import Method, Param, SlowReader, Subscription
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 NOT_READY: Final = 1
-NOT_FINAL: Final = 3
-MAX_HEADERS: Final = 4096
-"""Headers between a block and the justification that covers it; one of 512 blocks keeps its own."""
+NOT_PROVEN: Final = 4
+MAX_HEADERS: Final = 100_000
+"""Headers between a block and the one whose justification covers it, as in Substrate; one epoch has fewer."""
+HEADERS_AT_ONCE: Final = 256
+"""Headers read between two turns of the event loop."""
 
 
-def round_state(node: Node) -> None:
-    """Refused: this node watches the votes of others and takes part in no round."""
-    raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
+async def round_state(node: Node) -> dict[str, Any]:
+    """The round that the authorities vote in, on a node that votes for them; refused on all others."""
+    if development_chain(node) is None or not node.is_authority:
+        raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
+    voters = await node.chain.voters()
+    missing = [account(key) for key in sorted(key for key, _ in voters.authorities)]
+    total = sum(weight for _, weight in voters.authorities)
+    votes = {"currentWeight": 0, "missing": missing}
+    best = {
+        "round": _last_round(node) + 1,
+        "totalWeight": total,
+        "thresholdWeight": threshold(total),
+        "prevotes": votes,
+        "precommits": votes,
+    }
+    return {"setId": voters.set_id, "best": best, "background": []}
+
+
+def _last_round(node: Node) -> int:
+    """The round of the present set in which the last final block became final; 0 before the first."""
+    final = node.chain.finalized
+    votes = dict(node.chain.justifications(final.hash)).get(GRANDPA)
+    if votes is None or node.store.set_changes(final.number - 1, 1):
+        return 0
+    return Justification.decode(votes).round
 
 
 async def prove_finality(node: Node, number: int) -> str | None:
-    """A justification at or above a final block and the headers between: SCALE; null if none was kept."""
-    chain = node.chain
-    if number > chain.finalized.number:
-        raise RpcError(NOT_FINAL, "Prove finality rpc failed: Block not yet finalized")
+    """Proof that a block is final, SCALE: the justification of the last block of its authority set, or of the
+    newest final block where the set still votes, and the headers between. Null where no justification was
+    kept.
+    """
+    last = _proven_by(node, number)
+    votes = dict(node.chain.justifications(last.hash)).get(GRANDPA)
+    if votes is None:
+        return None
     headers: list[bytes] = []
-    for height in range(number, min(chain.finalized.number, number + MAX_HEADERS) + 1):
-        block_hash = chain.hash_at(height)
-        header = chain.header(block_hash) if block_hash else None
-        if block_hash is None or header is None:
+    for height in range(number + 1, min(last.number, number + MAX_HEADERS) + 1):
+        block_hash = node.chain.hash_at(height)
+        header = node.chain.header(block_hash) if block_hash else None
+        if header is None:
             return None
-        if height > number:
-            headers.append(header.encode())
-        for engine, justification in chain.justifications(block_hash):
-            if engine == GRANDPA:
-                return to_hex(_finality_proof(block_hash, justification, headers))
-        await trio.lowlevel.checkpoint()
-    return None
+        headers.append(header.encode())
+        if height % HEADERS_AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
+    return to_hex(_finality_proof(last.hash, votes, headers))
+
+
+def _proven_by(node: Node, number: int) -> BlockRef:
+    """Raises RpcError. Substrate looks the set up among the changes that it has seen, and finds none where
+    there was no change yet, or where the first that it has seen is not the chain's first.
+    """
+    if number > node.chain.finalized.number:
+        raise _not_proven("Block not yet finalized")
+    change = next(iter(node.store.set_changes(number - 1, 1)), None)
+    first = next(iter(node.store.set_changes(-1, 1)), None)
+    if first is None or (change == first and node.store.beginning > 0):
+        raise _not_proven("Block not covered by authority set changes")
+    if change is not None:
+        return change
+    newest = node.store.facts.newest_justified
+    return node.chain.block_ref(newest) or node.chain.finalized
+
+
+def _not_proven(reason: str) -> RpcError:
+    return RpcError(NOT_PROVEN, f"GRANDPA prove finality rpc failed: {reason}")
 
 
 def _finality_proof(block_hash: bytes, justification: bytes, headers: list[bytes]) -> bytes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.scale import Cursor
-from cfnode.rpc.blocks import AT, ask_runtime, check_extrinsic
+from cfnode.rpc.blocks import AT, ask_runtime
 from cfnode.rpc.convert import BYTES
+from cfnode.rpc.extrinsics import read_extrinsic
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> d
 
 
 async def _ask(node: Node, function: str, extrinsic: bytes, at: bytes | None) -> bytes:
-    check_extrinsic(extrinsic, _UNABLE[function])
-    args = extrinsic + len(extrinsic).to_bytes(4, "little")
+    given = read_extrinsic(extrinsic, _UNABLE[function])
+    args = given + len(extrinsic).to_bytes(4, "little")
     return await ask_runtime(node, at, f"TransactionPaymentApi_{function}", args)
 
 

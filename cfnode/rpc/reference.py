@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.rpc import author, chain, childstate, dev, grandpa, payment, state, system
+from cfnode.rpc import author, chain, childstate, dev, grandpa, offchain, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.methods import BROKER, AnyMethod, with_list
 from cfnode.rpc.table import Access, Param, Subscription, Table
@@ -20,6 +20,7 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
     ("state", "Storage, runtime calls, metadata.", state.METHODS),
     ("childstate", "The same reads in a child trie.", childstate.METHODS),
     ("author", "Transactions and keys.", author.METHODS),
+    ("offchain", "The storage of offchain workers, of which none run here.", offchain.METHODS),
     ("payment", "What a transaction would cost.", payment.METHODS),
     ("grandpa", "Finality.", grandpa.METHODS),
     ("chainSpec", "The new JSON-RPC interface: which chain it is.", chain_spec.METHODS),

@@ -183,6 +183,12 @@ def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
     raise RpcError(BAD_RANGE, text)
 
 
+def trace_block(node: Node, block: bytes, targets: str | None, keys: str | None, methods: str | None) -> None:
+    """Refused: no runtime that runs here has tracing, and a trace without its spans would look whole."""
+    text = f'Cannot resolve a block range [\'"{to_hex(block)}"\' ... \'"None"]. This node traces no blocks'
+    raise RpcError(BAD_RANGE, text)
+
+
 async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGenerator[Any, None]:
     """The values of keys, then those that a new best block changed; without keys, all that blocks change."""
     return all_changes(node) if wanted is None else changes_of(node, wanted)
@@ -241,6 +247,17 @@ METHODS: Final = (
         "state_queryStorage",
         query_storage,
         params=(KEYS, Param("block", HASH), Param("to", HASH, optional=True)),
+        access=Access.UNSAFE,
+    ),
+    Method(
+        "state_traceBlock",
+        trace_block,
+        params=(
+            Param("block", HASH),
+            Param("targets", TEXT, optional=True),
+            Param("storage_keys", TEXT, optional=True),
+            Param("methods", TEXT, optional=True),
+        ),
         access=Access.UNSAFE,
     ),
     Subscription(

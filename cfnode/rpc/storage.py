@@ -78,9 +78,11 @@ def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | 
 
 
 def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
-    """The nodes that prove the values, or the absence, of keys. Raises RpcError if they are too many."""
+    """The nodes that prove the values, or the absence, of keys, each once and in the order of their bytes, as
+    Substrate's proofs have them. Raises RpcError if they are too many.
+    """
     try:
-        return prove_keys(state, keys, child, most=MAX_WEIGHT)
+        return sorted(set(prove_keys(state, keys, child, most=MAX_WEIGHT)))
     except TrieError:
         raise _too_big(f"more than {MAX_WEIGHT} bytes of nodes; ask for fewer keys") from None
 

@@ -11,9 +11,10 @@ from cfnode.core.peer_id import PeerIdError, public_of
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import Handshake
 from cfnode.network.model import PeerInfo
-from cfnode.rpc.blocks import AT, ask_runtime, check_extrinsic
+from cfnode.rpc.blocks import AT, ask_runtime
 from cfnode.rpc.convert import ACCOUNT, BYTES, TEXT, to_hex
 from cfnode.rpc.dispatch import Health, ServedNode
+from cfnode.rpc.extrinsics import read_extrinsic
 from cfnode.rpc.log_filters import LogFilterError, LogFilters
 from cfnode.rpc.table import Access, Method, Param
 
@@ -172,8 +173,8 @@ async def account_next_index(node: Node, account: bytes) -> int:
 
 async def dry_run(node: Node, extrinsic: bytes, at: bytes | None) -> str:
     """What applying an extrinsic would give: SCALE ApplyExtrinsicResult."""
-    check_extrinsic(extrinsic, "Unable to dry run extrinsic.")
-    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", extrinsic))
+    given = read_extrinsic(extrinsic, "Unable to dry run extrinsic", is_debug=False)
+    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", given))
 
 
 METHODS: Final = (

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any
 
 from cfnode.core.jsonrpc import ErrorCode, InvalidParams, RpcError
+from cfnode.rpc.serde import Misread, missing_field
 
 
 class SlowReader(Exception):
@@ -40,7 +41,7 @@ class Access(Enum):
 @dataclass(frozen=True, slots=True)
 class Reader:
     """How a JSON value becomes what a handler takes. `read` raises ValueError with words that fit after the
-    name.
+    name, or Misread in the official node's.
     """
 
     shape: str
@@ -64,16 +65,15 @@ class Param:
         return self.name, head + "".join(word.capitalize() for word in rest), *self.also
 
     def convert(self, value: Any) -> Any:
-        """The converted value; raises InvalidParams naming this parameter."""
+        """The converted value; raises Misread, or InvalidParams naming this parameter."""
         if value is None and self.optional:
             return None
         try:
             return self.reader.read(value)
+        except Misread:
+            raise
         except ValueError as error:
             raise InvalidParams(f"{self.name}: {error}") from None
-
-
-_MISSING: Any = object()
 
 
 @dataclass(frozen=True)
@@ -103,30 +103,34 @@ class Row:
         return inspect.cleandoc(self.handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
     def bind(self, arguments: list[Any] | dict[str, Any]) -> list[Any]:
-        """The handler's arguments after the node. Raises InvalidParams."""
-        if not self.params:
-            return []
+        """The handler's arguments after the node. Raises Misread or InvalidParams."""
         if isinstance(arguments, dict):
-            return [self._by_name(param, arguments) for param in self.params]
-        given = len(arguments)
-        return [
-            self._convert(param, arguments[index] if index < given else _MISSING)
-            for index, param in enumerate(self.params)
-        ]
+            return [_by_name(param, arguments) for param in self.params]
+        return [_by_position(param, arguments, index) for index, param in enumerate(self.params)]
 
-    def _by_name(self, param: Param, arguments: dict[str, Any]) -> Any:
-        value = next((arguments[name] for name in param.names if name in arguments), _MISSING)
-        if value is _MISSING and not param.optional:
-            raise InvalidParams(f"missing field `{param.name}`")
-        return self._convert(param, value)
 
-    @staticmethod
-    def _convert(param: Param, value: Any) -> Any:
-        if value is not _MISSING:
-            return param.convert(value)
-        if param.optional:
-            return None
-        raise InvalidParams(f"No more params: {param.name} is missing")
+def _by_name(param: Param, arguments: dict[str, Any]) -> Any:
+    name = next((name for name in param.names if name in arguments), None)
+    if name is not None:
+        return _convert(param, arguments[name], name)
+    if param.optional:
+        return None
+    raise missing_field(param.name)
+
+
+def _by_position(param: Param, arguments: list[Any], index: int) -> Any:
+    if index < len(arguments):
+        return _convert(param, arguments[index], index)
+    if param.optional:
+        return None
+    raise InvalidParams("No more params")
+
+
+def _convert(param: Param, value: Any, step: int | str) -> Any:
+    try:
+        return param.convert(value)
+    except Misread as error:
+        raise error.inside(step) from None
 
 
 @dataclass(frozen=True)

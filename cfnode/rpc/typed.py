@@ -24,7 +24,14 @@ from cfnode.core.scale import (
 from cfnode.core.scale import Sequence as ListOf
 from cfnode.core.scale.metadata import Metadata
 from cfnode.rpc.broker_params import ASSET
-from cfnode.rpc.convert import read_account, read_bool, read_hex, read_number_or_hex, read_text, shown
+from cfnode.rpc.convert import (
+    read_account,
+    read_bool,
+    read_number_or_hex,
+    read_prefixed_hex,
+    read_text,
+    shown,
+)
 
 __all__ = ["TypedReader", "read_call"]
 
@@ -122,7 +129,7 @@ class TypedReader:
 
     def _list(self, item: int, value: Any, depth: int) -> Any:
         if self._registry.type(item).definition == Primitive("u8"):
-            return read_hex(value)
+            return read_prefixed_hex(value)
         if not isinstance(value, list):
             raise ValueError(f"expected an array, got {shown(value)}")
         return [self.read(item, each, depth) for each in value]

@@ -31,7 +31,7 @@ def refusal_of(text: bytes | str) -> Refused:
     return parsed
 
 
-@pytest.mark.parametrize("identity", [b"1", b"-7", b"1.50", b'"a-b"', b'"\\u00e9"', b"null", b"9" * 40])
+@pytest.mark.parametrize("identity", [b"1", b"0", b'"a-b"', b'"\\u00e9"', b"null", b"%d" % (2**64 - 1)])
 def test_an_id_comes_back_byte_for_byte(identity: bytes) -> None:
     call = call_of(b'{"jsonrpc":"2.0","method":"m","id":%b}' % identity)
     assert not call.is_notification
@@ -49,7 +49,7 @@ def test_text_and_bytes_are_read_alike() -> None:
 
 @pytest.mark.parametrize(
     ("params", "arguments"),
-    [(b"[]", []), (b"{}", []), (b"null", []), (b"[1,null]", [1, None]), (b'{"at":"0x00"}', {"at": "0x00"})],
+    [(b"[]", []), (b"{}", {}), (b"null", []), (b"[1,null]", [1, None]), (b'{"at":"0x00"}', {"at": "0x00"})],
 )
 def test_params_come_by_position_or_by_name(params: bytes, arguments: object) -> None:
     call = call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":%b}' % params)
@@ -114,6 +114,11 @@ def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: byte
         (b'{"jsonrpc":"2.0","id":"x"}', b'"x"'),
         (b'{"jsonrpc":"2.0","method":5,"id":1}', b"1"),
         (b'{"jsonrpc":"2.0","method":"m","id":true}', b"null"),
+        (b'{"jsonrpc":"2.0","method":"m","id":1.5}', b"null"),
+        (b'{"jsonrpc":"2.0","method":"m","id":-7}', b"null"),
+        (b'{"jsonrpc":"2.0","method":"m","id":18446744073709551616}', b"null"),
+        (b'{"jsonrpc":"2.0","method":"m","id":%b}' % (b"9" * 40), b"null"),
+        (b'{"jsonrpc":"2.0","method":5,"id":1.5}', b"null"),
         (b'{"jsonrpc":"2.0","method":"m","id":[1]}', b"null"),
     ],
 )

@@ -131,7 +131,11 @@ async def test_no_money_keeps_the_official_words_and_adds_what_is_needed() -> No
         (StatusKind.DROPPED, '"transaction was dropped from the pool because of the limit"'),
         (StatusKind.RETRACTED, '"The block this transaction was included in has been retracted."'),
         (StatusKind.FINALITY_TIMEOUT, '"Maximum number of finality watchers has been reached"'),
-        (StatusKind.USURPED, '"Transaction has been replaced in the pool, by another transaction'),
+        (
+            StatusKind.USURPED,
+            '"Transaction has been replaced in the pool, by another transaction that provides the same tags '
+            'for example same (sender, nonce)."',
+        ),
         (None, "Unexpected end of stream"),
     ],
 )

@@ -41,6 +41,11 @@ def params(data: str) -> Error:
     return {"code": -32602, "message": "Invalid params", "data": data}
 
 
+def misread(data: str, column: int) -> Error:
+    """What serde says of the request as `json.dumps` writes it."""
+    return params(f"{data} at line 1 column {column}")
+
+
 def channel(**changes: Any) -> dict[str, Any]:
     """A request for a deposit channel, good but for the changes; None leaves a member out."""
     request = {
@@ -66,7 +71,7 @@ NOT_AFFILIATED = swapping(
     "AffiliateNotRegisteredForBroker", "The affiliate id is not registered for the broker."
 )
 NO_POOL = refused("PoolDoesNotExist")
-NO_REFUND = params("missing field `refund_parameters`")
+HEX_256 = "a (both 0x-prefixed or not) hex string or byte array containing between (0; 32] bytes"
 NO_WORDS = {"code": -32024, "message": 'DispatchError(Other(""))'}
 """A refusal in words that do not survive the encoding of the error, on the main net neither."""
 
@@ -99,12 +104,12 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "commission beyond a number of the chain": (
         OPEN,
         channel(broker_commission=65_536),
-        params("broker_commission: expected an integer from 0 to 65535, got 65536"),
+        misread("invalid value: integer `65536`, expected u16", 232),
     ),
     "commission as text": (
         OPEN,
         channel(broker_commission="10"),
-        params("broker_commission: expected an integer, got '10'"),
+        misread('invalid type: string "10", expected u16', 231),
     ),
     "six affiliates": (
         OPEN,
@@ -114,19 +119,17 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "boost fee beyond a number of the chain": (
         OPEN,
         channel(boost_fee=65_536),
-        params("boost_fee: expected an integer from 0 to 65535, got 65536"),
+        misread("invalid value: integer `65536`, expected u16", 378),
     ),
     "slippage beyond a number of the chain": (
         OPEN,
         refund(max_oracle_price_slippage=70_000),
-        params(
-            "refund_parameters: max_oracle_price_slippage: expected an integer from 0 to 65535, got 70000"
-        ),
+        misread("invalid value: integer `70000`, expected u16", 393),
     ),
     "slippage as text": (
         OPEN,
         refund(max_oracle_price_slippage="1%"),
-        params("refund_parameters: max_oracle_price_slippage: expected an integer, got '1%'"),
+        misread('invalid type: string "1%", expected u16', 392),
     ),
     "slippage of an asset without price feed": (
         OPEN,
@@ -139,34 +142,38 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "price as a word": (
         OPEN,
         refund(min_price="cheap"),
-        params("refund_parameters: min_price: expected an integer or a hex string, got 'cheap'"),
+        misread("invalid hex character: h, at 1", 359),
     ),
     "price below zero": (
         OPEN,
         refund(min_price=-1),
-        params("refund_parameters: min_price: expected a hex string, got -1"),
+        misread(f"invalid type: integer `-1`, expected {HEX_256}", 354),
     ),
     "price beyond 256 bits": (
         OPEN,
         refund(min_price=hex(2**256)),
-        params(f"refund_parameters: min_price: expected an integer or a hex string, got '{hex(2**256)}'"),
+        misread(f"invalid length 65, expected {HEX_256}", 421),
     ),
     "retries for too long": (OPEN, refund(retry_duration=601), NO_RETRY),
     "retries beyond a number of the chain": (
         OPEN,
         refund(retry_duration=2**32),
-        params("refund_parameters: retry_duration: expected an integer from 0 to 4294967295, got 4294967296"),
+        misread("invalid value: integer `4294967296`, expected u32", 281),
     ),
     "refund to an address of another chain": (
         OPEN,
         refund(refund_address=BTC_ADDRESS),
         {"code": -32020, "message": "Invalid hex"},
     ),
-    "no refund parameters": (OPEN, channel(refund_parameters=None), NO_REFUND),
+    "no refund parameters": (
+        OPEN,
+        channel(refund_parameters=None),
+        misread("missing field `refund_parameters`", 230),
+    ),
     "chunks without fill-or-kill": (
         OPEN,
         channel(refund_parameters=None, dca_parameters={"number_of_chunks": 2, "chunk_interval": 2}),
-        NO_REFUND,
+        misread("missing field `refund_parameters`", 294),
     ),
     "no chunks": (
         OPEN,
@@ -194,7 +201,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "chunks without an interval": (
         OPEN,
         channel(dca_parameters={"number_of_chunks": 2}),
-        params("dca_parameters: missing field `chunk_interval`"),
+        misread("missing field `chunk_interval`", 401),
     ),
     "message to Bitcoin": (
         OPEN,

@@ -101,6 +101,9 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_silence": [[]],
     "dev_timeTravel": [0],
     "grandpa_proveFinality": [0],
+    "offchain_localStorageClear": ["PERSISTENT", "0x01"],
+    "offchain_localStorageGet": ["PERSISTENT", "0x01"],
+    "offchain_localStorageSet": ["PERSISTENT", "0x01", "0x02"],
     "payment_queryFeeDetails": ["@transaction"],
     "payment_queryInfo": ["@transaction"],
     "state_call": ["Core_version", "0x"],
@@ -115,6 +118,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "state_queryStorage": [[NUMBER], "@genesis"],
     "state_queryStorageAt": [[NUMBER]],
     "state_subscribeStorage": [[NUMBER]],
+    "state_traceBlock": ["@best"],
     "system_accountNextIndex": [samples.ACCOUNT],
     "system_addLogFilter": ["cfnode.rpc=info"],
     "system_addReservedPeer": [f"/ip4/127.0.0.1/tcp/1/p2p/{PEER}"],
@@ -127,8 +131,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
 """By the method's first name, without those that need none; a dev_* method may be left to its own tests."""
 
 REFUSED: Final[dict[str, int]] = {
-    "author_hasSessionKeys": 1030,
-    "author_rotateKeys": 1030,
+    "author_hasSessionKeys": 1040,
     "broker_affiliate_withdrawal_request": -32024,
     "broker_close_private_btc_channel": -32024,
     "broker_decode_vault_swap_parameter": -32021,
@@ -141,6 +144,9 @@ REFUSED: Final[dict[str, int]] = {
     "cf_request_swap_parameter_encoding": -32021,
     "dev_failBroadcast": -32024,
     "dev_sendToVault": -32024,
+    "grandpa_proveFinality": 4,
+    "offchain_localStorageSet": -32000,
+    "state_traceBlock": 4001,
     "dev_settleRedemption": -32024,
     "grandpa_roundState": 1,
     "transaction_v1_stop": -32602,

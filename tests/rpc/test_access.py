@@ -94,9 +94,19 @@ async def test_a_preflight_is_answered_for_listed_origins() -> None:
         assert answer.headers["access-control-allow-origin"] == "http://localhost:5173"
         assert answer.headers["access-control-allow-methods"] == "GET, POST"
         assert answer.headers["access-control-allow-headers"] == "content-type, x-chainflip-sdk-version"
-        assert answer.headers["vary"] == "origin"
+        assert answer.headers["vary"].split(", ")[0] == "origin"
         refused = await http.request("OPTIONS", "/", origin="https://evil.example", **asked)
         assert refused.status == 403
+
+
+@pytest.mark.parametrize("cors", [None, ("all",)])
+async def test_options_are_answered_without_an_origin_too(cors: tuple[str, ...] | None) -> None:
+    async with served(ROWS, cors=cors) as port, Http(port) as http:
+        answer = await http.request("OPTIONS", "/", host=f"127.0.0.1:{port}")
+        allowed = None if cors is None else "*"
+        assert (answer.status, answer.body) == (200, b"")
+        assert answer.headers.get("access-control-allow-origin") == allowed
+        assert answer.headers["vary"].startswith("origin, access-control-request-method")
 
 
 async def test_a_preflight_with_cors_all() -> None:

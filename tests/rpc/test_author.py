@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.extrinsic import extrinsic_hash
+from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
 from cfnode.core.validity import Invalid, Unknown
 from cfnode.node import pool_errors
@@ -85,11 +86,125 @@ async def test_refused_transactions_have_substrates_codes(served_node: Served) -
     await served_node.call("dev_newBlock")
     old = await served_node.signed_remark(0, spec_version=1)
     assert (await served_node.error("author_submitExtrinsic", hexed(old)))["code"] == 1010
-    malformed = await served_node.error("author_submitExtrinsic", "0x0100")
-    assert (malformed["code"], malformed["message"].startswith("Extrinsic has invalid format: ")) == (
-        1001,
-        True,
-    )
+
+
+UNKNOWN = "0x" + "11" * 32
+OPAQUE = "Could not decode `OpaqueExtrinsic.0`:\n\t"
+
+
+@pytest.mark.parametrize(
+    ("extrinsic", "reason"),
+    [
+        ("", "Not enough data to fill buffer\n"),
+        ("0x01", "Not enough data to fill buffer\n"),
+        ("0x0100", "out of range decoding Compact<u32>\n"),
+        ("0x020000", "Not enough data to fill buffer\n"),
+        ("0x02000000", "out of range decoding Compact<u32>\n"),
+        ("0x0300000000", "out of range decoding Compact<u32>\n"),
+        ("0x07", "out of range decoding Compact<u32>\n"),
+        ("0x04", "Not enough data to decode vector\n"),
+        ("0x0801", "Not enough data to decode vector\n"),
+    ],
+)
+async def test_bytes_that_are_no_extrinsic_are_refused_as_the_official_node_does(
+    served_node: Served, extrinsic: str, reason: str
+) -> None:
+    assert await served_node.error("author_submitExtrinsic", extrinsic) == {
+        "code": 1040,
+        "message": f"Client error: {OPAQUE}{reason}",
+    }
+    async with served_node.websocket() as ws:
+        answer = await ws.call("author_submitAndWatchExtrinsic", extrinsic)
+        assert answer["error"] == {
+            "code": 1001,
+            "message": f"Extrinsic has invalid format: {OPAQUE}{reason}",
+        }
+    assert await served_node.error("system_dryRun", extrinsic) == {
+        "code": 2,
+        "message": "Unable to dry run extrinsic",
+        "data": OPAQUE + reason,
+    }
+    assert await served_node.error("payment_queryInfo", extrinsic) == {
+        "code": 2,
+        "message": "Unable to query dispatch info.",
+        "data": f'Error {{ cause: Some(Error {{ cause: None, desc: "{reason[:-1]}" }}), '
+        'desc: "Could not decode `OpaqueExtrinsic.0`" }',
+    }
+
+
+TRAP = "Execution failed: Execution aborted due to trap: wasm trap: wasm `unreachable` instruction executed\n"
+
+
+@pytest.mark.parametrize("extrinsic", ["0x00", "00", "0x0", "0x00ff"])
+async def test_an_extrinsic_of_no_bytes_makes_the_runtime_panic(served_node: Served, extrinsic: str) -> None:
+    error = await served_node.error("author_submitExtrinsic", extrinsic)
+    text = TRAP + "WASM backtrace:\n"
+    assert error["code"] == 1002
+    assert error["message"].startswith(f"Verification Error: Runtime error: {text}")
+    assert error["data"].startswith('RuntimeApi("' + text.replace("\n", "\\n"))
+    error = await served_node.error("system_dryRun", extrinsic)
+    assert (error["code"], error["message"]) == (1, "Unable to dry run extrinsic.")
+    assert error["data"].startswith(text)
+
+
+async def test_0x_is_optional_and_what_follows_an_extrinsic_is_left_out(
+    served_node: Served,
+) -> None:
+    extrinsic = await served_node.signed_remark()
+    assert (await served_node.call("system_dryRun", extrinsic.hex() + "ffff")) == "0x0000"
+    submitted = await served_node.call("author_submitExtrinsic", extrinsic.hex() + "ffff")
+    assert submitted == hexed(blake2_256(extrinsic))
+    assert await served_node.call("author_pendingExtrinsics") == [hexed(extrinsic)]
+    assert await served_node.call("author_removeExtrinsic", [{"extrinsic": extrinsic.hex()}]) == [submitted]
+
+
+async def test_session_keys_are_made_and_found_on_an_authority(served_node: Served) -> None:
+    keys = await served_node.call("author_rotateKeys")
+    assert len(keys) == 2 + 2 * 64
+    assert await served_node.call("author_hasSessionKeys", keys) is True
+    assert await served_node.call("author_hasSessionKeys", "0x" + "11" * 64) is False
+    assert await served_node.call("author_hasKey", keys[:66], "aura") is True
+    assert await served_node.call("author_hasKey", keys[66:], "gran") is True
+    assert await served_node.error("author_hasSessionKeys", "0x11") == {
+        "code": 1040,
+        "message": "Session keys are not encoded correctly",
+    }
+    assert await served_node.error("author_hasKey", keys[66:], "grandpa") == {
+        "code": 1040,
+        "message": "Invalid key type ID format (should be of length four)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "error"),
+    [
+        ("offchain_localStorageGet", ("PERSISTENT", "0x01"), None),
+        ("offchain_localStorageClear", ("PERSISTENT", "01"), None),
+        ("offchain_localStorageGet", ("LOCAL", "0x01"), (5001, "This storage kind is not available yet")),
+        (
+            "offchain_localStorageSet",
+            ("PERSISTENT", "0x01", "0x"),
+            (-32000, "No offchain workers run on this node: nothing would read what is written here"),
+        ),
+        (
+            "state_traceBlock",
+            (UNKNOWN,),
+            (
+                4001,
+                f'Cannot resolve a block range [\'"{UNKNOWN}"\' ... \'"None"]. This node traces no blocks',
+            ),
+        ),
+    ],
+)
+async def test_what_other_nodes_serve_is_listed_and_says_why_not(
+    served_node: Served, method: str, given: tuple[str, ...], error: tuple[int, str] | None
+) -> None:
+    assert method in (await served_node.call("rpc_methods"))["methods"]
+    answer = await served_node.http.call(method, *given)
+    if error is None:
+        assert answer["result"] is None
+    else:
+        assert answer["error"] == {"code": error[0], "message": error[1]}
 
 
 @pytest.mark.parametrize(
@@ -152,9 +267,8 @@ async def test_keys_are_inserted_and_found(served_node: Served) -> None:
     assert await served_node.call("author_hasKey", public, "aura") is True
     wrong = await served_node.error("author_insertKey", "aura", "//Bob", public)
     assert "//Bob" not in json.dumps(wrong)
-    assert (await served_node.error("author_insertKey", "toolong", "//Bob", public))["code"] == -32602
-    assert (await served_node.error("author_rotateKeys"))["code"] == 1030
-    assert (await served_node.error("author_hasSessionKeys", "0x"))["code"] == 1030
+    assert (await served_node.error("author_insertKey", "toolong", "//Bob", public))["code"] == 1040
+    assert wrong["message"] == "The key store is unavailable"
 
 
 async def test_over_http_unsafe_author_methods_are_denied_by_policy(make_served: MakeServed) -> None:

@@ -82,11 +82,19 @@ async def test_what_the_runtime_does_not_offer_is_said_to_be_unsupported(served_
     assert "CustomRuntimeApi_cf_reward_distribution_estimate" in error["message"]
 
 
-@pytest.mark.parametrize("account", ["0x" + "11" * 32, "cFnonsense", 5])
-async def test_an_account_that_is_none_is_a_wrong_parameter(served_node: Served, account: Any) -> None:
+@pytest.mark.parametrize(
+    ("account", "reason"),
+    [
+        ("0x" + "11" * 32, "BadBase58"),
+        ("cFnonsense", "BadLength"),
+        (5, "invalid type: integer `5`, expected a string at line 1 column 1"),
+    ],
+)
+async def test_an_account_that_is_none_is_a_wrong_parameter(
+    served_node: Served, account: Any, reason: str
+) -> None:
     error = await served_node.error("cf_free_balances", account)
-    assert error["code"] == -32602
-    assert error["data"].startswith("account_id: ")
+    assert error == {"code": -32602, "message": "Invalid params", "data": reason}
 
 
 ELECTIONS = {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
-import pytest
-import trio
-
+from cfnode.core import ss58
 from cfnode.core.grandpa import Justification
 from cfnode.core.header import Header
 from tests.rpc.conftest import Served
@@ -28,7 +26,13 @@ async def test_block_hashes_by_number(served_node: Served) -> None:
         None,
     ]
     assert (await served_node.error("chain_getBlockHash", 2**32))["code"] == 3001
-    assert (await served_node.error("chain_getBlockHash", "1"))["code"] == -32602
+    assert await served_node.call("chain_getBlockHash", "1") == best
+    for unread in ("", "0x", "one", -1, 1.5, [[0]], {}):
+        assert await served_node.error("chain_getBlockHash", unread) == {
+            "code": -32602,
+            "message": "Invalid params",
+            "data": "data did not match any variant of untagged enum ListOrValue",
+        }
     assert (await served_node.error("chain_getBlockHash", [0] * 5000))["code"] == -32602
 
 
@@ -55,6 +59,10 @@ async def test_a_block_has_its_extrinsics_and_justifications(served_node: Served
     engine, justification = found["justifications"][0]
     assert bytes(engine) == b"FRNK"
     assert Justification.decode(bytes(justification)).commit.target_number == 2
+    after = await served_node.call("dev_newBlock", {"finalize": True})
+    following = await served_node.call("chain_getBlock", after)
+    assert following["justifications"] is None
+    head = await served_node.call("chain_getFinalizedHead")
     assert await served_node.call("chain_getFinalizedHead") == head
     assert await served_node.call("chain_getFinalisedHead") == head
     assert await served_node.call("chain_getBlock", UNKNOWN) is None
@@ -123,7 +131,52 @@ async def test_finalized_heads_come_one_by_one_in_order(served_node: Served) -> 
         assert numbers == ["0x1", "0x2", "0x3", "0x4"]
 
 
-async def test_justifications_are_streamed_and_prove_finality(served_node: Served) -> None:
+async def test_only_the_first_of_a_period_and_set_changes_keep_their_justification(make_served: Any) -> None:
+    served = await make_served(pruning=2048)
+    await served.call("dev_holdFinality")
+    for _ in range(3):
+        await served.call("dev_newBlock", {"finalize": True})
+    changed = await served.call("dev_nextEpoch")
+    await served.call("dev_finalize")
+    numbers = {}
+    best = int((await served.call("chain_getHeader"))["number"], 16)
+    for number in range(1, best + 1):
+        block = await served.call("chain_getBlock", await served.call("chain_getBlockHash", number))
+        numbers[number] = block["justifications"]
+    kept = [number for number, justifications in numbers.items() if justifications is not None]
+    change = int((await served.call("chain_getHeader", changed))["number"], 16)
+    assert kept[0] == 1
+    assert kept[1:] == [block.number for block in served.node.store.set_changes(0, 9)]
+    assert change in (kept[1], kept[1] + 1)
+
+
+async def test_finality_is_proven_by_the_last_block_of_a_set_or_by_the_newest_final_one(
+    served_node: Served,
+) -> None:
+    await served_node.call("dev_holdFinality")
+    assert await served_node.error("grandpa_proveFinality", 0) == {
+        "code": 4,
+        "message": "GRANDPA prove finality rpc failed: Block not covered by authority set changes",
+    }
+    await served_node.call("dev_nextEpoch")
+    await served_node.call("dev_newBlock")
+    target = await served_node.call("dev_finalize")
+    (change,) = served_node.node.store.set_changes(0, 9)
+    proof = bytes.fromhex((await served_node.call("grandpa_proveFinality", 1))[2:])
+    assert proof[:32] == change.hash
+    chain = served_node.node.chain
+    found = [chain.header(chain.hash_at(number) or b"") for number in range(2, change.number + 1)]
+    headers = b"".join(header.encode() for header in found if header is not None)
+    assert proof.endswith(bytes([4 * len(found)]) + headers)
+    proof = bytes.fromhex((await served_node.call("grandpa_proveFinality", change.number + 1))[2:])
+    assert "0x" + proof[:32].hex() == target
+    assert await served_node.error("grandpa_proveFinality", 99) == {
+        "code": 4,
+        "message": "GRANDPA prove finality rpc failed: Block not yet finalized",
+    }
+
+
+async def test_justifications_are_streamed(served_node: Served) -> None:
     await served_node.call("dev_holdFinality")
     await served_node.call("dev_newBlock")
     async with served_node.websocket() as ws:
@@ -132,34 +185,28 @@ async def test_justifications_are_streamed_and_prove_finality(served_node: Serve
         encoded = bytes.fromhex((await ws.notification())["result"][2:])
         justification = Justification.decode(encoded)
         assert "0x" + justification.commit.target_hash.hex() == target
-    proof = bytes.fromhex((await served_node.call("grandpa_proveFinality", 1))[2:])
-    assert "0x" + proof[:32].hex() == target
-    assert encoded in proof
-    last = served_node.node.chain.header(served_node.node.chain.best.hash)
-    assert last is not None
-    assert proof.endswith(bytes([4]) + last.encode())
-    error = await served_node.error("grandpa_proveFinality", 99)
-    assert (error["code"], "not yet finalized" in error["message"]) == (3, True)
 
 
-async def test_there_is_no_round_of_our_own(served_node: Served) -> None:
-    assert await served_node.error("grandpa_roundState") == {
-        "code": 1,
-        "message": "GRANDPA RPC endpoint not ready",
+async def test_the_authority_tells_the_round_that_it_votes_in(served_node: Served) -> None:
+    await served_node.call("dev_holdFinality")
+    state = await served_node.call("grandpa_roundState")
+    voters = await served_node.node.chain.voters()
+    keys = [ss58.encode(key) for key in sorted(key for key, _ in voters.authorities)]
+    missing = {"currentWeight": 0, "missing": keys}
+    total = len(keys)
+    assert state == {
+        "setId": 0,
+        "best": {
+            "round": 1,
+            "totalWeight": total,
+            "thresholdWeight": total - (total - 1) // 3,
+            "prevotes": missing,
+            "precommits": missing,
+        },
+        "background": [],
     }
-
-
-async def test_a_listener_that_the_chain_has_left_behind_is_cut_off(
-    served_node: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chain = served_node.node.chain
-    monkeypatch.setattr(chain, "subscribe", partial(chain.subscribe, 0))
-    for method in ("chain_subscribeAllHeads", "state_subscribeRuntimeVersion", "cf_subscribe_ingress_events"):
-        async with served_node.websocket() as ws:
-            params = ["Bitcoin"] if method.startswith("cf_") else []
-            assert "result" in await ws.call(method, *params)
-            await ws.notification()
-            await served_node.call("dev_newBlock")
-            with pytest.raises((EOFError, trio.BrokenResourceError)), trio.fail_after(20):
-                while True:
-                    await ws.notification()
+    await served_node.call("dev_finalize")
+    assert (await served_node.call("grandpa_roundState"))["best"]["round"] == 2
+    await served_node.call("dev_nextEpoch")
+    await served_node.call("dev_finalize")
+    assert (await served_node.call("grandpa_roundState"))["setId"] == 1

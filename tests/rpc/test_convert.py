@@ -21,13 +21,20 @@ ALICE = "cFPdef3hF5zEwbWUG6ZaCJ3X7mTvEeAog7HxZ8QyFcCgDVGDM"
 @given(st.binary(max_size=100))
 def test_hex_comes_back(data: bytes) -> None:
     assert convert.read_hex(convert.to_hex(data)) == data
-    assert convert.read_loose_hex(data.hex()) == data
+    assert convert.read_hex(data.hex()) == data
+    assert convert.read_whole_bytes(data.hex()) == data
+
+
+@pytest.mark.parametrize("value", [5, None, "0xzz", "0X00", "0x0_0", ["0x"]])
+def test_what_is_no_hex_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="invalid"):
+        convert.read_hex(value)
 
 
 @pytest.mark.parametrize("value", [5, None, "", "00", "0x0", "0xzz", "0x 00", "0x0 0", "0X00", ["0x"]])
-def test_what_is_no_hex_is_refused(value: Any) -> None:
+def test_our_own_methods_take_whole_bytes_behind_0x(value: Any) -> None:
     with pytest.raises(ValueError, match="expected"):
-        convert.read_hex(value)
+        convert.read_prefixed_hex(value)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +52,9 @@ def test_a_number_or_hex(value: Any, number: int) -> None:
     assert convert.read_number_or_hex(value) == number
 
 
-@pytest.mark.parametrize(
-    "value", [-1, 2**64, True, 1.5, None, "", "0x", "-1", "0x1_0", " 1", "0x" + "f" * 65, []]
-)
+@pytest.mark.parametrize("value", [-1, 2**64, True, 1.5, None, "", "0x", "-1", "0x1_0", "0x" + "f" * 65, []])
 def test_what_is_neither_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="untagged enum NumberOrHex"):
         convert.read_number_or_hex(value)
 
 
@@ -62,18 +67,19 @@ def test_accounts_are_ss58_of_any_prefix_and_written_with_the_chains_own() -> No
     public = convert.read_account("5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY")
     assert convert.account(public).startswith("cF")
     assert convert.read_account(convert.account(public)) == public
-    with pytest.raises(ValueError, match="SS58"):
+    with pytest.raises(ValueError, match="BadBase58"):
         convert.read_account("0x" + public.hex())
-    with pytest.raises(ValueError, match="checksum"):
+    with pytest.raises(ValueError, match="InvalidChecksum"):
         convert.read_account("5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQZ")
 
 
 def test_an_error_repeats_a_value_only_so_far() -> None:
     with pytest.raises(ValueError, match="expected") as caught:
-        convert.read_number_or_hex("z" * 10_000)
+        convert.read_amount("z" * 10_000)
     assert len(str(caught.value)) < 200
-    with pytest.raises(ValueError, match="huge"):
+    with pytest.raises(ValueError, match="number out of range"):
         convert.U32.read(1 << 20_000)
+    assert convert.shown(1 << 20_000) == "a huge number"
 
 
 @pytest.mark.parametrize("asset", ASSETS.values(), ids=lambda asset: asset.name)
@@ -145,7 +151,7 @@ def test_additional_data_may_be_left_out_or_have_its_older_name(given: dict[str,
             "ccm_additional_data: invalid length 3001, expected 3000 bytes",
         ),
         ("gas_budget", "0x1" + "0" * 32, "gas_budget: an amount has at most 128 bits"),
-        ("gas_budget", -1, "gas_budget: expected an integer from 0 to"),
+        ("gas_budget", -1, "data did not match any variant of untagged enum NumberOrHex"),
     ],
 )
 def test_a_bad_message_is_named_by_its_member(member: str, value: Any, reason: str) -> None:
@@ -175,10 +181,10 @@ def test_refund_parameters_wait_for_the_chain_that_their_address_belongs_to() ->
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"min_price": 5}, "min_price: expected a hex string"),
-        ({"retry_duration": -1}, "retry_duration: expected an integer"),
-        ({"max_oracle_price_slippage": 70_000}, "max_oracle_price_slippage: expected an integer"),
-        ({"refund_ccm_metadata": {}}, "refund_ccm_metadata: missing field `message`"),
+        ({"min_price": 5}, "invalid type: integer `5`, expected a .*hex string"),
+        ({"retry_duration": -1}, "invalid value: integer `-1`, expected u32"),
+        ({"max_oracle_price_slippage": 70_000}, "invalid value: integer `70000`, expected u16"),
+        ({"refund_ccm_metadata": {}}, "^missing field `message`$"),
     ],
 )
 def test_bad_refund_parameters_are_named(change: dict[str, Any], reason: str) -> None:
@@ -191,7 +197,7 @@ def test_affiliates_are_at_most_five() -> None:
     assert [affiliate["bps"] for affiliate in params.read_affiliates([one] * 5)] == [10] * 5
     with pytest.raises(ValueError, match="invalid length 6"):
         params.read_affiliates([one] * 6)
-    with pytest.raises(ValueError, match="bps"):
+    with pytest.raises(ValueError, match='string "10", expected u16'):
         params.read_affiliates([one | {"bps": "10"}])
 
 

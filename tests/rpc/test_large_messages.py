@@ -19,7 +19,7 @@ from cfnode.core.jsonrpc import (
     Refused,
     parse,
 )
-from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, listed, read_key, read_loose_key, shown
+from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, listed, read_key, read_whole_key, shown
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param
 from tests.rpc.clients import Http, StandIn, WebSocket, served
@@ -131,7 +131,7 @@ def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> Non
     assert shown({"k" * 1000: 1}) == "{'" + "k" * 78 + "…"
 
 
-@pytest.mark.parametrize("read", [read_key, read_loose_key])
+@pytest.mark.parametrize("read", [read_key, read_whole_key])
 def test_a_storage_key_is_as_long_as_a_trie_has_them(read: Callable[[Any], bytes]) -> None:
     assert read("0x" + "ab" * MAX_KEY) == b"\xab" * MAX_KEY
     with pytest.raises(ValueError, match=f"at most {MAX_KEY} bytes of hex"):

@@ -101,6 +101,7 @@ async def test_a_read_proof_proves_values_and_absences(served_node: Served) -> N
     proof = ProofState(
         bytes.fromhex(header["stateRoot"][2:]), [bytes.fromhex(entry[2:]) for entry in answer["proof"]]
     )
+    assert answer["proof"] == sorted(set(answer["proof"])), "in the order of their bytes, as Substrate's"
     for key in keys:
         value = proof.get(bytes.fromhex(key[2:]))
         assert value is not None
@@ -215,8 +216,10 @@ async def test_a_child_trie_that_is_not_there_is_empty(served_node: Served) -> N
     assert await served_node.call("childstate_getStorageEntries", CHILD, ["0x01", "0x02"]) == [None, None]
     assert await served_node.call("childstate_getStorageHash", CHILD, "0x01") is None
     assert await served_node.call("childstate_getStorageSize", CHILD, "0x01") is None
-    error = await served_node.error("childstate_getStorage", "0x01", "0x01")
-    assert (error["code"], "child_storage_key" in error["data"]) == (-32602, True)
+    assert await served_node.error("childstate_getStorage", "0x01", "0x01") == {
+        "code": 4003,
+        "message": "Client error: Invalid child storage key",
+    }
 
 
 READS: list[tuple[str, list[Any]]] = [
@@ -234,6 +237,29 @@ READS: list[tuple[str, list[Any]]] = [
     ("childstate_getStorage", [CHILD, "0x01"]),
     ("state_getChildReadProof", [CHILD, ["0x01"]]),
 ]
+
+
+async def test_bytes_and_keys_are_read_with_and_without_0x(served_node: Served) -> None:
+    version = await served_node.call("state_call", "Core_version", "0x")
+    assert await served_node.call("state_call", "Core_version", "") == version
+    code = await served_node.call("state_getStorage", CODE)
+    assert await served_node.call("state_getStorage", CODE[2:]) == code
+    keys = await served_node.call("state_getKeysPaged", "0x", 2)
+    assert await served_node.call("state_getKeysPaged", "", 2) == keys
+    head = await served_node.call("chain_getBlockHash")
+    assert await served_node.call("chain_getHeader", head[2:]) == await served_node.call("chain_getHeader")
+    odd = "0x" + CODE[2:].lstrip("0")
+    assert await served_node.call("state_getStorageSize", odd) == (len(code) - 2) // 2
+    changes = [{"block": head, "changes": [[CODE, code]]}]
+    assert await served_node.call("state_queryStorageAt", [CODE[2:]]) == changes
+    error = {"code": -32602, "message": "Invalid params"}
+    assert await served_node.error("state_call", "Core_version", "0xgg") == error | {
+        "data": "invalid hex character: g, at 2 at line 1 column 7"
+    }
+    assert await served_node.error("state_getStorage", "0x00", "0x12") == error | {
+        "data": "invalid length 2, expected a (both 0x-prefixed or not) hex string or byte array containing "
+        "32 bytes at line 1 column 7"
+    }
 
 
 async def test_an_unknown_block_has_the_text_that_clients_know(served_node: Served) -> None:

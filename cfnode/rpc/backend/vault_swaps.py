@@ -15,7 +15,7 @@ from cfnode.rpc.backend.fields import Refusal, invalid, member, text
 from cfnode.rpc.backend.quotes import check_least_and_most
 from cfnode.rpc.backend.requests import read_address, read_request
 from cfnode.rpc.cf.method import query
-from cfnode.rpc.convert import read_hex, to_hex
+from cfnode.rpc.convert import read_prefixed_hex, to_hex
 from cfnode.rpc.errors import explain
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _seed(given: Any) -> bytes:
     if given is None:
         return secrets.token_bytes(SEED_BYTES)
     try:
-        seed = read_hex(given)
+        seed = read_prefixed_hex(given)
     except ValueError:
         raise invalid("extraParams.seed") from None
     if len(seed) != SEED_BYTES:

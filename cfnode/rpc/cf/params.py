@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.assets import CHAINS
-from cfnode.rpc.broker_params import ASSET, read_u256
+from cfnode.rpc.broker_params import ASSET
 from cfnode.rpc.convert import (
     ACCOUNT,
     U32,
@@ -15,6 +15,7 @@ from cfnode.rpc.convert import (
     bounded_integer,
     fixed_hex,
     listed,
+    read_hex_number,
     read_members,
     shown,
 )
@@ -85,7 +86,7 @@ _LIMIT_ORDER: Final = members(
     quote_asset=ASSET.read,
     side=_read_side,
     tick=_TICK,
-    sell_amount=lambda value: min(read_u256(value), U128_MAX),
+    sell_amount=lambda value: min(read_hex_number(value), U128_MAX),
 )
 
 
@@ -101,7 +102,7 @@ def _read_pair(value: Any) -> tuple[str, str]:
 
 
 PRICE_ASSET: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")
-U256: Final = Reader("U256 hex", read_u256)
+U256: Final = Reader("U256 hex", read_hex_number)
 
 ACCOUNT_ID: Final = Param("account_id", ACCOUNT)
 BROKER: Final = Param("broker", ACCOUNT)

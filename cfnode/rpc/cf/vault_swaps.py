@@ -19,7 +19,6 @@ from cfnode.rpc.broker_params import (
     RefundParameters,
     read_refund,
     read_u128,
-    read_u256,
 )
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.cf.params import BROKER, members, one_of
@@ -31,9 +30,10 @@ from cfnode.rpc.convert import (
     bounded_integer,
     fixed_hex,
     read_bool,
-    read_loose_hex,
+    read_hex_number,
     read_members,
     read_number_or_hex,
+    read_whole_bytes,
     shown,
 )
 from cfnode.rpc.errors import PROCESSING
@@ -52,7 +52,7 @@ def _amount(value: Any) -> int:
 
 
 def _seed(value: Any) -> bytes:
-    seed = read_loose_hex(value)
+    seed = read_whole_bytes(value)
     if len(seed) > MAX_SEED:
         raise ValueError(f"invalid length {len(seed)}, expected at most {MAX_SEED} bytes")
     return seed
@@ -108,23 +108,23 @@ def _account_metas(value: Any) -> list[Any]:
 
 def _calls(address: Any) -> dict[str, Member]:
     return {
-        "calldata": (read_loose_hex, False),
-        "value": (read_u256, False),
+        "calldata": (read_whole_bytes, False),
+        "value": (read_hex_number, False),
         "to": (address, False),
         "source_token_address": (address, True),
     }
 
 
 _DETAILS: Final[dict[str, dict[str, Member]]] = {
-    "Bitcoin": {"nulldata_payload": (read_loose_hex, False), "deposit_address": (TEXT.read, False)},
+    "Bitcoin": {"nulldata_payload": (read_whole_bytes, False), "deposit_address": (TEXT.read, False)},
     "Ethereum": _calls(fixed_hex(20)),
     "Arbitrum": _calls(fixed_hex(20)),
     "Bsc": _calls(fixed_hex(20)),
-    "Tron": {**_calls(TEXT.read), "note": (read_loose_hex, False)},
+    "Tron": {**_calls(TEXT.read), "note": (read_whole_bytes, False)},
     "Solana": {
         "program_id": (_pubkey, False),
         "accounts": (_account_metas, False),
-        "data": (read_loose_hex, False),
+        "data": (read_whole_bytes, False),
     },
 }
 _INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details", "Solana": "instruction"}

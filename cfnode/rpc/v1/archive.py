@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import ask_runtime
-from cfnode.rpc.convert import HASH, LOOSE_BYTES, LOOSE_KEY, TEXT, U64, to_hex
+from cfnode.rpc.convert import HASH, TEXT, U64, WHOLE_BYTES, WHOLE_KEY, to_hex
 from cfnode.rpc.errors import words
 from cfnode.rpc.table import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
@@ -122,14 +122,14 @@ METHODS: Final = (
     Method(
         "archive_v1_call",
         call,
-        params=(BLOCK, Param("function", TEXT), Param("call_parameters", LOOSE_BYTES)),
+        params=(BLOCK, Param("function", TEXT), Param("call_parameters", WHOLE_BYTES)),
     ),
     Subscription(
         "archive_v1_storage",
         storage,
         notification="archive_v1_storageEvent",
         unsubscribe="archive_v1_stopStorage",
-        params=(BLOCK, Param("items", QUERIES), Param("child_trie", LOOSE_KEY, optional=True)),
+        params=(BLOCK, Param("items", QUERIES), Param("child_trie", WHOLE_KEY, optional=True)),
         patient=True,
         most=MAX_STREAMS,
     ),

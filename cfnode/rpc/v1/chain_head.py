@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.convert import BOOL, HASH, LOOSE_BYTES, LOOSE_KEY, TEXT, listed, to_hex
+from cfnode.rpc.convert import BOOL, HASH, TEXT, WHOLE_BYTES, WHOLE_KEY, listed, to_hex
 from cfnode.rpc.held import Held
 from cfnode.rpc.table import Method, Param, Reader, Subscription
 from cfnode.rpc.v1 import operations
@@ -158,7 +158,7 @@ METHODS: Final = (
     Method(
         "chainHead_v1_call",
         call,
-        params=(FOLLOWED, BLOCK, Param("function", TEXT), Param("call_parameters", LOOSE_BYTES)),
+        params=(FOLLOWED, BLOCK, Param("function", TEXT), Param("call_parameters", WHOLE_BYTES)),
         holds=True,
     ),
     Method("chainHead_v1_header", header, params=(FOLLOWED, BLOCK), holds=True),
@@ -169,7 +169,7 @@ METHODS: Final = (
             FOLLOWED,
             BLOCK,
             Param("items", QUERIES),
-            Param("child_trie", LOOSE_KEY, optional=True),
+            Param("child_trie", WHOLE_KEY, optional=True),
         ),
         holds=True,
     ),

@@ -16,7 +16,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
 from cfnode.core.trie import closest_merkle_value
 from cfnode.core.trie.codec import EMPTY_NODE
-from cfnode.rpc.convert import listed, read_loose_key, read_members, shown, to_hex
+from cfnode.rpc.convert import listed, read_members, read_whole_key, shown, to_hex
 from cfnode.rpc.storage import in_state, keys_after
 from cfnode.rpc.table import Reader
 
@@ -70,9 +70,9 @@ def _read_query(value: Any) -> Query:
     read = read_members(
         value,
         {
-            "key": (read_loose_key, False),
+            "key": (read_whole_key, False),
             "type": (_read_kind, False),
-            "paginationStartKey": (read_loose_key, True),
+            "paginationStartKey": (read_whole_key, True),
         },
     )
     if read["paginationStartKey"] is not None and read["type"] not in BELOW:

@@ -11,7 +11,7 @@ import trio
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import Change, NodeReader, differences
-from cfnode.rpc.convert import listed, read_loose_key, read_members, shown, to_hex
+from cfnode.rpc.convert import listed, read_members, read_whole_key, shown, to_hex
 from cfnode.rpc.storage import CLIENT_READS
 from cfnode.rpc.table import Reader
 from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
@@ -54,9 +54,9 @@ def _read_item(value: Any) -> Item:
     read = read_members(
         value,
         {
-            "key": (read_loose_key, True),
+            "key": (read_whole_key, True),
             "returnType": (_read_shows, False),
-            "childTrieKey": (read_loose_key, True),
+            "childTrieKey": (read_whole_key, True),
         },
     )
     return Item(read["key"] or b"", read["returnType"], read["childTrieKey"] or TOP)

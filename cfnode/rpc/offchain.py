@@ -1,0 +1,61 @@
+"""The `offchain_*` methods: the storage of offchain workers (Substrate, `sc-rpc-api`, offchain).
+
+No offchain workers run here, so nothing would read what is written, and nothing is there to be read: writing
+is refused, and each key is empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.rpc.convert import BYTES, shown
+from cfnode.rpc.serde import Misread, invalid_type
+from cfnode.rpc.table import Access, Method, Param, Reader
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+NOT_AVAILABLE: Final = RpcError(5001, "This storage kind is not available yet")
+NO_WORKERS: Final = RpcError(
+    ErrorCode.CALL_FAILED, "No offchain workers run on this node: nothing would read what is written here"
+)
+
+
+def _read_kind(value: Any) -> str:
+    if not isinstance(value, str):
+        raise invalid_type(value, "string or map")
+    if value not in ("PERSISTENT", "LOCAL"):
+        raise Misread(f"unknown variant `{shown(value)[1:-1]}`, expected `PERSISTENT` or `LOCAL`")
+    return value
+
+
+def _check_kind(kind: str) -> None:
+    if kind != "PERSISTENT":
+        raise NOT_AVAILABLE
+
+
+def get(node: Node, kind: str, key: bytes) -> None:
+    """The value under a key: always null."""
+    _check_kind(kind)
+
+
+def put(node: Node, kind: str, key: bytes, value: bytes) -> None:
+    """Refused: nothing would read the value."""
+    _check_kind(kind)
+    raise NO_WORKERS
+
+
+def clear(node: Node, kind: str, key: bytes) -> None:
+    """Forget the value under a key; there is none."""
+    _check_kind(kind)
+
+
+KIND: Final = Param("kind", Reader("PERSISTENT|LOCAL", _read_kind))
+KEY: Final = Param("key", BYTES)
+
+METHODS: Final = (
+    Method("offchain_localStorageGet", get, params=(KIND, KEY), access=Access.UNSAFE),
+    Method("offchain_localStorageSet", put, params=(KIND, KEY, Param("value", BYTES)), access=Access.UNSAFE),
+    Method("offchain_localStorageClear", clear, params=(KIND, KEY), access=Access.UNSAFE),
+)
