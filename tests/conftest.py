@@ -100,6 +100,15 @@ def substrate_interface() -> Path:
 
 
 @pytest.fixture(scope="session")
+def async_substrate_interface() -> Path:
+    """The interpreter that has async-substrate-interface."""
+    path = PEERS / "async-substrate-interface" / "bin" / "python"
+    if not path.exists():
+        pytest.skip("async-substrate-interface is not here: scripts/peers installs it")
+    return path
+
+
+@pytest.fixture(scope="session")
 def node_modules() -> Path:
     """The folder of the Node.js peers."""
     path = PEERS / "node" / "node_modules"

@@ -1,9 +1,11 @@
-// Connects with polkadot-api (PAPI, over chainHead_v1) to the node named on the command line, prints one JSON line.
+// Connects with polkadot-api (PAPI) to the node named on the command line, prints one JSON line. It uses the methods of
+// chainHead_v1, or with `legacy` as a second argument those that nodes had before.
 import { Keyring } from '@polkadot/api';
 import { cryptoWaitReady } from '@polkadot/util-crypto';
 import { createClient } from 'polkadot-api';
 import { getPolkadotSigner } from 'polkadot-api/signer';
-import { getWsProvider } from 'polkadot-api/ws';
+import { getWsProvider, getWsRawProvider } from 'polkadot-api/ws';
+import { withLegacy } from '@polkadot-api/ws-middleware';
 import WebSocket from 'ws';
 
 const asked = new Set();
@@ -15,7 +17,12 @@ class Recorded extends WebSocket {
 }
 
 await cryptoWaitReady();
-const client = createClient(getWsProvider(process.argv[2], { websocketClass: Recorded }));
+const sockets = { websocketClass: Recorded };
+const client = createClient(
+  process.argv[3] === 'legacy'
+    ? getWsRawProvider(process.argv[2], { ...sockets, middleware: withLegacy })
+    : getWsProvider(process.argv[2], sockets),
+);
 const api = client.getUnsafeApi();
 const pair = new Keyring({ type: 'sr25519', ss58Format: 2112 }).addFromUri('//Alice');
 const signer = getPolkadotSigner(pair.publicKey, 'Sr25519', (data) => pair.sign(data));

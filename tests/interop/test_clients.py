@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from cfnode.core import ss58
 from cfnode.core.hashing import twox_128
+from cfnode.core.keys import Keypair
 from tests.process import NodeProcess
 
 HERE = Path(__file__).parent
@@ -78,6 +80,54 @@ def test_papi_follows_reads_calls_and_submits_over_the_new_interface(
     names = ("follow", "header", "body", "call", "storage", "unpin")
     assert {f"chainHead_v1_{name}" for name in names} | {"transaction_v1_broadcast"} <= set(report["asked"])
     assert not {name for name in report["asked"] if name.startswith(("state_", "author_"))}
+
+
+def test_papi_does_the_same_over_the_methods_that_nodes_had_before(
+    dev_node: NodeProcess, node_modules: Path, tmp_path: Path
+) -> None:
+    if not (node_modules / "@polkadot-api" / "ws-middleware").exists():
+        pytest.skip("polkadot-api is not among the Node.js peers: scripts/peers installs it")
+    report = report_of("node", script_of("papi.mjs", node_modules, tmp_path), dev_node.ws_url, "legacy")
+    first = report["finalized"][0]
+    assert report["finalized"] == [first, first + 1, first + 2]
+    assert report["chain"] == dev_node.call("system_name"), "as the library has it from older methods"
+    assert report["providers"] == 1
+    accounts = dev_node.call("state_getKeysPaged", storage_key("System", "Account"), 1000)
+    assert report["accounts"] == len(accounts)
+    assert report["specVersion"] == dev_node.call("state_getRuntimeVersion")["specVersion"]
+    assert report["fee"] > 0
+    assert report["steps"][:2] == ["signed", "broadcasted"]
+    assert report["steps"][-1] == "finalized"
+    assert report["ok"] is True
+    assert "System.Remarked" in report["events"]
+    assert report["nonceAfter"] == report["nonce"] + 1
+    assert {"chain_subscribeAllHeads", "state_call", "author_submitExtrinsic"} <= set(report["asked"])
+    assert not {name for name in report["asked"] if name.startswith(("chainHead_", "transaction"))}
+
+
+def test_async_substrate_interface_reads_follows_and_submits(
+    dev_node: NodeProcess, async_substrate_interface: Path
+) -> None:
+    alice = Keypair.from_suri("//Alice", "sr25519")
+    assert alice.seed is not None
+    report = report_of(
+        str(async_substrate_interface),
+        str(HERE / "async_substrate_interface_peer.py"),
+        dev_node.ws_url,
+        ss58.encode(alice.public),
+        alice.seed.hex(),
+    )
+    assert report["genesis"] == dev_node.call("chain_getBlockHash", 0)
+    assert report["chain"] == dev_node.call("system_chain")
+    assert report["specVersion"] == dev_node.call("state_getRuntimeVersion")["specVersion"]
+    assert report["providers"] == 1
+    accounts = dev_node.call("state_getKeysPaged", storage_key("System", "Account"), 1000)
+    assert report["accounts"] == len(accounts)
+    assert report["fee"] > 0
+    assert report["heads"] == list(range(report["heads"][0], report["heads"][0] + 3))
+    assert report["success"] is True
+    assert report["finalized"] is True
+    assert "System.Remarked" in report["events"]
 
 
 def test_substrate_interface_reads_follows_and_submits(
