@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from cfnode.core.grandpa.authorities import (
+    PRECOMMIT,
+    PREVOTE,
+    PROPOSE,
     Authority,
     AuthoritySet,
     encode_authorities,
     read_authorities,
     sign_payload,
     threshold,
+)
+from cfnode.core.grandpa.ballots import (
+    CATCH_UP,
+    CATCH_UP_REQUEST,
+    VOTE,
+    VOTE_SIZE,
+    CatchUp,
+    CatchUpRequest,
+    Vote,
 )
 from cfnode.core.grandpa.changes import ENGINE, ForcedChange, ScheduledChange, forced_change, scheduled_change
 from cfnode.core.grandpa.messages import (
@@ -22,6 +34,7 @@ from cfnode.core.grandpa.messages import (
     Precommit,
 )
 from cfnode.core.grandpa.plausible import check_plausible
+from cfnode.core.grandpa.round import Round, RoundState
 from cfnode.core.grandpa.verify import FinalityError, verify_commit, verify_justification
 from cfnode.core.grandpa.warp import (
     PackedWarpProof,
@@ -33,11 +46,20 @@ from cfnode.core.grandpa.warp import (
 )
 
 __all__ = [
+    "CATCH_UP",
+    "CATCH_UP_REQUEST",
     "COMMIT",
     "ENGINE",
     "NEIGHBOUR",
+    "PRECOMMIT",
+    "PREVOTE",
+    "PROPOSE",
+    "VOTE",
+    "VOTE_SIZE",
     "Authority",
     "AuthoritySet",
+    "CatchUp",
+    "CatchUpRequest",
     "Commit",
     "CommitMessage",
     "EncodedJustification",
@@ -47,7 +69,10 @@ __all__ = [
     "NeighbourPacket",
     "PackedWarpProof",
     "Precommit",
+    "Round",
+    "RoundState",
     "ScheduledChange",
+    "Vote",
     "WarpFragment",
     "WarpProof",
     "WarpTarget",

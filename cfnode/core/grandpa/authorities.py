@@ -13,12 +13,23 @@ from functools import cached_property
 
 from cfnode.core.scale import Cursor, encode_compact
 
-__all__ = ["Authority", "AuthoritySet", "encode_authorities", "read_authorities", "sign_payload", "threshold"]
+__all__ = [
+    "PRECOMMIT",
+    "PREVOTE",
+    "PROPOSE",
+    "Authority",
+    "AuthoritySet",
+    "encode_authorities",
+    "read_authorities",
+    "sign_payload",
+    "threshold",
+]
 
 Authority = tuple[bytes, int]
 """An ed25519 key (32 bytes) and its weight (u64, at least 1)."""
 
-_PRECOMMIT = b"\x01"
+PREVOTE, PRECOMMIT, PROPOSE = 0, 1, 2
+"""Stages of a vote: the first byte of what is signed."""
 
 
 def threshold(total: int) -> int:
@@ -26,10 +37,12 @@ def threshold(total: int) -> int:
     return total - (total - 1) // 3
 
 
-def sign_payload(target_hash: bytes, target_number: int, round_number: int, set_id: int) -> bytes:
-    """The 53 bytes that an authority signs to precommit to a block."""
+def sign_payload(
+    target_hash: bytes, target_number: int, round_number: int, set_id: int, stage: int = PRECOMMIT
+) -> bytes:
+    """The 53 bytes that an authority signs to vote for a block."""
     vote = target_hash + target_number.to_bytes(4, "little")
-    return _PRECOMMIT + vote + round_number.to_bytes(8, "little") + set_id.to_bytes(8, "little")
+    return bytes((stage,)) + vote + round_number.to_bytes(8, "little") + set_id.to_bytes(8, "little")
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,47 @@
-"""What do GRANDPA's gossip messages say? Protocol `grandpa/1`; of the five kinds an observer needs two.
+"""What do GRANDPA's gossip messages say? Protocol `grandpa/1`, five kinds.
 
-Substrate, GRANDPA gossip. Commits and neighbour packets are read; votes and catch-up messages are recognised
-by their first byte and left alone.
+Substrate, GRANDPA gossip.
 """
 
 from __future__ import annotations
 
-from cfnode.core.grandpa import COMMIT, NEIGHBOUR, CommitMessage, NeighbourPacket
+from collections.abc import Callable
+
+from cfnode.core.grandpa import (
+    CATCH_UP,
+    CATCH_UP_REQUEST,
+    COMMIT,
+    NEIGHBOUR,
+    VOTE,
+    CatchUp,
+    CatchUpRequest,
+    CommitMessage,
+    NeighbourPacket,
+    Vote,
+)
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_COMMIT", "SUFFIX", "decode_gossip", "encode_commit"]
+__all__ = ["MAX_CATCH_UP", "MAX_COMMIT", "SUFFIX", "GossipMessage", "decode_gossip", "encode_commit"]
 
 SUFFIX = "grandpa/1"
 
 MAX_COMMIT = 256 << 10
 """Bytes of a commit: some 1,900 votes. No set has 950 authorities; the main net's has 150."""
 
-_VOTE, _CATCH_UP_REQUEST, _CATCH_UP = 0, 3, 4
-_LEFT_ALONE = frozenset({_VOTE, _CATCH_UP_REQUEST, _CATCH_UP})
+MAX_CATCH_UP = 2 * MAX_COMMIT
+"""Bytes of a catch-up: prevotes and precommits."""
+
+_LIMITS: dict[int | None, int] = {COMMIT: MAX_COMMIT, CATCH_UP: MAX_CATCH_UP}
+
+GossipMessage = CommitMessage | NeighbourPacket | Vote | CatchUpRequest | CatchUp
+
+_DECODERS: dict[int | None, Callable[[bytes], GossipMessage]] = {
+    VOTE: Vote.decode,
+    COMMIT: lambda data: CommitMessage.decode(data[1:]),
+    NEIGHBOUR: NeighbourPacket.decode,
+    CATCH_UP_REQUEST: CatchUpRequest.decode,
+    CATCH_UP: CatchUp.decode,
+}
 
 
 def encode_commit(commit: CommitMessage) -> bytes:
@@ -25,16 +49,14 @@ def encode_commit(commit: CommitMessage) -> bytes:
     return bytes((COMMIT,)) + commit.encode()
 
 
-def decode_gossip(data: bytes) -> CommitMessage | NeighbourPacket | None:
-    """The message in these bytes; None for one that an observer leaves alone. Raises WireError."""
+def decode_gossip(data: bytes) -> GossipMessage:
+    """The message in these bytes. Raises WireError."""
     with reading("GRANDPA message"):
         kind = data[0] if data else None
-        if kind == COMMIT:
-            if len(data) > MAX_COMMIT:
-                raise WireError(f"GRANDPA message: a commit of {len(data)} bytes, more than {MAX_COMMIT}")
-            return CommitMessage.decode(data[1:])
-        if kind == NEIGHBOUR:
-            return NeighbourPacket.decode(data)
-        if kind in _LEFT_ALONE:
-            return None
+        if len(data) > _LIMITS.get(kind, len(data)):
+            what = "commit" if kind == COMMIT else "catch-up"
+            raise WireError(f"GRANDPA message: a {what} of {len(data)} bytes, more than {_LIMITS[kind]}")
+        decode = _DECODERS.get(kind)
+        if decode is not None:
+            return decode(data)
     raise WireError(f"GRANDPA message: there is no kind {kind}")

@@ -254,5 +254,6 @@ def test_what_breaks_the_bounds_is_named(decode: Callable[[bytes], Any], data: b
 
 
 @pytest.mark.parametrize("kind", [0, 3, 4])
-def test_votes_and_catch_up_are_left_alone(kind: int) -> None:
-    assert grandpa_gossip.decode_gossip(bytes((kind, 1, 2, 3))) is None
+def test_votes_and_catch_up_that_end_too_early_are_malformed(kind: int) -> None:
+    with pytest.raises(WireError, match="ends too early"):
+        grandpa_gossip.decode_gossip(bytes((kind, 1, 2, 3)))

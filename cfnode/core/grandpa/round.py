@@ -1,0 +1,184 @@
+"""What do the votes of one round decide?
+
+Prevotes agree on a chain, precommits make a block of it final. In the terms of finality-grandpa:
+
+- The *ghost* of a stage is the highest block that has more than two thirds of the weight, by votes for it or
+  for blocks above it.
+- *Final* is the highest block, up to the prevote ghost, that the precommits reach.
+- The *estimate* is the highest block, up to the prevote ghost, that precommits not heard yet could still
+  reach.
+- A round is *completable* when nothing above its estimate can become final in it: then the next one begins.
+
+An authority with two votes in a stage (an equivocator) counts for every block; third votes are not counted.
+Only votes for the base and for blocks that descend from it count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cfnode.core.block import BlockRef
+from cfnode.core.grandpa.authorities import PRECOMMIT, PREVOTE, AuthoritySet
+from cfnode.core.grandpa.ballots import CatchUp, Vote
+from cfnode.core.grandpa.messages import Commit, CommitMessage, Precommit
+from cfnode.core.grandpa.plausible import MAX_SPREAD
+
+__all__ = ["Round", "RoundState"]
+
+Parent = Callable[[bytes], "bytes | None"]
+"""From a block hash to its parent's, None where the block is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundState:
+    """What the votes heard so far say."""
+
+    prevote_ghost: BlockRef | None = None
+    finalized: BlockRef | None = None
+    estimate: BlockRef | None = None
+    completable: bool = False
+
+
+class Round:
+    """The votes of one round of one authority set, above `base`. `parent` knows the blocks voted for."""
+
+    def __init__(self, number: int, voters: AuthoritySet, base: BlockRef, parent: Parent) -> None:
+        self.number, self.voters, self.base = number, voters, base
+        self._parent = parent
+        self._parents: dict[bytes, bytes] = {}
+        self._blocks = {base.hash: base}
+        self._votes: dict[int, dict[bytes, list[Vote]]] = {PREVOTE: {}, PRECOMMIT: {}}
+        self._state: RoundState | None = None
+
+    def add(self, vote: Vote) -> bool:
+        """Count a well signed vote of this round by a member of the set; False where it does not count."""
+        given = self._votes.get(vote.stage, {}).get(vote.authority, [])
+        if vote.stage not in self._votes or vote in given or len(given) > 1 or not self._reach(vote):
+            return False
+        self._votes[vote.stage].setdefault(vote.authority, []).append(vote)
+        self._state = None
+        return True
+
+    def voted(self, authority: bytes, stage: int) -> bool:
+        """Is a vote of that authority counted?"""
+        return authority in self._votes[stage]
+
+    @property
+    def state(self) -> RoundState:
+        """What the votes decide; computed once after each new vote."""
+        if self._state is None:
+            self._state = self._decide()
+        return self._state
+
+    @property
+    def precommit_ghost(self) -> BlockRef | None:
+        """The highest block that the precommits make final."""
+        return self._ghost(PRECOMMIT)
+
+    def descends(self, block: BlockRef, base: BlockRef) -> bool:
+        """Is `base` an ancestor of `block`, or the same one? Both are blocks that votes reach."""
+        at = block.hash
+        while at != base.hash and at in self._parents:
+            at = self._parents[at]
+        return at == base.hash
+
+    def commit(self) -> CommitMessage | None:
+        """The votes for the highest block that the precommits make final; None where there is none."""
+        target = self.precommit_ghost
+        if target is None:
+            return None
+        votes: list[Precommit] = []
+        for given in self._votes[PRECOMMIT].values():
+            if len(given) > 1 or self.descends(self._target(given[0]), target):
+                votes += [vote.signed() for vote in given]
+        commit = Commit(target.hash, target.number, tuple(votes))
+        return CommitMessage(self.number, self.voters.set_id, commit)
+
+    def catch_up(self) -> CatchUp:
+        """All votes, for a peer that has missed the round."""
+        prevotes, precommits = (
+            tuple(vote.signed() for given in self._votes[stage].values() for vote in given)
+            for stage in (PREVOTE, PRECOMMIT)
+        )
+        base = self.base
+        return CatchUp(self.voters.set_id, self.number, prevotes, precommits, base.hash, base.number)
+
+    # --- the blocks voted for
+
+    def _target(self, vote: Vote) -> BlockRef:
+        return self._blocks[vote.target_hash]
+
+    def _reach(self, vote: Vote) -> bool:
+        """Walk from the block of a vote down to the blocks of others, at last to the base."""
+        way: list[bytes] = []
+        at = vote.target_hash
+        for _ in range(min(vote.target_number - self.base.number, MAX_SPREAD) + 1):
+            if at in self._blocks:
+                break
+            below = self._parent(at)
+            if below is None:
+                return False
+            way.append(at)
+            at = below
+        if at not in self._blocks or self._blocks[at].number + len(way) != vote.target_number:
+            return False
+        for block in reversed(way):
+            self._parents[block], self._blocks[block] = at, BlockRef(block, self._blocks[at].number + 1)
+            at = block
+        return True
+
+    # --- weights
+
+    def _cast(self, stage: int) -> int:
+        """The weight of all authorities whose vote is here."""
+        return sum(self.voters.weights[authority] for authority in self._votes[stage])
+
+    def _equivocators(self, stage: int) -> int:
+        weights = self.voters.weights
+        return sum(weights[authority] for authority, given in self._votes[stage].items() if len(given) > 1)
+
+    def _weights(self, stage: int) -> dict[bytes, int]:
+        """By block: the weight of the votes for it and for blocks above it, and of the equivocators."""
+        weights = dict.fromkeys(self._blocks, 0)
+        for authority, given in self._votes[stage].items():
+            if len(given) == 1:
+                weights[given[0].target_hash] += self.voters.weights[authority]
+        for block in sorted(self._parents, key=lambda block: -self._blocks[block].number):
+            weights[self._parents[block]] += weights[block]
+        everywhere = self._equivocators(stage)
+        return {block: weight + everywhere for block, weight in weights.items()}
+
+    def _ghost(self, stage: int) -> BlockRef | None:
+        if self._cast(stage) < self.voters.threshold:
+            return None
+        reached = [block for block, weight in self._weights(stage).items() if weight >= self.voters.threshold]
+        return max((self._blocks[block] for block in reached), key=lambda block: block.number, default=None)
+
+    def _highest(self, top: BlockRef, met: Callable[[bytes], bool]) -> BlockRef | None:
+        """The first block from `top` downwards of which that is true."""
+        at: bytes | None = top.hash
+        while at is not None and not met(at):
+            at = self._parents.get(at)
+        return None if at is None else self._blocks[at]
+
+    def _decide(self) -> RoundState:
+        ghost = self._ghost(PREVOTE)
+        if ghost is None:
+            return RoundState()
+        cast, needed = self._cast(PRECOMMIT), self.voters.threshold
+        if cast < needed:  # any block could still become final
+            return RoundState(ghost, None, ghost)
+        weights = self._weights(PRECOMMIT)
+        tolerated = max(0, self.voters.total - needed - self._equivocators(PRECOMMIT))
+
+        def possible(block: bytes) -> bool:
+            """Could it become final by votes not heard yet, and by second votes of those who have voted?"""
+            given = weights[block]
+            return given + self.voters.total - cast + min(max(0, cast - given), tolerated) >= needed
+
+        finalized = self._highest(ghost, lambda block: weights[block] >= needed)
+        estimate = self._highest(ghost, possible)
+        open_above = any(parent == ghost.hash and possible(block) for block, parent in self._parents.items())
+        completable = estimate is not None and (estimate != ghost or not open_above)
+        return RoundState(ghost, finalized, estimate, completable)
