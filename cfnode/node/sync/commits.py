@@ -5,6 +5,9 @@ on (`check_plausible`) costs its sender, before a header or a signature is looke
 block that is not here waits for that very block. Then its headers are read, and its signatures checked, in
 threads.
 
+A commit that this node has put together from the votes of a round (`rounds.py`) goes the same way; if it does
+not hold, that is nobody's fault: more votes make another.
+
 One task decodes and judges. Of each peer the newest commit waits for it, as bytes, and one for a block: so
 what peers send takes no more memory than that. A peer has its turn ten times a second at most, which is
 enough for any chain, and after a commit that was of no use only every two seconds: so their rate decides
@@ -37,7 +40,7 @@ from cfnode.node.votes import UnknownVote, blocks_between
 from cfnode.runtime.door import LocalFault
 from cfnode.store import StateDiscarded, StoreError
 
-__all__ = ["Commits"]
+__all__ = ["OURS", "Commits"]
 
 log = logging.getLogger("cfnode.grandpa")
 
@@ -46,6 +49,9 @@ TURN_S = 0.1
 
 TURN_AFTER_USELESS_S = 2.0
 """The same after one that proves nothing: to decode it cost a millisecond."""
+
+OURS = ""
+"""In place of the peer, for a commit that was put together here from checked votes."""
 
 Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[bool]]
 """(peer, block, its justification): have the chain check it; False where the votes do not hold."""
@@ -66,6 +72,11 @@ class Commits:
     def received(self, peer: str, data: bytes) -> None:
         """A peer has sent one; it takes the place of an older one of that peer that nobody has looked at."""
         self._queued[peer] = data
+        self._woken.set()
+
+    def made(self, message: CommitMessage) -> None:
+        """Votes that were heard one by one have made a block final: the chain judges them next."""
+        self._queued[OURS] = message
         self._woken.set()
 
     def arrived(self, block: bytes) -> None:
@@ -91,7 +102,8 @@ class Commits:
                 with trio.move_on_at(turn):
                     await self._woken.wait()
                 continue
-            self._next_turn[peer] = trio.current_time() + TURN_S
+            if peer != OURS:
+                self._next_turn[peer] = trio.current_time() + TURN_S
             await self._take(peer, self._queued.pop(peer))
 
     async def _take(self, peer: str, message: bytes | CommitMessage) -> None:
@@ -107,7 +119,8 @@ class Commits:
 
     def _useless(self, peer: str, change: int, reason: str) -> None:
         self._slow_down(peer)
-        self._network.report(peer, change, reason)
+        if peer != OURS:
+            self._network.report(peer, change, reason)
 
     def _slow_down(self, peer: str) -> None:
         if peer in self._next_turn:
@@ -123,7 +136,7 @@ class Commits:
             blocks = blocks_between(message, self._chain)
             headers = await trio.to_thread.run_sync(self._headers, blocks)
         except UnknownVote as unknown:
-            if peer in self._next_turn:  # else it has left meanwhile
+            if peer == OURS or peer in self._next_turn:  # else it has left meanwhile
                 self._waiting[peer] = unknown.block, message
         except FinalityError as error:
             self._useless(peer, repute.BAD_GOSSIP, str(error))

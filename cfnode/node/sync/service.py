@@ -89,7 +89,8 @@ class ChainSync:
             chain, self._asker, self.progress,
             may_give_up=beginning is not None and None not in windows,
         )  # fmt: skip
-        self._gossip = FinalityGossip(network, chain, self.book)
+        self.finality = FinalityGossip(network, chain, self.book, author=author)
+        """Votes and finality, as they travel between peers."""
         self._announces: NotificationProtocol = network.notifications(
             SUFFIX, self._handshake, LIMITS, self._refusal
         )
@@ -106,7 +107,7 @@ class ChainSync:
             if self._transactions is not None:
                 nursery.start_soon(self._transactions.run)
             if not self._author:
-                nursery.start_soon(tell_stall, self._chain, self._gossip.silent)
+                nursery.start_soon(tell_stall, self._chain, self.finality.silent)
             while True:
                 await self._follow()
                 assert self._beginning is not None
@@ -115,11 +116,10 @@ class ChainSync:
     async def _follow(self) -> None:
         """Until cancelled, or until a state has to be downloaded anew."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._gossip.run)
+            nursery.start_soon(self.finality.run)
             nursery.start_soon(self._announce)
-            if not self._author:
-                await self._follower.run()
-                nursery.cancel_scope.cancel()
+            await self._follower.run()
+            nursery.cancel_scope.cancel()
 
     # --- the peers' words
 

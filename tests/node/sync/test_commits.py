@@ -72,7 +72,7 @@ async def test_a_commit_that_cannot_hold_costs_its_sender_and_us_next_to_nothing
         assert block is not None
         message = with_votes(commit_for(authority, block), IMPLAUSIBLE[reason])
         read: list[list[bytes]] = []
-        monkeypatch.setattr(light.sync._gossip._commits, "_headers", lambda blocks: read.append(blocks) or ())
+        monkeypatch.setattr(light.sync.finality._commits, "_headers", lambda blocks: read.append(blocks))
         send(authority, message)
         await reached(light, lambda: bool(light.network.reports))
         assert read == []
@@ -118,7 +118,7 @@ async def test_a_commit_waits_for_the_very_block_that_it_lacks_and_is_not_judged
     async with running(authority, light):
         await followed(light, authority)
         judged: list[int] = []
-        commits = light.sync._gossip._commits
+        commits = light.sync.finality._commits
         judge = commits._judge
 
         async def counting(peer: str, message: CommitMessage) -> None:
@@ -162,7 +162,7 @@ async def test_votes_for_a_block_that_is_being_added_wait_for_it(
         await added.wait()
         send(authority, commit_for(authority, block))
         try:
-            await reached(light, lambda: bool(light.sync._gossip._commits._waiting))
+            await reached(light, lambda: bool(light.sync.finality._commits._waiting))
         finally:
             release.set()
         await reached(light, lambda: light.chain.finalized.hash == block)
@@ -254,7 +254,7 @@ async def test_the_chain_says_with_each_final_block_who_votes_next_and_how_it_wa
         assert event.voters == await light.chain.voters()
         assert event.voters.set_id == 3
         await trio.sleep(0.1)
-        assert light.sync._gossip._set_id == 3
+        assert light.sync.finality.rounds.set_id == 3
 
 
 def test_a_commit_beyond_any_set_is_not_decoded() -> None:
@@ -268,7 +268,7 @@ async def test_headers_that_pruning_took_meanwhile_do_not_hold_the_judge(
     """Between tree and store another block may have become final."""
     async with running(authority, light):
         await followed(light, authority)
-        assert light.sync._gossip._commits._headers([bytes(32)]) == ()
+        assert light.sync.finality._commits._headers([bytes(32)]) == ()
         assert isinstance(light.chain.header(light.chain.best.hash), Header)
         await authority.rig.block(tx("dave", 0, put("a", "b")))
         await in_step(light, authority)

@@ -1,0 +1,142 @@
+"""How does a node that is rounds behind get into the present one, and how does it help others?
+
+A commit does it for a node that does not vote, and one comes soon on a chain that goes well. Where finality
+stands still, or for a voter, a peer that names a later round is asked for all votes of the round before that.
+One peer is asked at a time. Its answer counts if all its votes are signed by members of the set and show that
+the round is over. Answers that nobody asked for are dropped unread.
+
+A request is answered with the last completed round, once in a while for each peer; one that does not fit
+what we have told that peer is ignored.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+
+import trio
+
+from cfnode.core.grandpa import AuthoritySet, CatchUp, CatchUpRequest
+from cfnode.core.wire import WireError
+from cfnode.core.wire.grandpa_gossip import decode_gossip
+from cfnode.network.model import Network, NotificationProtocol
+from cfnode.node.sync import repute
+from cfnode.node.sync.neighbours import Neighbours
+from cfnode.node.sync.rounds import MAX_VOTES, Rounds
+
+__all__ = ["ANSWER_S", "BEHIND_S", "RoundCatchUp"]
+
+log = logging.getLogger("cfnode.grandpa")
+
+BEHIND_S = 10.0
+"""Seconds in which a commit may lead to the present round, before a peer is asked: to answer is work for
+it."""
+
+PATIENCE_S = 45.0
+"""Seconds for an answer, as in Substrate; then another peer is asked."""
+
+ANSWER_S = 20.0
+"""Seconds between two answers to a peer: it asks once in 45 s."""
+
+
+class RoundCatchUp:
+    """Requests for the votes of a round, ours and those of peers. `moved`: an answer has changed our
+    round."""
+
+    def __init__(
+        self, network: Network, protocol: NotificationProtocol, rounds: Rounds, neighbours: Neighbours,
+        moved: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._network = network
+        self._protocol = protocol
+        self._rounds = rounds
+        self._neighbours = neighbours
+        self._moved = moved
+        self._behind_since: float | None = None
+        self._asked: tuple[str, CatchUpRequest, float] | None = None
+        self._times: Counter[str] = Counter()
+        self._answer: tuple[str, CatchUpRequest, bytes] | None = None
+        self._answered: dict[str, float] = {}
+        self._woken = trio.Event()
+
+    def forget(self, peer: str) -> None:
+        """A peer is gone."""
+        self._answered.pop(peer, None)
+        del self._times[peer]
+        if self._asked is not None and self._asked[0] == peer:
+            self._asked = None
+
+    # --- we ask
+
+    def turn(self) -> None:
+        """To be called now and then: ask, where nothing else has led to the present round."""
+        now, rounds = trio.current_time(), self._rounds
+        ahead = self._neighbours.ahead(rounds.set_id, rounds.current)
+        if not ahead:
+            self._behind_since = None
+            return
+        self._behind_since = now if self._behind_since is None else self._behind_since
+        waited = now - self._behind_since >= (BEHIND_S if rounds.jumps else 0)
+        if waited and (self._asked is None or now >= self._asked[2] + PATIENCE_S):
+            peer = min(ahead, key=lambda peer: self._times[peer])
+            request = CatchUpRequest(self._neighbours.packets[peer].round - 1, rounds.set_id)
+            if self._protocol.send(peer, request.encode()):
+                self._times[peer] += 1
+                self._asked = peer, request, now
+
+    def answered(self, peer: str, data: bytes) -> None:
+        """A peer has sent the votes of a round."""
+        if self._asked is not None and self._asked[0] == peer:
+            self._answer, self._asked = (peer, self._asked[1], data), None
+            self._woken.set()
+
+    async def run(self) -> None:
+        """Check answers until cancelled."""
+        while True:
+            await self._woken.wait()
+            self._woken = trio.Event()
+            if self._answer is not None:
+                (peer, request, data), self._answer = self._answer, None
+                await self._take(peer, request, data)
+
+    async def _take(self, peer: str, request: CatchUpRequest, data: bytes) -> None:
+        try:
+            answer = await trio.to_thread.run_sync(decode_gossip, data)
+        except WireError as error:
+            self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            return
+        assert isinstance(answer, CatchUp)
+        if request.set_id != self._rounds.set_id:
+            return  # another set has begun meanwhile
+        fault = await trio.to_thread.run_sync(_fault, answer, request, self._rounds.voters)
+        if fault is not None:
+            self._network.report(peer, repute.BAD_GOSSIP, f"a catch-up {fault}")
+        elif self._rounds.caught_up(answer):
+            log.debug("Round %d of set %d is over: %s has its votes", answer.round, answer.set_id, peer)
+            self._moved()
+
+    # --- peers ask
+
+    def requested(self, peer: str, request: CatchUpRequest) -> None:
+        """A peer wants the votes of a completed round."""
+        completed, packet = self._rounds.completed, self._neighbours.packets.get(peer)
+        if completed is None or packet is None or request.set_id != self._rounds.set_id:
+            return
+        due = trio.current_time() >= self._answered.get(peer, 0.0)
+        if due and packet.round < request.round <= completed.number:
+            self._answered[peer] = trio.current_time() + ANSWER_S
+            self._protocol.send(peer, completed.catch_up().encode())
+
+
+def _fault(answer: CatchUp, request: CatchUpRequest, voters: AuthoritySet) -> str | None:
+    """What is wrong with an answer; None where all its votes hold."""
+    if answer.set_id != request.set_id or answer.round < request.round:
+        return "of another round than was asked for"
+    votes = answer.votes()
+    given = Counter((vote.stage, vote.authority) for vote in votes)
+    if any(authority not in voters.weights for _, authority in given):
+        return "with votes by strangers to the set"
+    if any(count > MAX_VOTES for count in given.values()):
+        return "with too many votes of an authority"
+    return None if all(vote.holds() for vote in votes) else "with a bad signature"

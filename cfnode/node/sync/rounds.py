@@ -1,0 +1,217 @@
+"""In which round is the present set, and what have its votes decided?
+
+Votes of the round before, of the current round and of the next one are taken, at most two of an authority and
+stage, and kept for some rounds: each authority has its share, so a flood by one takes nothing from the
+others. A vote for a block that is not here counts as soon as the block has come. The current round ends when
+its votes make it completable, and the estimate of the one before is final (finality-grandpa). A commit of a
+round ends it too, for a node that does not vote; a voter needs all votes of a round to go on, and asks for
+them (`round_catch_up.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Protocol
+
+from cfnode.core.block import BlockRef
+from cfnode.core.grandpa import PROPOSE, AuthoritySet, CatchUp, CommitMessage, Round, Vote
+from cfnode.core.header import Header
+from cfnode.node.votes import Tree
+
+__all__ = ["MAX_VOTES", "Blocks", "Rounds"]
+
+log = logging.getLogger("cfnode.grandpa")
+
+MAX_VOTES = 2
+"""Votes of an authority in a stage of a round: one is honest, two prove that it equivocates."""
+
+
+MAX_OLD = 3
+"""Rounds before the current one whose votes are kept, as Substrate does: a voter that starts again needs
+them."""
+
+
+class Blocks(Tree, Protocol):
+    """What is asked of the chain."""
+
+    def header(self, block_hash: bytes) -> Header | None: ...
+
+
+class Rounds:
+    """The votes of the present set. `begin` names it; `jumps`: whether a commit ends its round (no voter)."""
+
+    def __init__(self, chain: Blocks) -> None:
+        self.jumps = True
+        self.current = 1
+        self.completed: Round | None = None
+        """The last round of which enough votes are here to show that it is over."""
+        self._chain = chain
+        self._voters: AuthoritySet | None = None
+        self._rounds: dict[int, Round] = {}
+        self._votes: dict[int, dict[bytes, Vote]] = {}
+        self._given: Counter[tuple[int, int, bytes]] = Counter()
+        self._waiting: dict[bytes, list[Vote]] = {}
+        self._proposed: BlockRef | None = None
+
+    @property
+    def voters(self) -> AuthoritySet:
+        """The present set."""
+        assert self._voters is not None, "begin() names the voters"
+        return self._voters
+
+    @property
+    def set_id(self) -> int:
+        return -1 if self._voters is None else self._voters.set_id
+
+    def begin(self, voters: AuthoritySet) -> None:
+        """From now on these vote; nothing happens where they do already."""
+        if voters == self._voters:
+            return
+        self._voters, self.current, self.completed, self._proposed = voters, 1, None, None
+        for kept in (self._rounds, self._votes, self._given, self._waiting):
+            kept.clear()
+
+    # --- votes
+
+    def expects(self, number: int, set_id: int) -> bool:
+        """Are votes of this round taken?"""
+        return set_id == self.set_id and max(1, self.current - 1) <= number <= self.current + 1
+
+    def is_old(self, number: int) -> bool:
+        """Are votes of this round kept no more?"""
+        return number < self.current - MAX_OLD
+
+    def known(self, number: int, data: bytes) -> bool:
+        """Is this vote here, byte by byte?"""
+        return data in self._votes.get(number, ())
+
+    def is_full(self, vote: Vote) -> bool:
+        """Has its authority voted often enough in this stage?"""
+        return self._given[vote.round, vote.stage, vote.authority] >= MAX_VOTES
+
+    def messages(self) -> list[tuple[int, bytes]]:
+        """All votes that are kept, as they travel, each with its round."""
+        return [(number, data) for number, votes in self._votes.items() for data in votes]
+
+    def add(self, vote: Vote, data: bytes) -> bool:
+        """A well signed vote of a member of the set; False where it is not kept. `advance` follows."""
+        kept = self._votes.setdefault(vote.round, {})
+        if not self.expects(vote.round, vote.set_id) or data in kept or self.is_full(vote):
+            return False
+        kept[data] = vote
+        self._given[vote.round, vote.stage, vote.authority] += 1
+        self._count(vote)
+        return True
+
+    def arrived(self, block: bytes) -> None:
+        """A block has come: votes that waited for it count now."""
+        for vote in self._waiting.pop(block, ()):
+            self._count(vote)
+        self.advance()
+
+    def noted(self, commit: CommitMessage) -> None:
+        """A commit has made a block final."""
+        if commit.set_id != self.set_id:
+            return
+        for precommit in commit.commit.precommits:
+            if precommit.authority in self.voters.weights:
+                vote = Vote.of(precommit, commit.round, commit.set_id)
+                self.add(vote, vote.encode())
+        if self.jumps and commit.round >= self.current:
+            self._go_to(commit.round + 1)
+        self.advance()
+
+    def caught_up(self, answer: CatchUp) -> bool:
+        """All votes of a later round, well signed; False where they do not show that it is over."""
+        base = BlockRef(answer.base_hash, answer.base_number)
+        if answer.set_id != self.set_id or answer.round < self.current or not self._is_here(base):
+            return False
+        caught = Round(answer.round, self.voters, base, self._parent)
+        votes = answer.votes()
+        for vote in votes:
+            caught.add(vote)
+        if not caught.state.completable:
+            return False
+        self._rounds[answer.round] = caught
+        self._votes[answer.round] = {vote.encode(): vote for vote in votes}
+        self._given.update((vote.round, vote.stage, vote.authority) for vote in votes)
+        self._go_to(answer.round + 1)
+        self.advance()
+        return True
+
+    # --- what they decide
+
+    def advance(self) -> None:
+        """Go on to the round that the votes have reached."""
+        while self._is_over(self.current):
+            self._go_to(self.current + 1)
+        before = self.before()
+        if before is not None and before is not self.completed and before.state.completable:
+            self.completed = before
+
+    def round(self, number: int) -> Round:
+        """One of the kept rounds; one that nobody has voted in yet has no votes."""
+        if number not in self._rounds:
+            self._rounds[number] = Round(number, self.voters, self._chain.finalized, self._parent)
+        return self._rounds[number]
+
+    def before(self) -> Round | None:
+        """The round before the current one, where its votes are here."""
+        return self._rounds.get(self.current - 1)
+
+    def commit(self) -> CommitMessage | None:
+        """Votes that make a new block final, once; None where there are none."""
+        for number in sorted(self._rounds, reverse=True):
+            target = self._rounds[number].precommit_ghost
+            if (
+                target is not None
+                and target.number > self._chain.finalized.number
+                and target != self._proposed
+            ):
+                self._proposed = target
+                return self._rounds[number].commit()
+        return None
+
+    def _is_over(self, number: int) -> bool:
+        now, before = self._rounds.get(number), self._rounds.get(number - 1)
+        if now is None or not now.state.completable:
+            return False
+        estimate = None if before is None else before.state.estimate
+        if before is None or estimate is None:
+            return True
+        final = [state.finalized.number for state in (before.state, now.state) if state.finalized is not None]
+        return estimate.number <= max([*final, self._chain.finalized.number])
+
+    def _go_to(self, number: int) -> None:
+        self.current = number
+        for old in [old for old in self._rounds.keys() | self._votes.keys() if self.is_old(old)]:
+            self._rounds.pop(old, None)
+            self._votes.pop(old, None)
+        self._given = Counter({key: count for key, count in self._given.items() if not self.is_old(key[0])})
+        self._waiting = {
+            block: kept
+            for block, votes in self._waiting.items()
+            if (kept := [vote for vote in votes if not self.is_old(vote.round)])
+        }
+
+    # --- blocks
+
+    def _count(self, vote: Vote) -> None:
+        if vote.stage == PROPOSE:
+            return  # a hint for voters, passed on as it is
+        if not self._is_here(BlockRef(vote.target_hash, vote.target_number)):
+            self._waiting.setdefault(vote.target_hash, []).append(vote)
+        else:
+            self.round(vote.round).add(vote)
+
+    def _is_here(self, block: BlockRef) -> bool:
+        """Is it in the tree, or final?"""
+        if block.number > self._chain.finalized.number:
+            return self._chain.can_win(block.hash)
+        return self._chain.block_ref(block.hash) == block
+
+    def _parent(self, block: bytes) -> bytes | None:
+        parent = self._chain.parent(block)
+        header = self._chain.header(block) if parent is None else None
+        return parent if header is None else header.parent_hash
