@@ -21,6 +21,7 @@ from cfnode.devchain.authorities import AuthorityKeys, read_authorities
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
+from cfnode.devchain.round_voter import RoundVoter
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
 from cfnode.node.config import Config, DevConfig
@@ -49,6 +50,7 @@ class DevelopmentChain:
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
+        self.round_voter = RoundVoter(node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag)
         self.author = Author(
             node.chain,
             node.executor,
@@ -74,6 +76,7 @@ class DevelopmentChain:
         """Make blocks, and make them final."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kept_up, "finality voter", self.voter.run)
+            nursery.start_soon(kept_up, "round voter", self.round_voter.run)
             nursery.start_soon(kept_up, "block author", self.author.run)
 
 

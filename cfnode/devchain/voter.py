@@ -4,7 +4,8 @@ One process holds the keys of all authorities and signs GRANDPA justifications f
 "Finality"): it follows the best chain `lag` blocks behind, like the real chain, unless it is held.
 A vote never goes past a block that changes the authorities: that block is finalized first, by the old ones.
 Authorities may stay silent; when those that vote do not have more than two thirds of the weight, nothing
-becomes final.
+becomes final. Where the keys of this process are too few even if all vote, it votes in rounds with the other
+authorities (`round_voter.py`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,136 @@
+"""How do authorities in several processes make blocks final together?
+
+By GRANDPA's rounds (`cfnode.node.sync.rounds`), where the keys of this process do not have enough weight
+alone. A prevote is for the best chain, `lag` blocks behind its head, above the estimate of the round before,
+and never past a block that changes the authorities. When enough prevotes agree on a block, the precommit is
+for that block. Each waits for a while, so that the votes of others can come; a round that can be completed
+already does not wait (finality-grandpa, voting round). The proposal of the round's primary is not made: it is
+a hint.
+
+An authority that starts again hears its earlier votes of the present round from its peers, and casts no
+others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+import trio
+
+from cfnode.core.block import BlockRef
+from cfnode.core.grandpa import PRECOMMIT, PREVOTE, Round, Vote, sign_payload
+from cfnode.core.keys import Keypair
+from cfnode.devchain.voter import Voter
+from cfnode.node.chain import Chain
+from cfnode.node.sync.gossip import FinalityGossip
+
+__all__ = ["GOSSIP_S", "RoundVoter"]
+
+log = logging.getLogger("cfnode.grandpa")
+
+GOSSIP_S = 0.1
+"""Seconds that a vote takes to reach the others: two before a prevote, four before a precommit. The official
+node has 0.333; blocks of a development chain come faster."""
+
+START_S = 1.0
+"""Seconds after the first peer in which earlier votes of ours may come back."""
+
+LOOK_S = 0.5
+"""Seconds between two looks at what nothing wakes us for: peers, and what tests do to the voter."""
+
+
+class RoundVoter:
+    """Votes with those of `keys` (ed25519, by public key) that the present set has and `voter` lets vote."""
+
+    def __init__(
+        self, chain: Chain, voter: Voter, keys: Mapping[bytes, Keypair], gossip: FinalityGossip, lag: int
+    ) -> None:
+        self._chain = chain
+        self._voter = voter
+        self._keys = dict(keys)
+        self._gossip = gossip
+        self._rounds = gossip.rounds
+        self._lag = lag
+
+    async def run(self) -> None:
+        """Vote until cancelled."""
+        started = False
+        while True:
+            if not self._is_needed() or not self._gossip.in_step:
+                with trio.move_on_after(LOOK_S):
+                    await self._gossip.progress()
+            elif not started:
+                started = True
+                await trio.sleep(START_S)
+            else:
+                await self._round()
+
+    def _is_needed(self) -> bool:
+        """Do the keys here belong to the set, without being enough for it? Then a commit ends no round."""
+        if self._rounds.set_id < 0:
+            return False
+        weights = self._rounds.voters.weights
+        weight = sum(weights[key] for key in self._keys if key in weights)
+        needed = 0 < weight < self._rounds.voters.threshold
+        self._rounds.jumps = not needed
+        return needed
+
+    @property
+    def _place(self) -> tuple[int, int]:
+        return self._rounds.set_id, self._rounds.current
+
+    async def _round(self) -> None:
+        """Both votes of the present round, unless it ends before."""
+        place, began = self._place, trio.current_time()
+        now, before = self._rounds.round(place[1]), self._rounds.before()
+        if await self._until(place, lambda: now.state.completable, began + 2 * GOSSIP_S):
+            self._cast(now, PREVOTE, self._prevote(now, before))
+        if not await self._until(place, lambda: self._agreed(now, before) is not None):
+            return
+        if await self._until(place, lambda: now.state.completable, began + 4 * GOSSIP_S):
+            self._cast(now, PRECOMMIT, self._agreed(now, before))
+        await self._until(place, lambda: False)
+
+    async def _until(
+        self, place: tuple[int, int], met: Callable[[], bool], deadline: float = float("inf")
+    ) -> bool:
+        """Wait until that is true, or the time has come; False where another round has begun."""
+        while self._place == place and not met() and trio.current_time() < deadline:
+            with trio.move_on_at(min(deadline, trio.current_time() + LOOK_S)):
+                await self._gossip.progress()
+        return self._place == place
+
+    def _prevote(self, now: Round, before: Round | None) -> BlockRef | None:
+        """The head of the best chain less the lag; the estimate, where it is not on that chain."""
+        estimate = self._estimate(now, before)
+        best = self._chain.best
+        if not self._chain.is_ancestor(estimate.hash, best.hash):
+            return estimate
+        change = self._chain.next_set_change(best.hash)
+        highest = best.number - self._lag if change is None else min(best.number - self._lag, change.number)
+        number = max(highest, estimate.number)
+        block = self._chain.hash_at(number)
+        return None if block is None else BlockRef(block, number)
+
+    def _agreed(self, now: Round, before: Round | None) -> BlockRef | None:
+        """What the prevotes agree on, once it lies on the estimate of the round before."""
+        ghost, estimate = now.state.prevote_ghost, self._estimate(now, before)
+        return ghost if ghost is not None and now.descends(ghost, estimate) else None
+
+    @staticmethod
+    def _estimate(now: Round, before: Round | None) -> BlockRef:
+        estimate = None if before is None else before.state.estimate
+        return estimate if estimate is not None and estimate.number > now.base.number else now.base
+
+    def _cast(self, now: Round, stage: int, target: BlockRef | None) -> None:
+        if target is None or self._voter.is_held:
+            return
+        for index, (key, _) in enumerate(now.voters.authorities):
+            if key in self._keys and index not in self._voter.silent and not now.voted(key, stage):
+                payload = sign_payload(target.hash, target.number, now.number, now.voters.set_id, stage)
+                signature = self._keys[key].sign(payload)
+                log.debug("Round %d: vote %d for #%d", now.number, stage, target.number)
+                self._gossip.cast(
+                    Vote(now.number, now.voters.set_id, stage, target.hash, target.number, signature, key)
+                )
