@@ -123,15 +123,20 @@ class Rounds:
         self.advance()
 
     def caught_up(self, answer: CatchUp) -> bool:
-        """All votes of a later round, well signed; False where they do not show that it is over."""
-        base = BlockRef(answer.base_hash, answer.base_number)
-        if answer.set_id != self.set_id or answer.round < self.current or not self._is_here(base):
+        """All votes of a later round, well signed; False where they do not show that it is over.
+
+        A node that does not vote needs the round only: enough votes of both stages show it, even where blocks
+        below its final one, the base of the votes among them, were never here.
+        """
+        if answer.set_id != self.set_id or answer.round < self.current:
             return False
-        caught = Round(answer.round, self.voters, base, self._parent)
-        votes = answer.votes()
+        base = BlockRef(answer.base_hash, answer.base_number)
+        if not self._is_here(base):
+            base = self._chain.finalized
+        caught, votes = Round(answer.round, self.voters, base, self._parent), answer.votes()
         for vote in votes:
             caught.add(vote)
-        if not caught.state.completable:
+        if not caught.state.completable and not (self.jumps and self._suffice(answer)):
             return False
         self._rounds[answer.round] = caught
         self._votes[answer.round] = {vote.encode(): vote for vote in votes}
@@ -139,6 +144,12 @@ class Rounds:
         self._go_to(answer.round + 1)
         self.advance()
         return True
+
+    def _suffice(self, answer: CatchUp) -> bool:
+        """Have authorities with enough weight cast both votes?"""
+        weights, needed = self.voters.weights, self.voters.threshold
+        stages = ({vote.authority for vote in given} for given in (answer.prevotes, answer.precommits))
+        return all(sum(weights[authority] for authority in voted) >= needed for voted in stages)
 
     # --- what they decide
 

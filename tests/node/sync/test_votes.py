@@ -356,6 +356,25 @@ async def test_a_peer_behind_hears_of_no_round_whose_votes_are_not_here(
         assert [packet.round for packet in one.heard(NEIGHBOUR)] == [6]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("number", [5, 4])
+async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
+    authority: Peer, light: Peer, patient_clock: MockClock, number: int
+) -> None:
+    """A node whose first block is a proven one. Votes may be for a block that was final before."""
+    async with running(authority, light):
+        await followed(light, authority)
+        block = authority.chain.hash_at(number)
+        assert block is not None
+        votes = round_of(authority, block, 19)
+        prevotes, precommits = (tuple(each.signed() for each in votes[at : at + 2]) for at in (0, 2))
+        rounds = light.sync.finality.rounds
+        answer = CatchUp(2, 19, prevotes, precommits, bytes(32), 2)
+        assert not rounds.caught_up(replace(answer, precommits=precommits[:1]))
+        assert rounds.caught_up(answer)
+        assert rounds.current == 20
+        assert not rounds.caught_up(answer)
+
+
 async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_for_a_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
