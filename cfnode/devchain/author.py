@@ -1,10 +1,10 @@
 """Who writes the next block of a development chain, when, and what goes into it?
 
-One process holds the keys of all authorities; the block of a slot is sealed by the authority whose slot it is
-(Substrate, Aura).
-Blocks come at a steady pace, or at once when a transaction is ready, or only when asked for.
-A block is built with Substrate's own entry points: inherents first (time, slot, and the funds that
-development accounts miss), then what the pool offers.
+The block of a slot is sealed by the authority whose slot it is (Substrate, Aura). Mostly one process holds
+the keys of all; where it does not, it leaves the slots between its own to others. Blocks come at a steady
+pace, or at once when a transaction is ready, or only when asked for. A block is built with Substrate's own
+entry points: inherents first (time, slot, and the funds that development accounts miss), then what the pool
+offers.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from cfnode.devchain.clock import ChainClock, SlotInTheFuture
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
+from cfnode.node.events import BestChanged
 from cfnode.node.pool import TransactionPool
 from cfnode.runtime.door import BuiltBlock, DoorError
 from cfnode.runtime.executor import Executor
@@ -149,9 +150,30 @@ class Author:
     async def _run_steady(self) -> None:
         due = trio.current_time()
         while True:
-            due = max(due + self._block_time_ms / 1000, trio.current_time())
-            await trio.sleep_until(due)
-            await self._attempt()
+            head, slots = self._chain.best, await self._slots_to_own()
+            due = max(due + slots * self._block_time_ms / 1000, trio.current_time())
+            if slots > 1 and await self._is_overtaken(head, due):
+                due = trio.current_time()
+            else:
+                await trio.sleep_until(due)
+                await self._attempt()
+
+    async def _slots_to_own(self) -> int:
+        """How many slots after the best block the next one of ours is; those between are of other
+        processes."""
+        parent = self._chain.best
+        try:
+            slot, _ = await self._next_own_slot(parent)
+            return slot - self._clock.next_slot(self._chain.slot_of(parent.hash)) + 1
+        except (AuthorError, SlotInTheFuture, DoorError, UnknownBlock, StateDiscarded):
+            return 1  # the attempt names the reason
+
+    async def _is_overtaken(self, head: BlockRef, due: float) -> bool:
+        """Does another process make a block before? Then the next one of ours is on top of that one."""
+        with trio.move_on_at(due), self._chain.subscribe(only=BestChanged) as events:
+            while self._chain.best == head:
+                await anext(events)
+        return self._chain.best != head
 
     async def _run_instant(self) -> None:
         await self._seal_at_once()
