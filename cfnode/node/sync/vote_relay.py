@@ -87,13 +87,19 @@ class VoteRelay:
                 del votes[old]
 
     def _choose(self) -> None:
-        """Authorities first, the others by lot."""
-        if self._first is not None:
-            lots = {peer: (peer not in self._authorities, random.random()) for peer in self._has}
+        """Authorities first, then the peers that are chosen already, the others by lot."""
+        before = self._first
+        if before is not None:
+            authorities = self._authorities
+            lots = {
+                peer: (peer not in authorities, peer not in before, random.random()) for peer in self._has
+            }
             self._first = set(sorted(lots, key=lambda peer: lots[peer])[:MAX_FIRST])
+            for peer in self._first - before:
+                self.catch(peer)
 
     def _send(self, peer: str, number: int, data: bytes) -> None:
-        if not self._neighbours.takes(peer, self._rounds.set_id, number):
+        if peer not in self._has or not self._neighbours.takes(peer, self._rounds.set_id, number):
             return
         has = self._has[peer].setdefault(number, set())
         if data not in has and self._protocol.send(peer, data):
