@@ -115,9 +115,8 @@ class Rounds:
         if commit.set_id != self.set_id:
             return
         for precommit in commit.commit.precommits:
-            if precommit.authority in self.voters.weights:
-                vote = Vote.of(precommit, commit.round, commit.set_id)
-                self.add(vote, vote.encode())
+            if precommit.authority in self.voters.weights and self.expects(commit.round, commit.set_id):
+                self._count(Vote.of(precommit, commit.round, commit.set_id))  # counted here, not passed on
         if self.jumps and commit.round >= self.current:
             self._go_to(commit.round + 1)
         self.advance()
