@@ -163,8 +163,9 @@ class Author:
         processes."""
         parent = self._chain.best
         try:
-            slot, _ = await self._next_own_slot(parent)
-            return slot - self._clock.next_slot(self._chain.slot_of(parent.hash)) + 1
+            first = self._clock.next_slot(self._chain.slot_of(parent.hash))
+            slot, _ = await self._next_own_slot(parent, first)
+            return slot - first + 1
         except (AuthorError, SlotInTheFuture, DoorError, UnknownBlock, StateDiscarded):
             return 1  # the attempt names the reason
 
