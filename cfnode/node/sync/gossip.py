@@ -21,13 +21,16 @@ from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import (
     CATCH_UP,
     COMMIT,
+    ENGINE,
     VOTE,
     AuthoritySet,
     CatchUpRequest,
     CommitMessage,
     EncodedJustification,
+    Justification,
     NeighbourPacket,
     Vote,
+    scheduled_change,
 )
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
@@ -110,6 +113,7 @@ class FinalityGossip:
         while True:
             with self._chain.subscribe(4096) as events:
                 self.rounds.begin(await self._present_set())
+                self._newest = self._newest or self._kept()
                 self._moved()
                 if not begun:
                     nursery.start_soon(self._listen)
@@ -125,6 +129,18 @@ class FinalityGossip:
                         self.rounds.arrived(event.block.hash)
                         self._moved()
                     self._changes.wake()
+
+    def _kept(self) -> tuple[CommitMessage, bytes] | None:
+        """The votes for the final block that were kept from before, for peers that are behind it; those for a
+        change of the set are asked for.
+        """
+        final = self._chain.finalized.hash
+        votes, header = dict(self._chain.justifications(final)).get(ENGINE), self._chain.header(final)
+        if votes is None or header is None or scheduled_change(header) is not None:
+            return None
+        justification = Justification.decode(votes)
+        message = CommitMessage(justification.round, self.rounds.set_id, justification.commit)
+        return message, encode_commit(message)
 
     async def _present_set(self) -> AuthoritySet:
         """The set that votes now; a local fault only delays the answer."""
