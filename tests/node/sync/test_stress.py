@@ -80,6 +80,7 @@ async def test_a_stall_of_finality_is_told_and_bounded(
         await reached(light, lambda: "Finality stands still: #4 is final" in caplog.text)
         assert why in caplog.text
         assert len(light.rig.store.overlays()) <= MOST_BLOCKS
+        monkeypatch.undo()
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await in_step(light, authority)
         assert light.chain.finalized == light.chain.best
