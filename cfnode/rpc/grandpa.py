@@ -9,7 +9,7 @@ import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.engines import GRANDPA
-from cfnode.core.grandpa import Justification, threshold
+from cfnode.core.grandpa import PRECOMMIT, PREVOTE, AuthoritySet, Justification, Round, threshold
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
 from cfnode.devchain.chain import development_chain
@@ -33,17 +33,27 @@ async def round_state(node: Node) -> dict[str, Any]:
     if development_chain(node) is None or not node.is_authority:
         raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
     voters = await node.chain.voters()
-    missing = [account(key) for key in sorted(key for key, _ in voters.authorities)]
     total = sum(weight for _, weight in voters.authorities)
-    votes = {"currentWeight": 0, "missing": missing}
+    rounds, number = node.sync.finality.rounds, _last_round(node) + 1
+    now = None
+    if rounds.set_id == voters.set_id:
+        number = max(number, rounds.current)
+        now = rounds.round(number)
     best = {
-        "round": _last_round(node) + 1,
+        "round": number,
         "totalWeight": total,
         "thresholdWeight": threshold(total),
-        "prevotes": votes,
-        "precommits": votes,
+        "prevotes": _votes(voters, now, PREVOTE),
+        "precommits": _votes(voters, now, PRECOMMIT),
     }
     return {"setId": voters.set_id, "best": best, "background": []}
+
+
+def _votes(voters: AuthoritySet, now: Round | None, stage: int) -> dict[str, Any]:
+    """The weight that has voted in a stage of a round, and the authorities that have not."""
+    missing = {key for key, _ in voters.authorities if now is None or not now.voted(key, stage)}
+    weight = sum(weight for key, weight in voters.authorities if key not in missing)
+    return {"currentWeight": weight, "missing": [account(key) for key in sorted(missing)]}
 
 
 def _last_round(node: Node) -> int:

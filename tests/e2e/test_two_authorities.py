@@ -51,6 +51,9 @@ def test_finality_goes_on_over_a_bridge_that_does_not_vote(cfnode: Cfnode, tmp_p
         for _ in range(2):
             goes_on(*nodes)
         assert [node.call("system_health")["peers"] for node in nodes] == [2, 1, 1]
+        best = alice.call("grandpa_roundState")["best"]
+        assert best["round"] > 1
+        assert (best["totalWeight"], best["thresholdWeight"]) == (2, 2)
         for node in nodes:
             assert "is banned" not in node.log
             assert "that do not hold" not in node.log
