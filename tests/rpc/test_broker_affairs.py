@@ -105,12 +105,12 @@ async def test_a_vault_swap_from_bitcoin_reads_back(broker: Served) -> None:
             "chain": "Bitcoin",
             "min_output_amount": "0x5",
             "retry_duration": 10,
-            "max_oracle_price_slippage": None,
+            "max_oracle_price_slippage": 255,
         },
         "channel_metadata": None,
         "boost_fee": 0,
         "affiliate_fees": [],
-        "dca_parameters": None,
+        "dca_parameters": {"number_of_chunks": 1, "chunk_interval": 2},
     }
 
 

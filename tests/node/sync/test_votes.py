@@ -347,7 +347,7 @@ async def test_a_peer_behind_hears_of_no_round_whose_votes_are_not_here(
         for _ in range(6):
             await authority.rig.block(final=True)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
-        assert light.sync.finality.rounds.current > 4
+        await reached(light, lambda: light.sync.finality.rounds.current > 4)
         one = Listener("one", light)
         await trio.sleep(0.1)
         assert [packet.round for packet in one.heard(NEIGHBOUR)] == [3]  # type: ignore[attr-defined]
