@@ -22,9 +22,9 @@ __all__ = ["Misread", "Place", "invalid_type", "invalid_value", "located", "miss
 
 MAX_REPEATED: Final = 1024
 """Characters that an error repeats of a text; the official node repeats all of it."""
-MAX_SEARCHED: Final = 64 * 1024
-"""Bytes of parameters in which a place is looked for, which takes some 20 ms; errors of longer ones lack
-it."""
+MAX_SEARCHED: Final = 4 * 1024
+"""Bytes of parameters in which a place is looked for, which takes 4 ms of the event loop at most; errors of
+longer ones lack it."""
 
 _TOKEN: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+)')
 _OPENING: Final = (b"[", b"{")
