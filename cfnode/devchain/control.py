@@ -190,5 +190,5 @@ class DevControl:
 
     async def next_epoch(self) -> BlockRef:
         """Begin the next epoch; the first block of it."""
-        await self.as_governance(("Validator", "force_rotation"))
+        await self.apply("end_epoch")
         return (await self._author.new_block()).block
