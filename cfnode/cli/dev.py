@@ -252,9 +252,19 @@ def jump(said: Said, duration: int) -> None:
 
 @command("epoch")
 def epoch(said: Said) -> None:
-    """Begin the next epoch."""
+    """Begin the next epoch, with the keys of this one."""
     block = said.call("dev_nextEpoch")
     said.block(f"epoch {said.call('cf_current_epoch', block)} has begun", block)
+
+
+@command("rotate")
+def rotate(said: Said) -> None:
+    """Rotate the keys of all vaults, into the next epoch; --json has the calls of the key managers."""
+    rotation = said.call("dev_rotate")
+    epoch, transactions = rotation["epoch"], rotation["transactions"]
+    chains = ", ".join(each["chain"] for each in transactions)
+    words = f"epoch {epoch} has begun with new keys, sent to {chains or 'no EVM chain yet'}"
+    said.block(words, rotation["block"], epoch=epoch, transactions=transactions)
 
 
 @command("seal")
