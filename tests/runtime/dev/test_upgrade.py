@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.header import DigestKind
+from cfnode.runtime.dev.releases import release_for
 from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from tests.runtime.dev.world import World, bare_extrinsic
 
@@ -23,7 +24,7 @@ def world() -> World:
 
 
 def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -> None:
-    newer = DevRuntime(20_204)
+    newer = DevRuntime(release_for(20_204))
     assert upgrade(world, newer.code) == ("Ok", ())
     assert world.header.digest[-1].kind == DigestKind.RUNTIME_ENVIRONMENT_UPDATED
     assert "System.CodeUpdated" in world.names()
@@ -47,7 +48,10 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
         (b"\0asm", "FailedToExtractRuntimeVersion"),
         (b"cfnode-dev:", "FailedToExtractRuntimeVersion"),
         (DevRuntime().code, "SpecVersionNeedsToIncrease"),
-        (DevRuntime(20_300).code.replace(b"chainflip-node", b"chainflop-node"), "InvalidSpecName"),
+        (
+            DevRuntime(release_for(20_300)).code.replace(b"chainflip-node", b"chainflop-node"),
+            "InvalidSpecName",
+        ),
     ],
 )
 def test_code_that_is_no_newer_runtime_of_this_chain_is_refused(

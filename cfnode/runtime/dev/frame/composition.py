@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cfnode.core.scale import Codec
 
@@ -24,6 +24,9 @@ from .table import TypeTable
 from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost
 
+if TYPE_CHECKING:
+    from cfnode.runtime.dev.releases import Release
+
 P = TypeVar("P", bound=Pallet)
 S = TypeVar("S")
 Fields = tuple[str, ...] | Mapping[str, str]
@@ -36,7 +39,7 @@ MAX_NESTED_DISPATCH = 16
 
 
 class Composition:
-    """Pallets in hook order, with their types and their storage.
+    """Pallets in hook order, with the types of their release and their storage.
 
     One composition serves one call of the runtime at a time: `on(host)` lends it the storage.
     """
@@ -45,15 +48,17 @@ class Composition:
         self,
         pallets: Sequence[type[Pallet]],
         apis: Sequence[type[RuntimeApi]],
+        release: Release,
         weights: CallWeights = MappingProxyType({}),
     ) -> None:
+        self.release = release
         self._weights = weights
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
         self._services: dict[Callable[[Composition], Any], Any] = {}
         self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
-        self.types = TypeTable(self._outer_enums(pallets))
+        self.types = TypeTable(_with_outer_enums(release.catalog, pallets))
         self.pallets = tuple(kind(self) for kind in pallets)
         self.by_kind: dict[type[Pallet], Pallet] = {type(pallet): pallet for pallet in self.pallets}
         self.by_name = {pallet.name: pallet for pallet in self.pallets}
@@ -161,15 +166,14 @@ class Composition:
             for constant in pallet.Constant.declared.values():
                 pallet.type_id(constant.type)
 
-    def _outer_enums(self, pallets: Sequence[type[Pallet]]) -> Catalog:
-        own: Catalog = {}
-        for part in ("Call", "Event", "Error"):
-            for kind in pallets:
-                declared = _pallet_enum(kind, part)
-                own[declared.name] = declared
-            outer = _outer_enum(part, [kind for kind in pallets if has_part(kind, part)])
-            own[outer.name] = outer
-        return own
+
+def _with_outer_enums(base: Catalog, pallets: Sequence[type[Pallet]]) -> Catalog:
+    catalog = Catalog(base)
+    for part in ("Call", "Event", "Error"):
+        for kind in pallets:
+            catalog.add(_pallet_enum(kind, part))
+        catalog.add(_outer_enum(part, [kind for kind in pallets if has_part(kind, part)]))
+    return catalog
 
 
 def events_of(kind: type[Pallet]) -> dict[str, EventDef]:

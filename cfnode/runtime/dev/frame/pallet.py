@@ -43,6 +43,8 @@ from .storage import Declared, Stored
 from .weights import Cost
 
 if TYPE_CHECKING:
+    from cfnode.runtime.dev.releases import Release
+
     from .composition import Composition
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,14 +115,17 @@ class ErrorSet(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConstantDef:
-    """A constant in the metadata: type expression and value."""
+    """A constant in the metadata: type expression, and value or function from the release to it."""
 
     type: str
     value: Any
 
 
 def constant(type_: str, value: Any) -> Any:
-    """Declare a constant inside `class Constant(ConstantSet)`; read there, it is its value."""
+    """Declare a constant inside `class Constant(ConstantSet)`; read on a pallet, it is its value.
+
+    A constant that differs between releases is given as a function from the release to its value.
+    """
     return ConstantDef(type_, value)
 
 
@@ -134,6 +139,18 @@ class ConstantSet:
         cls.declared = {**cls.declared, **own}
         for name, each in own.items():
             setattr(cls, name, each.value)
+
+    @classmethod
+    def of(cls, release: Release) -> type[ConstantSet]:
+        """The constants of a release."""
+        by_release = {name: each for name, each in cls.declared.items() if callable(each.value)}
+        if not by_release:
+            return cls
+        return type(
+            "Constant",
+            (cls,),
+            {name: ConstantDef(each.type, each.value(release)) for name, each in by_release.items()},
+        )
 
 
 class Pallet:
@@ -164,6 +181,7 @@ class Pallet:
 
     def __init__(self, runtime: Composition) -> None:
         self.runtime = runtime
+        self.__dict__["Constant"] = self.Constant.of(runtime.release)
         for name, declared in self.storage.items():
             self.__dict__[name] = declared.bind(self)
 

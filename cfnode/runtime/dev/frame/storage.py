@@ -6,7 +6,8 @@
         AuthorityIndex = DoubleMap("Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32")
 
 Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutorAddress.put(who, address)`.
-An item that is not `optional` reads as its default where nothing is stored: the type's zero, or `default`.
+An item that is not `optional` reads as its default where nothing is stored: the type's zero, or `default`
+(which may be a function of the composition).
 Keys are FRAME's: twox128(pallet) ‖ twox128(item) ‖ hashed map keys (Polkadot spec, "Storage map keys").
 """
 
@@ -141,8 +142,9 @@ class Stored:
         """What an absent value reads as, encoded; one zero byte (None) for an optional item."""
         if self.item.optional:
             return b"\0"
-        if self.item.default is not _UNSET:
-            return self.codec.encode(self.item.default)
+        default = self.item.default
+        if default is not _UNSET:
+            return self.codec.encode(default(self._runtime) if callable(default) else default)
         return self._runtime.types.zero(self._pallet.type_id(self.item.value))
 
     def _get(self, key: bytes) -> Any:

@@ -100,7 +100,7 @@ class System(Pallet):
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
         DbWeight = constant("RuntimeDbWeight", {"read": READ, "write": WRITE})
-        Version = constant("RuntimeVersion", runtime_version())
+        Version = constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 
     def __init__(self, runtime: Composition) -> None:
