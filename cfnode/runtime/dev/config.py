@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.keys import tokens_of
-from cfnode.runtime.dev.releases import DEFAULT_RELEASE
+from cfnode.runtime.dev.release_names import DEFAULT_RELEASE
 
 FLIP = 10**18
 MINIMUM_FUNDING = 1 * FLIP

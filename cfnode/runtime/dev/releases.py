@@ -15,7 +15,9 @@ from typing import TypeVar
 from cfnode.core.assets import Asset, assets_since
 
 from .chains import CHAIN_INSTANCES, ChainInstance
+from .frame.span import number
 from .frame.types import COMMON, Catalog
+from .release_names import DEFAULT_RELEASE
 
 __all__ = ["DEFAULT_RELEASE", "RELEASES", "Release", "by_release", "release_for"]
 
@@ -39,10 +41,15 @@ class Release:
     left: frozenset[str]
     dollar_tokens: tuple[str, ...]
 
+    @cached_property
+    def number(self) -> tuple[int, ...]:
+        """The name as a number that compares: (2, 2, 9)."""
+        return number(self.name)
+
     @property
     def semver(self) -> dict[str, int]:
         """The number as a value of `SemVer`."""
-        return dict(zip(("major", "minor", "patch"), map(int, self.name.split(".")), strict=True))
+        return dict(zip(("major", "minor", "patch"), self.number, strict=True))
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -107,11 +114,10 @@ _R2_2_3 = Release(
     ),
 )  # fmt: skip
 
-RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3,)}
-"""By name, the oldest first."""
+_R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209)
 
-DEFAULT_RELEASE = "2.2.3"
-"""The release of a development chain for which none is chosen."""
+RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9)}
+"""By name, the oldest first."""
 
 
 def release_for(spec_version: int) -> Release:

@@ -126,7 +126,7 @@ class DevRuntime:
         release = release or RELEASES[DEFAULT_RELEASE]
         self.composition = Composition(pallets_of(release), APIS, release, CALL_WEIGHTS)
         self._functions = {
-            f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.methods
+            f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.offered
         }
 
     @property

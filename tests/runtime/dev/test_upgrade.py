@@ -35,8 +35,8 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
     world.runtime = development_runtime(code)
     assert world.runtime.version() != DevRuntime().version()
     remark = world.call("System", "remark", remark=b"")
-    assert world.validate(world.sign(remark)) == ("Err", ("Invalid", "BadProof"))
-    assert world.block(world.sign(remark, spec_version=20_204)) == [("Ok", ("Ok", ()))]
+    assert world.validate(world.sign(remark, spec_version=20_203)) == ("Err", ("Invalid", "BadProof"))
+    assert world.block(world.sign(remark)) == [("Ok", ("Ok", ()))]
     assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_204
     told = {"spec_version": 20_204, "spec_name": "chainflip-node"}
     assert world.api("MonitoringRuntimeApi_cf_build_version") == told

@@ -8,6 +8,7 @@ from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_or
 from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
 from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event
+from .span import before, since
 from .storage import DoubleMap, Map, Value
 from .types import alias, enum, struct
 from .weights import Cost, weight
@@ -37,6 +38,7 @@ __all__ = [
     "Value",
     "alias",
     "bad_origin",
+    "before",
     "call",
     "constant",
     "enum",
@@ -44,6 +46,7 @@ __all__ = [
     "invalid",
     "method",
     "raw_method",
+    "since",
     "struct",
     "unknown",
     "weight",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event
+from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event, since
 
 __all__ = ["AssetBalances"]
 
@@ -26,6 +26,7 @@ class AssetBalances(Pallet):
     Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
     WithheldAssets = Map("Twox64Concat", "Asset", "u128")
     FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
+    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=100, span=since("2.2.9"))
 
     class Event(EventSet):
         RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")
