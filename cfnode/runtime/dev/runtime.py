@@ -156,6 +156,11 @@ class DevRuntime:
                 raise RuntimeTrap(f"{function}: {error}") from error
 
 
+def code_of(release: str) -> bytes:
+    """What stands under `:code` in a state of this release."""
+    return DevRuntime(RELEASES[release]).code
+
+
 def development_runtime(code: bytes) -> DevRuntime:
     """The runtime of a state with this code. UnsupportedCode, both digests named, if it is another one.
 

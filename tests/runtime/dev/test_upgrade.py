@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from cfnode.core.header import DigestKind
-from cfnode.runtime.dev.releases import release_for
+from cfnode.runtime.dev.config import DevGenesis
+from cfnode.runtime.dev.releases import RELEASES, release_for
 from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
-from tests.runtime.dev.world import World, bare_extrinsic
+from tests.runtime.dev.world import World, bare_extrinsic, described
 
 
 def upgrade(world: World, code: bytes) -> Any:
@@ -40,6 +41,34 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
     assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_204
     told = {"spec_version": 20_204, "spec_name": "chainflip-node"}
     assert world.api("MonitoringRuntimeApi_cf_build_version") == told
+
+
+def test_the_next_release_brings_the_storage_of_the_last_one_to_its_own_form(world: World) -> None:
+    newer = DevRuntime(RELEASES["2.2.9"])
+    upgrade(world, newer.code)
+    assert world.stored("Environment", "CurrentReleaseVersion")["patch"] == 3
+    world.runtime, world.metadata = described("2.2.9")
+    assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 100
+    world.block()
+    assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_209
+    assert world.stored("Environment", "CurrentReleaseVersion") == {"major": 2, "minor": 2, "patch": 9}
+    multiples = {
+        chain: world.stored("AssetBalances", "RefundFeeMultiple", chain) for chain in ("Tron", "Bitcoin")
+    }
+    assert multiples == {"Tron": 15, "Bitcoin": 100}
+
+    key = world.metadata.storage("AssetBalances", "RefundFeeMultiple").key("Tron")
+    world.block(
+        bare_extrinsic(world.call("Dev", "as_root", call=("System", ("kill_storage", {"keys": [key]}))))
+    )
+    world.block()
+    assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 100
+
+
+def test_a_chain_that_begins_with_a_release_has_nothing_to_migrate() -> None:
+    world = World(DevGenesis(release="2.2.9"))
+    world.block()
+    assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 100
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from .composition import Composition
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
-from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event
+from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event, migration
 from .span import before, since
 from .storage import DoubleMap, Map, Value
 from .types import alias, enum, struct
@@ -45,6 +45,7 @@ __all__ = [
     "event",
     "invalid",
     "method",
+    "migration",
     "raw_method",
     "since",
     "struct",

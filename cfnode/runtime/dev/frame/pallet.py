@@ -50,9 +50,11 @@ if TYPE_CHECKING:
     from .parts import Parts
 
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=Callable[[Any], None])
 P = TypeVar("P", bound="Pallet")
 Fields = tuple[str, ...] | Mapping[str, str]
 _CALL = "__frame_call__"
+_MIGRATION = "__frame_migration__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,16 @@ def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F]
         docs = tuple(line.strip() for line in (method.__doc__ or "").strip().splitlines())
         cost = next((each for each in options if isinstance(each, Cost)), Cost())
         setattr(method, _CALL, CallDef(index, method.__name__, cost, arguments, docs, _span(options)))
+        return method
+
+    return mark
+
+
+def migration(release: str) -> Callable[[M], M]:
+    """Mark a method that brings the pallet's storage to this release, in the first block of the runtime."""
+
+    def mark(method: M) -> M:
+        setattr(method, _MIGRATION, release)
         return method
 
     return mark
@@ -190,6 +202,7 @@ class Pallet:
     names: ClassVar[Mapping[str, str]] = {}
     storage: ClassVar[dict[str, Declared]] = {}
     calls: ClassVar[dict[str, CallDef]] = {}
+    migrations: ClassVar[dict[str, str]] = {}
     parts: Parts
 
     class Event(EventSet):
@@ -207,6 +220,9 @@ class Pallet:
         cls.storage = cls.storage | {name: each for name, each in own.items() if isinstance(each, Declared)}
         marked = [getattr(each, _CALL) for each in own.values() if hasattr(each, _CALL)]
         cls.calls = cls.calls | {each.name: each for each in marked}
+        cls.migrations = cls.migrations | {
+            getattr(each, _MIGRATION): name for name, each in own.items() if hasattr(each, _MIGRATION)
+        }
 
     def __init__(self, runtime: Composition) -> None:
         self.runtime = runtime
@@ -266,6 +282,9 @@ class Pallet:
 
     def genesis(self, config: Any) -> None:
         """Write the storage of block 0."""
+
+    def on_runtime_upgrade(self) -> None:
+        """In the first block of another runtime, before the migrations."""
 
     def on_initialize(self, number: int) -> None:
         """Before the first extrinsic of block `number`."""

@@ -241,6 +241,9 @@ class Environment(Pallet):
         for asset, address in addresses.tokens:
             assets.put(asset, address)
 
+    def on_runtime_upgrade(self) -> None:
+        self.CurrentReleaseVersion.put(self.runtime.release.semver)
+
     def safe_mode(self, member: str, switch: str) -> bool:
         """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
         on: bool = self.RuntimeSafeMode.get()[member][switch]

@@ -176,11 +176,14 @@ class System(Pallet):
         self.UpgradedToTripleRefCount.put(True)
         self.note_version()
 
-    def note_version(self) -> None:
-        """Remember which runtime is at work, if another one was before."""
+    def note_version(self) -> int | None:
+        """Remember which runtime is at work; the spec version of another one that was before, else None."""
         present = {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
-        if self.LastRuntimeUpgrade.get() != present:
-            self.LastRuntimeUpgrade.put(present)
+        last = self.LastRuntimeUpgrade.get()
+        if last == present:
+            return None
+        self.LastRuntimeUpgrade.put(present)
+        return None if last is None else int(last["spec_version"])
 
     def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
         """Forget what belonged to the last block, and note what the header says about this one."""
