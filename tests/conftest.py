@@ -90,22 +90,24 @@ def berghain_spec() -> Path:
     return Path(path)
 
 
+def interpreter(library: str) -> Path:
+    """The Python interpreter that has a library; skips the test without it."""
+    path = PEERS / library / "bin" / "python"
+    if not path.exists():
+        pytest.skip(f"{library} is not here: scripts/peers installs it")
+    return path
+
+
 @pytest.fixture(scope="session")
 def substrate_interface() -> Path:
     """The interpreter that has substrate-interface."""
-    path = PEERS / "substrate-interface" / "bin" / "python"
-    if not path.exists():
-        pytest.skip("substrate-interface is not here: scripts/peers installs it")
-    return path
+    return interpreter("substrate-interface")
 
 
 @pytest.fixture(scope="session")
 def async_substrate_interface() -> Path:
     """The interpreter that has async-substrate-interface."""
-    path = PEERS / "async-substrate-interface" / "bin" / "python"
-    if not path.exists():
-        pytest.skip("async-substrate-interface is not here: scripts/peers installs it")
-    return path
+    return interpreter("async-substrate-interface")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import click
 from cfnode.cli.contracts import contract_flags, contracts
 from cfnode.cli.failures import told
 from cfnode.cli.output import output_option, written_to
+from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec
@@ -114,6 +115,12 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
 )
+@click.option(
+    "--dev-runtime",
+    type=click.Choice(RELEASE_NAMES),
+    default=DEFAULT_RELEASE,
+    help="With --dev, as for `run`.",
+)
 @click.option("--dev-state-entries", type=click.IntRange(min=0), default=0, help="With --dev, as for `run`.")
 @contract_options
 @click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
@@ -121,7 +128,8 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @output_option
 def export_chain_spec(
     chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,
-    dev_authorities: str | None, dev_epoch_blocks: int, dev_state_entries: int, **addresses: Any,
+    dev_authorities: str | None, dev_epoch_blocks: int, dev_runtime: str, dev_state_entries: int,
+    **addresses: Any,
 ) -> None:  # fmt: skip
     """Print a chain specification as JSON, as other nodes take it.
 
@@ -137,6 +145,7 @@ def export_chain_spec(
     development = DevConfig(
         authorities=dev_authorities,
         epoch_blocks=dev_epoch_blocks,
+        runtime=dev_runtime,
         state_entries=dev_state_entries,
         contracts=contracts(addresses),
     )

@@ -18,6 +18,7 @@ from cfnode.cli import client
 from cfnode.cli.dev_values import AssetName, Duration, Units, atoms
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
+from cfnode.runtime.dev.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
 
@@ -265,6 +266,13 @@ def rotate(said: Said) -> None:
     chains = ", ".join(each["chain"] for each in transactions)
     words = f"epoch {epoch} has begun with new keys, sent to {chains or 'no EVM chain yet'}"
     said.block(words, rotation["block"], epoch=epoch, transactions=transactions)
+
+
+@command("upgrade")
+@click.argument("release", type=click.Choice(RELEASE_NAMES))
+def upgrade(said: Said, release: str) -> None:
+    """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
+    said.block(f"runtime {release} runs from the next block on", said.call("dev_upgrade", release))
 
 
 @command("seal")

@@ -12,6 +12,7 @@ import click
 
 from cfnode.cli.contracts import contract_flags
 from cfnode.node.config import Checkpoint
+from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 COUNT = click.IntRange(min=0)
@@ -213,6 +214,8 @@ DEV_FLAGS = [
            help="An authority that casts no finality votes."),
     dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,
            help="Blocks between changes of the authority set."),
+    dev("--dev-runtime", type=click.Choice(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True,
+           help="Release of the runtime at genesis."),
     dev("--dev-state-entries", type=COUNT, default=0, show_default=True,
            help="Extra storage entries at genesis, to test syncing."),
     *contract_flags(dev),

@@ -1,6 +1,6 @@
 """What time is it on the chain, and in which slot does the next block lie?
 
-Slots are 6,000 ms and hold one block each, and whoever follows the chain refuses blocks from the future. So a
+Slots are 6,000 ms and hold one block each, and its followers refuse blocks from the future. So a
 chain that is faster than one block in 6 s cannot live in real time. It gets a clock of its own: it starts in
 the past (a year back by default), each block takes the next slot, a jump leaves slots out, and it never runs
 ahead of the real clock. At 6 s a block the chain's time is the real time. A chain that begins with the state

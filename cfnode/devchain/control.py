@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import trio
+
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.block import BlockRef
 from cfnode.core.extrinsic import bare_extrinsic
@@ -111,6 +113,14 @@ class DevControl:
     async def as_governance(self, call: Any) -> Inclusion:
         """Dispatch a runtime call (a value of the SCALE codec) as governance would."""
         return await self.apply("as_governance", call=call)
+
+    async def upgrade(self, release: str) -> Inclusion:
+        """Replace the runtime by another release, as the chain itself would: from the next block on."""
+        # Imported late: it is large, and other nodes load this module too.
+        from cfnode.runtime.dev.runtime import code_of
+
+        code = await trio.to_thread.run_sync(code_of, release)
+        return await self.apply("as_root", call=("System", ("set_code", {"code": code})))
 
     async def fund_account(self, account: bytes, amount: int) -> Inclusion:
         """Give an account (32 bytes) FLIP, in atoms; the account is made if it is missing."""

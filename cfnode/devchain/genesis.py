@@ -1,7 +1,7 @@
 """Which development chain do the flags of `cfnode run --dev` describe?
 
-What lies in genesis (authorities, epochs, contracts, extra entries) makes a chain of its own, `dev-` and
-eight hex digits; the defaults give the one genesis of `dev`.
+What lies in genesis (authorities, epochs, runtime, contracts, extra entries) makes a chain of its own, `dev-`
+and eight hex digits; the defaults give the one genesis of `dev`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGene
         authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),
         epoch_blocks=dev.epoch_blocks,
         state_entries=dev.state_entries,
+        release=dev.runtime,
         ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),
         arbitrum=_contracts(ARBITRUM, dev.contracts.arbitrum),
         tron=_contracts(TRON, dev.contracts.tron),

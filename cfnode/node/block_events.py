@@ -1,8 +1,8 @@
 """What has happened in a block? Its events, decoded once for all who ask.
 
 Whoever waits for a transaction of a block asks when the block comes, all at the same moment, and each wants
-the events of one extrinsic. They stand in `System.Events`, with types that the metadata of the block's own
-runtime gives.
+the events of one extrinsic. They stand in `System.Events`, with types that the metadata of the runtime gives
+that executed the block.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class BlockEvents:
         return known
 
     async def _read(self, block_hash: bytes) -> Events:
-        metadata = (await self._runtimes.at(block_hash)).metadata
+        header = self._store.header(block_hash)
+        metadata = (await self._runtimes.executing(block_hash, header)).metadata
         with self._store.state(block_hash) as state:
             data = state.get(metadata.storage_key("System", "Events")) or b"\0"
         if len(data) > LARGE_EVENTS:

@@ -100,6 +100,10 @@ class ChainView:
         """Version and metadata of the block's runtime; raises UnknownBlock or StateDiscarded."""
         return await self._runtimes.at(block_hash)
 
+    async def runtime_executing(self, block_hash: bytes) -> RuntimeInfo:
+        """The runtime that executed the block, which is not the block's own if it sets new code."""
+        return await self._runtimes.executing(block_hash, self.header(block_hash))
+
     async def events(self, block_hash: bytes) -> Events:
         """What has happened in the block; raises UnknownBlock, StateDiscarded, or ScaleError."""
         return await self._block_events.at(block_hash)

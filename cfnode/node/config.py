@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from cfnode.runtime.dev.release_names import DEFAULT_RELEASE
+
 SyncMode = Literal["light-rpc", "full", "warp", "fast", "fast-unsafe"]
 RpcMethods = Literal["auto", "safe", "unsafe"]
 MIB = 1024 * 1024
@@ -86,6 +88,8 @@ class DevConfig:
     silent: tuple[int, ...] = ()
     """Indices of authorities that sign no finality votes."""
     epoch_blocks: int = 43_200
+    runtime: str = DEFAULT_RELEASE
+    """The release of the runtime at genesis, by name."""
     state_entries: int = 0
     """Extra storage entries at genesis, for tests of state download."""
     contracts: ContractsConfig = ContractsConfig()

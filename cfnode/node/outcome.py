@@ -1,7 +1,7 @@
 """What happened to an extrinsic inside its block, and how is a failure said?
 
-A module error is named by the metadata of the block's own runtime: pallet, error, and the documentation of
-the error in one line, in the form in which the official node prints it.
+A module error is named by the metadata of the runtime that executed the block: pallet, error, and the
+documentation of the error in one line, in the form in which the official node prints it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, in
         )
     for event in (events := (await _events(chain, block_hash)).of.get(index, ())):
         if (event.pallet, event.name) == ("System", "ExtrinsicFailed"):
-            metadata = (await chain.runtime_at(block_hash)).metadata
+            metadata = (await chain.runtime_executing(block_hash)).metadata
             raise SubmissionError(dispatch_error_text(metadata, event.fields["dispatch_error"]))
     return Inclusion(tx_hash, block, index, events)
 

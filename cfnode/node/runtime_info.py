@@ -8,6 +8,7 @@ A block that does not announce new code (digest item RuntimeEnvironmentUpdated) 
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 
 import trio
@@ -21,6 +22,7 @@ from cfnode.node.local_faults import patiently
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States
 from cfnode.runtime.door import Unanswerable
+from cfnode.store import StateDiscarded, UnknownBlock
 
 MAX_BLOCKS = 4096
 MAX_RUNTIMES = 4
@@ -79,8 +81,7 @@ class RuntimeCache:
     def inherit(self, header: Header, block_hash: bytes) -> None:
         """A block was added: unless it announces new code, it has its parent's."""
         code_hash = self._code_of.get(header.parent_hash)
-        updated = any(item.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED for item in header.digest)
-        if code_hash is not None and not updated:
+        if code_hash is not None and not _announces_code(header):
             self._remember(block_hash, code_hash)
 
     async def at(self, block_hash: bytes) -> RuntimeInfo:
@@ -94,6 +95,17 @@ class RuntimeCache:
                     info = await patiently(lambda: self._load(block_hash, code_hash))
         self._infos.move_to_end(code_hash)
         return info
+
+    async def executing(self, block_hash: bytes, header: Header | None) -> RuntimeInfo:
+        """The runtime that executed a block: a block that sets new code is executed by its parent's.
+
+        Events and errors of the block are encoded by it. Raises as `at`; where the parent's state is
+        discarded, the block's own has to do.
+        """
+        if header is not None and _announces_code(header):
+            with suppress(UnknownBlock, StateDiscarded):
+                return await self.at(header.parent_hash)
+        return await self.at(block_hash)
 
     async def _read_code_hash(self, block_hash: bytes) -> bytes:
         code_hash = await self._states.read(
@@ -130,6 +142,10 @@ class RuntimeCache:
         )
         cursor = Cursor(answer)
         return cursor.bytes() if cursor.boolean() else None
+
+
+def _announces_code(header: Header) -> bool:
+    return any(item.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED for item in header.digest)
 
 
 def _decode_and_compile(data: bytes) -> Metadata:

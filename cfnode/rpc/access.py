@@ -2,7 +2,7 @@
 
 A page in a browser can reach 127.0.0.1. Two things stop a foreign one: its Origin is not on the list (403;
 the official node only leaves out the header that lets the page read the answer, but a WebSocket needs none,
-and whoever may open one may spend the broker's funds), and a name that its owner pointed at 127.0.0.1 (DNS
+and a page that opens one may spend the broker's funds), and a name that its owner pointed at 127.0.0.1 (DNS
 rebinding) is not among the hosts we answer to. `--rpc-cors=all` turns both off. Programs that are no browsers
 send no Origin and are not affected.
 """

@@ -129,7 +129,7 @@ async def has_key(node: Node, public: bytes, key_type: str) -> bool:
 async def rotate_keys(node: Node) -> str:
     """Make new session keys, AURA and GRANDPA, in the keystore of a node that makes blocks; both public keys.
 
-    Refused on other nodes: whoever registers keys with the chain must run a node that uses them.
+    Refused on other nodes: keys that are registered with the chain need a node that uses them.
     """
     if not node.is_authority:
         raise NO_SESSION_KEYS

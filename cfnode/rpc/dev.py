@@ -31,6 +31,7 @@ from cfnode.rpc.convert import (
 )
 from cfnode.rpc.table import Access, Method, Param, Reader
 from cfnode.rpc.typed import read_call
+from cfnode.runtime.dev.release_names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -204,6 +205,11 @@ async def govern(node: Node, pallet: str, name: str, arguments: dict[str, Any] |
     return _block(await _dev(node).as_governance(call))
 
 
+async def upgrade(node: Node, release: str) -> str:
+    """Replace the runtime by another release, which runs from the next block on; the block's hash."""
+    return _block(await _dev(node).upgrade(release))
+
+
 async def next_epoch(node: Node) -> str:
     """Begin the next epoch, with the keys of this one; the hash of its first block."""
     return to_hex((await _dev(node).next_epoch()).hash)
@@ -333,6 +339,7 @@ METHODS: Final = tuple(
             govern,
             (Param("pallet", TEXT), Param("call", TEXT), Param("arguments", OBJECT, optional=True)),
         ),
+        ("dev_upgrade", upgrade, (Param("release", one_of(*RELEASE_NAMES)),)),
         ("dev_nextEpoch", next_epoch, ()),
         ("dev_rotate", rotate, ()),
         ("dev_events", events, (Param("at", HASH, optional=True),)),

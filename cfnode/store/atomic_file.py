@@ -1,6 +1,6 @@
 """How is a small file of the chain's directory written so that a reader finds the old content or the new one?
 
-The content goes to a second name beside it, which is then renamed. The directory is made where it is missing,
+The content goes to a second file of the same directory, which is then renamed. A missing directory is created
 with mode 0700, for the node key may be put there later. What these files hold can be had again, so nothing is
 synced.
 """
@@ -22,9 +22,9 @@ class AtomicFileError(StoreError):
 def replace(path: Path, content: bytes) -> None:
     """Let the file have this content. It blocks; raises StoreError."""
     create_directory(path.parent)
-    beside = path.with_suffix(".new")
+    fresh = path.with_suffix(".new")
     try:
-        beside.write_bytes(content)
-        beside.replace(path)
+        fresh.write_bytes(content)
+        fresh.replace(path)
     except OSError as error:
         raise AtomicFileError(f"cannot write {path}: {error.strerror}") from None

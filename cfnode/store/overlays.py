@@ -3,12 +3,15 @@
 An *overlay* is one block with what it changed. The overlays of all unfinalized blocks form a tree; a state is
 the overlays from a block down to the first one that the database holds, laid over the database. The tree is
 bounded: beyond `MOST_BLOCKS` or `MOST_BYTES` the oldest ones move to the shelf in the database.
+
+A read looks through the layers from the newest on, so its cost grows with their number. Where a branch is
+long, groups of blocks are therefore read as one layer, merged at the first read.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
@@ -18,8 +21,12 @@ from cfnode.core.state import Changes
 
 MOST_BLOCKS = 64
 MOST_BYTES = 64 << 20
-ENTRY_COST = 200
-"""Bytes that CPython takes for an entry besides its key and value (two bytes objects, a place in a dict)."""
+KEPT_SHARE = 0.75
+"""The rest goes to the shelf at once: neighbouring rows share pages, and one commit serves many blocks."""
+GROUP = 8
+"""Blocks that are merged into one layer: at most 21 layers of 64 blocks."""
+ENTRY_COST = 250
+"""Bytes that CPython takes for an entry besides its key and value: two bytes objects, places in two dicts."""
 
 
 class Untouched(Enum):
@@ -65,10 +72,14 @@ class OverlayTable:
         return keys[place] if place < len(keys) else None
 
 
+Tables: TypeAlias = tuple[OverlayTable, OverlayTable]
+"""Storage and nodes."""
+
+
 class OverlayEntry:
     """An overlay in the tree, ready to be read."""
 
-    __slots__ = ("hash", "nodes", "number", "overlay", "parent", "size", "storage")
+    __slots__ = ("_merged", "hash", "nodes", "number", "overlay", "parent", "size", "storage")
 
     def __init__(self, overlay: Overlay) -> None:
         self.overlay = overlay
@@ -77,15 +88,24 @@ class OverlayEntry:
         self.nodes = OverlayTable(overlay.changes.nodes)
         tables = (*overlay.changes.storage.values(), *overlay.changes.nodes.values())
         self.size = overlay.changes.size() + ENTRY_COST * sum(map(len, tables))
+        self._merged: Tables | None = None
+
+    def merged(self, group: Sequence[OverlayEntry]) -> Tables:
+        """Storage and nodes of this block and of those below it, which never change, as one layer each."""
+        if self._merged is None:
+            changes = [entry.overlay.changes for entry in reversed(group)]
+            self._merged = _merge(each.storage for each in changes), _merge(each.nodes for each in changes)
+        return self._merged
 
 
 class OverlayTree:
     """An immutable set of overlays: whoever has taken one can read on while the next one is made."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_size")
 
     def __init__(self, entries: Iterable[OverlayEntry] = ()) -> None:
         self._entries = {entry.hash: entry for entry in entries}
+        self._size = sum(entry.size for entry in self._entries.values())
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -97,21 +117,49 @@ class OverlayTree:
         return sorted(self._entries.values(), key=lambda entry: entry.number)
 
     def adding(self, entry: OverlayEntry) -> OverlayTree:
-        return OverlayTree([*self._entries.values(), entry])
+        tree = OverlayTree()
+        tree._entries = self._entries | {entry.hash: entry}
+        tree._size = self._size + entry.size
+        return tree
 
     def without(self, blocks: Iterable[bytes]) -> OverlayTree:
         gone = frozenset(blocks)
         return OverlayTree(entry for entry in self._entries.values() if entry.hash not in gone)
 
     def excess(self, most_blocks: int, most_bytes: int, besides: Container[bytes] = ()) -> list[OverlayEntry]:
-        """The oldest overlays that have to go for the rest to keep the bounds; those `besides` neither count
-        nor go. A parent is older than its children, so what stays is never below what goes."""
+        """The oldest overlays that have to go once a bound is exceeded, down to `KEPT_SHARE` of both; those
+        `besides` neither count nor go. A parent is older than its children, so what stays is never below what
+        goes."""
+        if len(self) <= most_blocks and self._size <= most_bytes:
+            return []
         entries = [entry for entry in self.oldest_first() if entry.hash not in besides]
         blocks, size = len(entries), sum(entry.size for entry in entries)
+        if blocks <= most_blocks and size <= most_bytes:
+            return []
         going = []
         for entry in entries:
-            if blocks <= most_blocks and size <= most_bytes:
+            if blocks <= most_blocks * KEPT_SHARE and size <= most_bytes * KEPT_SHARE:
                 break
             going.append(entry)
             blocks, size = blocks - 1, size - entry.size
         return going
+
+
+def layers(entries: Sequence[OverlayEntry]) -> list[Tables]:
+    """Storage and nodes of a branch, the newest block first, with one layer for each whole group."""
+    found, place = [], 0
+    while place < len(entries):
+        entry, group = entries[place], entries[place : place + GROUP]
+        whole = entry.number % GROUP == GROUP - 1 and len(group) == GROUP
+        found.append(entry.merged(group) if whole else (entry.storage, entry.nodes))
+        place += GROUP if whole else 1
+    return found
+
+
+def _merge(changes: Iterable[Mapping[bytes, Mapping[bytes, bytes | None]]]) -> OverlayTable:
+    """The oldest ones first."""
+    merged: dict[bytes, dict[bytes, bytes | None]] = {}
+    for each in changes:
+        for child, table in each.items():
+            merged.setdefault(child, {}).update(table)
+    return OverlayTable(merged)

@@ -47,7 +47,8 @@ class StoreReader:
         with self.database.read() as txn:
             self._drop_needless(txn)
             facts = self._tables.blocks.facts(txn)
-            can_win = {known.hash for known in self._tree.oldest_first() if not self._is_kept(txn, known)}
+            parent = self._tree.get(entry.parent)
+            can_win = {parent.hash} if parent is not None and not self._is_kept(txn, parent) else set()
             if facts is None or self._is_kept(txn, entry) or self._can_win(txn, facts, entry, can_win):
                 self._tree = self._tree.adding(entry)
 

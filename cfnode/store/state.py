@@ -17,7 +17,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.store.blocks import Blocks, Facts
 from cfnode.store.errors import StateDiscarded, UnknownBlock
-from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry, OverlayTree
+from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry, OverlayTree, layers
 from cfnode.store.shelf import Place, SegmentView, Shelf, ShelfTable
 from cfnode.store.versioned import RowIndex, TableView, VersionedTable
 
@@ -143,16 +143,16 @@ class Tables:
         known = self.blocks.number_and_root(txn, block)
         if known is None:
             raise UnknownBlock(block)
-        entries, places = way.overlays, way.places
+        laid = layers(way.overlays)
 
         def layered(tables: list[Layer], shelf: ShelfTable, table: VersionedTable) -> Layered:
-            segments = [SegmentView(shelf, txn, place.branch, place.number) for place in places]
+            segments = [SegmentView(shelf, txn, place.branch, place.number) for place in way.places]
             return Layered([*tables, *segments], TableView(table, txn, way.at))
 
         return StateView(
             *known,
-            layered([entry.storage for entry in entries], self.shelf.storage, self.storage),
-            layered([entry.nodes for entry in entries], self.shelf.nodes, self.nodes),
+            layered([storage for storage, _ in laid], self.shelf.storage, self.storage),
+            layered([nodes for _, nodes in laid], self.shelf.nodes, self.nodes),
         )
 
     def present(self, txn: Transaction, root: bytes) -> StateView:

@@ -21,7 +21,8 @@ from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.runtime.dev.genesis import dev_genesis
-from cfnode.runtime.dev.version import SPEC_VERSION, TRANSACTION_VERSION
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
+from cfnode.runtime.dev.version import TRANSACTION_VERSION
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -134,6 +135,6 @@ class _Chain:
             era=IMMORTAL,
             era_hash=self._genesis.hash,
             genesis_hash=self._genesis.hash,
-            spec_version=SPEC_VERSION,
+            spec_version=RELEASES[DEFAULT_RELEASE].spec_version,
             transaction_version=TRANSACTION_VERSION,
         )

@@ -80,6 +80,7 @@ def test_a_deposit_that_the_chain_does_not_take_is_told_with_the_reason() -> Non
         (("fail-broadcast", "Ethereum", "7"), [["dev_failBroadcast", "Ethereum", 7]]),
         (("jump", "24h"), [["dev_timeTravel", 86_400_000], ["dev_newBlock"]]),
         (("epoch",), [["dev_nextEpoch"], ["cf_current_epoch", BLOCK]]),
+        (("upgrade", "2.2.9"), [["dev_upgrade", "2.2.9"]]),
         (("seal", "3"), [["dev_newBlock"]] * 3),
         (("finalize",), [["dev_finalize", None]]),
     ],

@@ -1,6 +1,6 @@
 """Connects with async-substrate-interface to the node named on the command line, submits a remark.
 
-Prints JSON. Runs in an interpreter of its own, beside the project's. The library has no keys, so Alice's
+Prints JSON. Runs in an interpreter of its own. The library has no keys, so Alice's
 address and seed are given.
 """
 

@@ -18,43 +18,24 @@ from typing import Any
 
 import trio
 
-from cfnode.network.model import (
-    Accept,
-    Closed,
-    NotificationEvent,
-    NotificationLimits,
-    Opened,
-    PeerInfo,
-    Received,
-    RequestFailed,
-    RequestHandler,
-    RequestLimits,
-)
+from cfnode.network import model
+from tests.node.sync.notifications import EventQueue
 
 MASTER = "block-announces/1"
 BACKENDS = ("libp2p-yamux-0.12", "libp2p-yamux-0.13", "litep2p")
-LIMITS, NOTIFICATION_LIMITS = RequestLimits(), NotificationLimits()
+LIMITS, NOTIFICATION_LIMITS = model.RequestLimits(), model.NotificationLimits()
 Report = dict[str, Any]
 
 
-class RustProtocol:
+class RustProtocol(EventQueue):
     """One notification protocol."""
 
     def __init__(self, network: RustNetwork, name: str, handshake: Callable[[], bytes]) -> None:
-        self._network, self.name, self.handshake = network, name, handshake
-        self._sender, self._events = trio.open_memory_channel[NotificationEvent](math.inf)
-        self._open: set[str] = set()
-
-    @property
-    def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
-        return self._events
-
-    @property
-    def peers(self) -> frozenset[str]:
-        return frozenset(self._open)
+        super().__init__(name, handshake)
+        self._network = network
 
     def send(self, peer_id: str, data: bytes) -> bool:
-        if peer_id not in self._open:
+        if peer_id not in self.open:
             return False
         self._network.order("notify", peer=peer_id, protocol=self.name, data=data.hex())
         return True
@@ -67,13 +48,13 @@ class RustProtocol:
         peer = report["peer"]
         match report["event"]:
             case "opened":
-                self._open.add(peer)
-                self._sender.send_nowait(Opened(peer, bytes.fromhex(report["handshake"]), inbound=True))
-            case "notified" if peer in self._open:
-                self._sender.send_nowait(Received(peer, bytes.fromhex(report["data"])))
-            case "closed" if peer in self._open:
-                self._open.discard(peer)
-                self._sender.send_nowait(Closed(peer))
+                self.open.add(peer)
+                self.sender.send_nowait(model.Opened(peer, bytes.fromhex(report["handshake"]), inbound=True))
+            case "notified" if peer in self.open:
+                self.sender.send_nowait(model.Received(peer, bytes.fromhex(report["data"])))
+            case "closed" if peer in self.open:
+                self.open.discard(peer)
+                self.sender.send_nowait(model.Closed(peer))
 
 
 class RustNetwork:
@@ -84,7 +65,7 @@ class RustNetwork:
         self._orders, self._ordered = trio.open_memory_channel[bytes](math.inf)
         self._ids = itertools.count(1)
         self._waiting: dict[int, tuple[trio.Event, Report]] = {}
-        self._handlers: dict[str, RequestHandler] = {}
+        self._handlers: dict[str, model.RequestHandler] = {}
         self._protocols: dict[str, RustProtocol] = {}
         self._dialed = False
         self.connected: set[str] = set()
@@ -171,9 +152,9 @@ class RustNetwork:
     # What a chain's sync uses
 
     @property
-    def peers(self) -> Mapping[str, PeerInfo]:
+    def peers(self) -> Mapping[str, model.PeerInfo]:
         return {
-            peer: PeerInfo(peer, "", not self._dialed, opened=frozenset(
+            peer: model.PeerInfo(peer, "", not self._dialed, opened=frozenset(
                 name for name, protocol in self._protocols.items() if peer in protocol.peers
             ))
             for peer in self.connected
@@ -193,18 +174,18 @@ class RustNetwork:
         await done.wait()
         del self._waiting[number]
         if answer["event"] == "failed":
-            raise RequestFailed(answer["why"])
+            raise model.RequestFailed(answer["why"])
         return bytes.fromhex(answer["data"])
 
     def serve_requests(
-        self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = LIMITS
+        self, protocol: str, handler: model.RequestHandler | None, limits: model.RequestLimits = LIMITS
     ) -> None:
         if handler is not None:
             self._handlers[protocol] = handler
 
     def notifications(
         self, protocol: str, handshake: Callable[[], bytes],
-        limits: NotificationLimits = NOTIFICATION_LIMITS, accept: Accept | None = None,
+        limits: model.NotificationLimits = NOTIFICATION_LIMITS, accept: model.Accept | None = None,
     ) -> RustProtocol:  # fmt: skip
         self._protocols[protocol] = RustProtocol(self, protocol, handshake)
         self._protocols[protocol].announce()

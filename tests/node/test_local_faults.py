@@ -109,8 +109,8 @@ async def test_a_local_fault_is_tried_again_and_the_block_enters_the_chain(
     assert other.chain.best.hash == block.hash
     assert executor.attempts == 3
     assert trio.current_time() == pytest.approx(sum(PAUSES_S[:2]), abs=0.01)
-    said = [record for record in caplog.records if record.name == "cfnode.sync"]
-    assert [record.levelno for record in said] == [logging.WARNING] * 2
+    logged = [record for record in caplog.records if record.name == "cfnode.sync"]
+    assert [record.levelno for record in logged] == [logging.WARNING] * 2
     assert f"through no fault of the block; tried again in 0.1 s: {fault}" in caplog.text
     assert other.chain.faults.total == 2
     assert other.chain.faults.reason is None

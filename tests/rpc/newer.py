@@ -7,7 +7,8 @@ from typing import Any
 from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
 from cfnode.runtime.dev.executive import Executive
 from cfnode.runtime.dev.frame import Composition, RuntimeApi, method, struct
-from cfnode.runtime.dev.runtime import APIS, PALLETS
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
+from cfnode.runtime.dev.runtime import APIS, pallets_of
 
 _TYPES = "state_chain_runtime::runtime_apis::custom_api::types"
 struct(
@@ -47,5 +48,6 @@ class NewerApi(RuntimeApi):
 
 def newer_metadata() -> Metadata:
     """Version 15."""
-    runtime = Composition(PALLETS, (*APIS, NewerApi))
+    release = RELEASES[DEFAULT_RELEASE]
+    runtime = Composition(pallets_of(release), (*APIS, NewerApi), release)
     return decode_metadata(encode_metadata(runtime.service(Executive).metadata(15)))

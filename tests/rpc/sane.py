@@ -100,6 +100,7 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_settleRedemption": [samples.ACCOUNT],
     "dev_silence": [[]],
     "dev_timeTravel": [0],
+    "dev_upgrade": ["2.2.3"],
     "grandpa_proveFinality": [0],
     "offchain_localStorageClear": ["PERSISTENT", "0x01"],
     "offchain_localStorageGet": ["PERSISTENT", "0x01"],
@@ -148,6 +149,7 @@ REFUSED: Final[dict[str, int]] = {
     "offchain_localStorageSet": -32000,
     "state_traceBlock": 4001,
     "dev_settleRedemption": -32024,
+    "dev_upgrade": -32024,
     "grandpa_roundState": 1,
     "transaction_v1_stop": -32602,
 }

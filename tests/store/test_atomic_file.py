@@ -33,7 +33,7 @@ def write_useful_peers(path: Path) -> None:
 def test_a_writer_makes_the_missing_folder_for_its_owner_alone(
     write: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """With --node-key nobody else makes it, and a node key may be put there later."""
+    """With --node-key no other part makes it, and a node key may be put there later."""
     path = tmp_path / "chains" / "dev" / "network" / "file"
     write(path)
     assert path.stat().st_size > 0

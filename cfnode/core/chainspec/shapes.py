@@ -11,19 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cfnode.core.scale import ScaleError
+from cfnode.core.scale import ScaleError, types
 from cfnode.core.scale.registry import Registry
-from cfnode.core.scale.types import (
-    Array,
-    Compact,
-    Composite,
-    Field,
-    PortableType,
-    Primitive,
-    Sequence,
-    Tuple,
-    Variants,
-)
 
 __all__ = ["described", "fitted"]
 
@@ -31,7 +20,7 @@ MAX_DEPTH = 16
 """Types inside types that are followed: the items written have five levels; a type may contain itself."""
 
 MAX_DESCRIBED_DEPTH = 3
-"""Levels of a type that an error names: more than that nobody reads."""
+"""Levels of a type that an error names; deeper ones do not help the reader."""
 
 
 def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, depth: int = 0) -> Any:
@@ -41,21 +30,21 @@ def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, de
     """
     row = _row(registry, type_id, depth)
     match row.definition:
-        case Composite((Field(name=None, type=inner),)):
+        case types.Composite((types.Field(name=None, type=inner),)):
             items = fitted(registry, inner, value, present, depth + 1)
             return sorted(items) if row.path[-1:] == ("BTreeSet",) and _are_bytes(items) else items
-        case Composite(fields) if fields and _are_named(fields):
+        case types.Composite(fields) if fields and _are_named(fields):
             return _struct(registry, fields, value, present, depth)
-        case Tuple(types) if isinstance(value, tuple) and len(value) == len(types):
-            parts = zip(types, value, strict=True)
+        case types.Tuple(members) if isinstance(value, tuple) and len(value) == len(members):
+            parts = zip(members, value, strict=True)
             return tuple(fitted(registry, each, part, None, depth + 1) for each, part in parts)
-        case Sequence(item) if isinstance(value, list):
+        case types.Sequence(item) if isinstance(value, list):
             return [fitted(registry, item, each, None, depth + 1) for each in value]
         case _:
             return value  # the codec judges it
 
 
-def _struct(registry: Registry, fields: tuple[Field, ...], value: Any, present: Any, depth: int) -> Any:
+def _struct(registry: Registry, fields: tuple[types.Field, ...], value: Any, present: Any, depth: int) -> Any:
     if not isinstance(value, Mapping):
         raise ScaleError("the type is a struct")
     names = [field.name for field in fields]
@@ -77,23 +66,23 @@ def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
     """Rust's `Default` of a type that has one by itself: 0, false, nothing. Raises ScaleError."""
     row = _row(registry, type_id, depth)
     match row.definition:
-        case Primitive(name) if name != "char":
+        case types.Primitive(name) if name != "char":
             return False if name == "bool" else "" if name == "str" else 0
-        case Compact():
+        case types.Compact():
             return 0
-        case Sequence(item):
+        case types.Sequence(item):
             return b"" if _is_u8(registry, item) else []
-        case Array(length, item):
+        case types.Array(length, item):
             return bytes(length) if _is_u8(registry, item) else [empty(registry, item, depth + 1)] * length
-        case Tuple(types):
-            return tuple(empty(registry, each, depth + 1) for each in types)
-        case Composite((Field(name=None, type=inner),)):
+        case types.Tuple(members):
+            return tuple(empty(registry, each, depth + 1) for each in members)
+        case types.Composite((types.Field(name=None, type=inner),)):
             return empty(registry, inner, depth + 1)
-        case Composite(fields) if _are_named(fields):
+        case types.Composite(fields) if _are_named(fields):
             return {field.name: empty(registry, field.type, depth + 1) for field in fields}
-        case Composite(fields):
+        case types.Composite(fields):
             return tuple(empty(registry, field.type, depth + 1) for field in fields)
-        case Variants() if row.path == ("Option",):
+        case types.Variants() if row.path == ("Option",):
             return None
     raise ScaleError(f"{described(registry, type_id)} has no empty value")
 
@@ -102,43 +91,43 @@ def described(registry: Registry, type_id: int, depth: int = 0) -> str:
     """A type in Rust's notation, a struct with its fields: `Council {members: …, threshold: u32}`."""
     row = registry.type(type_id)
     name = row.path[-1] if row.path else ""
-    if isinstance(row.definition, Primitive):
+    if isinstance(row.definition, types.Primitive):
         return row.definition.name
     if depth >= MAX_DESCRIBED_DEPTH:
         return name or "…"
     inside = [described(registry, each, depth + 1) for each in _parts(row)]
     match row.definition:
-        case Sequence():
+        case types.Sequence():
             return f"Vec<{inside[0]}>"
-        case Array(length):
+        case types.Array(length):
             return f"[{inside[0]}; {length}]"
-        case Tuple():
+        case types.Tuple():
             return f"({', '.join(inside)})"
-        case Compact():
+        case types.Compact():
             return f"Compact<{inside[0]}>"
-        case Composite(fields) if _are_named(fields):
+        case types.Composite(fields) if _are_named(fields):
             members = (f"{field.name}: {kind}" for field, kind in zip(fields, inside, strict=True))
             return f"{name} {{{', '.join(members)}}}"
-        case Composite():
+        case types.Composite():
             return f"{name}({', '.join(inside)})"
-        case Variants(cases):
+        case types.Variants(cases):
             return f"{name} {{{' | '.join(case.name for case in cases)}}}"
     return "BitVec"
 
 
-def _parts(row: PortableType) -> tuple[int, ...]:
+def _parts(row: types.PortableType) -> tuple[int, ...]:
     match row.definition:
-        case Composite(fields):
+        case types.Composite(fields):
             return tuple(field.type for field in fields)
-        case Sequence(item) | Array(type=item) | Compact(item):
+        case types.Sequence(item) | types.Array(type=item) | types.Compact(item):
             return (item,)
-        case Tuple(types):
-            return types
+        case types.Tuple(members):
+            return members
         case _:
             return ()
 
 
-def _row(registry: Registry, type_id: int, depth: int) -> PortableType:
+def _row(registry: Registry, type_id: int, depth: int) -> types.PortableType:
     if depth >= MAX_DEPTH:
         raise ScaleError(f"a type with more than {MAX_DEPTH} types inside each other")
     return registry.type(type_id)
@@ -148,9 +137,9 @@ def _are_bytes(items: Any) -> bool:
     return isinstance(items, list) and all(isinstance(each, bytes) for each in items)
 
 
-def _are_named(fields: tuple[Field, ...]) -> bool:
+def _are_named(fields: tuple[types.Field, ...]) -> bool:
     return all(field.name is not None for field in fields)
 
 
 def _is_u8(registry: Registry, type_id: int) -> bool:
-    return registry.type(type_id).definition == Primitive("u8")
+    return registry.type(type_id).definition == types.Primitive("u8")

@@ -6,7 +6,7 @@ block that is not here waits for that very block. Then its headers are read, and
 threads.
 
 A commit that this node has put together from the votes of a round (`rounds.py`) goes the same way; if it does
-not hold, that is nobody's fault: more votes make another.
+not hold, no peer is charged: more votes make another.
 
 One task decodes and judges. Of each peer the newest commit waits for it, as bytes, and one for a block: so
 what peers send takes no more memory than that. A peer has its turn ten times a second at most, which is
@@ -75,7 +75,7 @@ class Commits:
         self._woken.set()
 
     def made(self, message: CommitMessage) -> None:
-        """Votes that were heard one by one have made a block final: the chain judges them next."""
+        """Votes that came one by one have made a block final: the chain judges them next."""
         self._queued[OURS] = message
         self._woken.set()
 

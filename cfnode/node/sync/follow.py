@@ -26,7 +26,7 @@ from cfnode.node.sync.book import middle
 from cfnode.node.sync.catch_up import CatchUp
 from cfnode.node.sync.imports import Imports
 from cfnode.node.sync.linking import Links, Unlinked
-from cfnode.node.sync.progress import Phase, Progress, alone, told
+from cfnode.node.sync.progress import Phase, Progress, alone, with_reasons
 from cfnode.node.sync.repute import Failure
 from cfnode.node.sync.wanted import Announced, Wanted
 
@@ -196,7 +196,7 @@ class Follower:
 
     def _awaited(self, last: int) -> str:
         """The blocks that are waited for, and why they do not come."""
-        missing = told(f"blocks #{self._chain.best.number + 1} to #{last}", self._behind.unhelpful)
+        missing = with_reasons(f"blocks #{self._chain.best.number + 1} to #{last}", self._behind.unhelpful)
         if self._may_give_up or not self._behind.without:
             return missing
         return f"{missing}. {HISTORY if self._chain.finalized.number else PRUNED}"

@@ -152,7 +152,7 @@ class FinalityGossip:
                 await trio.sleep(RETRY_S)
 
     def silent(self) -> list[str]:
-        """The peers that have not told what is final for them."""
+        """The peers that have sent no neighbour packet."""
         return sorted(self._protocol.peers - self._neighbours.packets.keys())
 
     # --- rounds
@@ -210,7 +210,7 @@ class FinalityGossip:
         if rounds.set_id >= 0:
             completed = 0 if rounds.completed is None else rounds.completed.number
             final = self._chain.finalized.number
-            self._neighbours.tell(peer, rounds.set_id, rounds.current, completed, final)
+            self._neighbours.send(peer, rounds.set_id, rounds.current, completed, final)
 
     def _tell_all(self) -> None:
         for peer in self._protocol.peers:
@@ -238,12 +238,12 @@ class FinalityGossip:
 
     def _offer(self, peer: str, packet: NeighbourPacket) -> None:
         """Send the newest votes, once, to a peer of their set that does not know their block to be final."""
-        told = self._neighbours.told(peer)
-        if self._newest is None or told is None or trio.current_time() < self._offered_from:
+        sent = self._neighbours.last_sent(peer)
+        if self._newest is None or sent is None or trio.current_time() < self._offered_from:
             return
         newest, encoded = self._newest
         target = newest.commit.target_number
-        if packet.set_id != newest.set_id or packet.finalized >= target or told.finalized > target:
+        if packet.set_id != newest.set_id or packet.finalized >= target or sent.finalized > target:
             return
         if self._offered.get(peer) is not newest and self._protocol.send(peer, encoded):
             self._offered[peer] = newest
@@ -290,7 +290,7 @@ class FinalityGossip:
             self._catch_up.requested(peer, message)
 
     def _neighbour(self, peer: str, packet: NeighbourPacket) -> None:
-        before = self._neighbours.heard(peer, packet)
+        before = self._neighbours.received(peer, packet)
         if before is None or before.finalized != packet.finalized:
             self._changes.wake()
         self._tell(peer)  # to a peer that was rounds behind, our round may be news

@@ -16,7 +16,7 @@ from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.progress import Progress, told
+from cfnode.node.sync.progress import Progress, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.repute import Failure
 
@@ -68,7 +68,7 @@ class HoleFiller:
             except NobodyHelps:
                 if len(self._book):
                     reason = f"no peer proves the state of block #{self._header.number}"
-                    raise TargetLost(told(reason, self._useless)) from None
+                    raise TargetLost(with_reasons(reason, self._useless)) from None
             await self._book.changed(AGAIN_S)
 
     def _left(self) -> list[str]:

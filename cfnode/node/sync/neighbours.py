@@ -1,13 +1,13 @@
-"""What does a peer have to hear of our rounds, and when would it hear too much?
+"""Which packets of our rounds does a peer need, and when would it charge us for one?
 
 A neighbour packet names our set, round and final number: peers send votes and commits by it. Substrate
 charges a packet that goes back (a lower set, round or final number), and one that repeats what it knows
-within a minute. A commit that we pass on tells our final number as well: so the packet goes first, never
+within a minute. A commit that we pass on names our final number as well: so the packet goes first, never
 after it.
 
 A peer more than two rounds behind asks for the votes of our last completed round, and charges silence. Where
-those votes are not here, since a commit has led to this round, such a peer hears of a round that it does not
-ask about. Substrate, `sc-consensus-grandpa`, gossip of neighbour packets.
+those votes are not here, since a commit has led to this round, such a peer gets a lower round, about which it
+does not ask. Substrate, `sc-consensus-grandpa`, gossip of neighbour packets.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Neighbours:
         """The last packet of each peer."""
         self._sent: dict[str, tuple[NeighbourPacket, float]] = {}
 
-    def heard(self, peer: str, packet: NeighbourPacket) -> NeighbourPacket | None:
+    def received(self, peer: str, packet: NeighbourPacket) -> NeighbourPacket | None:
         """A peer has sent a packet; the one before, if any."""
         before = self.packets.get(peer)
         self.packets[peer] = packet
@@ -49,7 +49,7 @@ class Neighbours:
         self.packets.pop(peer, None)
         self._sent.pop(peer, None)
 
-    def tell(self, peer: str, set_id: int, current: int, completed: int, finalized: int) -> None:
+    def send(self, peer: str, set_id: int, current: int, completed: int, finalized: int) -> None:
         """Send a packet where it brings news. `completed`: the last round of which all votes are here."""
         number = current if completed >= current - 1 else self._modest(peer, set_id, current)
         sent = self._sent.get(peer)
@@ -59,8 +59,8 @@ class Neighbours:
         if self._is_news(sent, packet) and self._protocol.send(peer, packet.encode()):
             self._sent[peer] = packet, trio.current_time()
 
-    def told(self, peer: str) -> NeighbourPacket | None:
-        """What a peer knows of us."""
+    def last_sent(self, peer: str) -> NeighbourPacket | None:
+        """Our last packet to a peer, if any."""
         sent = self._sent.get(peer)
         return None if sent is None else sent[0]
 

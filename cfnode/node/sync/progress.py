@@ -17,7 +17,7 @@ import trio
 
 from cfnode.network.model import Network
 
-__all__ = ["STALLED_S", "Phase", "Progress", "alone", "tell_waiting", "told"]
+__all__ = ["STALLED_S", "Phase", "Progress", "alone", "tell_waiting", "with_reasons"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -131,7 +131,7 @@ class Progress:
                 return f"⏩ {self.phase.value}"
 
 
-def told(what: str, reasons: Mapping[str, str]) -> str:
+def with_reasons(what: str, reasons: Mapping[str, str]) -> str:
     """What is missing, with the first few reasons: by which peer, and why."""
     first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MOST_REASONS)]
     more = [f"{len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
@@ -140,7 +140,7 @@ def told(what: str, reasons: Mapping[str, str]) -> str:
 
 def alone(network: Network, others: Mapping[str, str] = NOTHING) -> str:
     """Why there is no peer, as far as the network knows; `others`: why those that came are of no use."""
-    return told("no peer is connected yet", {**network.unreachable, **others})
+    return with_reasons("no peer is connected yet", {**network.unreachable, **others})
 
 
 async def tell_waiting(progress: Progress) -> None:

@@ -3,10 +3,10 @@
 A commit does it for a node that does not vote, and one comes soon on a chain that goes well. Where finality
 stands still, or for a voter, a peer that names a later round is asked for all votes of the round before that.
 One peer is asked at a time. Its answer counts if all its votes are signed by members of the set and show that
-the round is over. Answers that nobody asked for are dropped unread.
+the round is over. Answers that this node did not ask for are dropped unread.
 
 A request is answered with the last completed round, once in a while for each peer; one that does not fit
-what we have told that peer is ignored.
+what we have sent to that peer is ignored.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Rounds:
             self.completed = before
 
     def round(self, number: int) -> Round:
-        """One of the kept rounds; one that nobody has voted in yet has no votes."""
+        """One of the kept rounds; one without a vote so far is empty."""
         if number not in self._rounds:
             self._rounds[number] = Round(number, self.voters, self._chain.finalized, self._parent)
         return self._rounds[number]

@@ -21,7 +21,7 @@ from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, Unanswered
 from cfnode.node.sync.book import PATIENCE_S, PeerBook
 from cfnode.node.sync.holes import TargetLost
-from cfnode.node.sync.progress import Pace, Phase, Progress, told
+from cfnode.node.sync.progress import Pace, Phase, Progress, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.repute import Failure
 from cfnode.node.sync.state_plan import Part, StatePlan
@@ -87,7 +87,8 @@ class RangeSync:
                 await self._wait()
             nursery.cancel_scope.cancel()
         if not self._plan.done:
-            raise TargetLost(told(f"no peer gives the state of block #{self._header.number}", self._useless))
+            reason = f"no peer gives the state of block #{self._header.number}"
+            raise TargetLost(with_reasons(reason, self._useless))
 
     def _engage(self, nursery: trio.Nursery) -> None:
         for peer in self._book.candidates():
@@ -149,7 +150,7 @@ class RangeSync:
         except Unanswered as error:
             self._plan.give_back(part)
             self._useless[peer] = str(error)
-            self._progress.waiting_for = told(f"the state of #{self._header.number}", self._useless)
+            self._progress.waiting_for = with_reasons(f"the state of #{self._header.number}", self._useless)
             return False
         found = answer.value
         if not self._plan.awaits(part, start):

@@ -34,7 +34,7 @@ _ROUND, _SET, _STAGE = slice(1, 9), slice(9, 17), 17
 
 
 class VoteQueue:
-    """Votes of peers that nobody has checked. `accepted(peer, votes)`: those that hold, with their bytes."""
+    """Votes of peers, unchecked. `accepted(peer, votes)`: those that hold, with their bytes."""
 
     def __init__(
         self, network: Network, rounds: Rounds, accepted: Callable[[str, list[tuple[Vote, bytes]]], None]
@@ -53,7 +53,7 @@ class VoteQueue:
             return None
         number = int.from_bytes(data[_ROUND], "little")
         if not self._rounds.expects(number, int.from_bytes(data[_SET], "little")):
-            return None  # a peer cannot know what we have heard a moment ago
+            return None  # a peer cannot know what we have received a moment ago
         if self._rounds.known(number, data):
             return number
         self._next_turn.setdefault(peer, 0.0)

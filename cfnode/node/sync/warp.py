@@ -29,7 +29,7 @@ from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.book import PATIENCE_S, PeerBook
 from cfnode.node.sync.memory import SetsFile, Trust
-from cfnode.node.sync.progress import Phase, Progress, alone, told
+from cfnode.node.sync.progress import Phase, Progress, alone, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.repute import Failure
 from cfnode.store import StoreError
@@ -106,7 +106,8 @@ class WarpSync:
         trust = trust or await self.remembered() or self._beginning
         while True:
             if self._left():
-                self._progress.enter(Phase.PROOFS, told(f"a warp proof from #{trust.number}", self._useless))
+                wanted = f"a warp proof from #{trust.number}"
+                self._progress.enter(Phase.PROOFS, with_reasons(wanted, self._useless))
             try:
                 followed = await self._asker.race(partial(self._ask, trust), self._left, hedge=PATIENCE_S)
             except NobodyHelps:
@@ -139,7 +140,7 @@ class WarpSync:
     def _why_nobody(self, trust: Trust) -> str:
         if not len(self._book):
             return alone(self._network, self._useless)
-        return told(f"no peer gives a proof from #{trust.number} that holds", self._useless)
+        return with_reasons(f"no peer gives a proof from #{trust.number} that holds", self._useless)
 
     def _leave(self, peer: str, reason: str) -> None:
         """Note why a peer was of no use."""
@@ -151,7 +152,7 @@ class WarpSync:
     async def _ask(self, trust: Trust, peer: str) -> Followed:
         """One peer's proof, as far as it holds. Raises Unanswered if it did not help at all."""
         self._progress.enter(
-            Phase.PROOFS, told(f"a warp proof from #{trust.number} by {peer}", self._useless)
+            Phase.PROOFS, with_reasons(f"a warp proof from #{trust.number} by {peer}", self._useless)
         )
         self._set_aside.add(peer)
         question = Question(

@@ -11,7 +11,6 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.system import System
 from .pallets.validator import Validator
-from .types.assets import known_assets
 
 __all__ = ["ChainApi"]
 
@@ -114,4 +113,4 @@ class ChainApi(RuntimeApi):
     @method("Vec<Asset>")
     def cf_supported_assets(self) -> tuple[str, ...]:
         """All assets."""
-        return known_assets()
+        return self.runtime.release.asset_names

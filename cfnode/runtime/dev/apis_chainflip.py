@@ -19,7 +19,6 @@ from .pallets.ingress_egress.fallback import failed_call
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.storage import SwappingStorage
-from .types.assets import known_assets
 
 __all__ = ["ChainflipApi"]
 
@@ -71,7 +70,9 @@ class ChainflipApi(RuntimeApi):
         """A broker's fees, affiliates, bond and private Bitcoin channel."""
         swapping, balances = self.other(Swapping), self.other(AssetBalances)
         return {
-            "earned_fees": [(asset, balances.balance(account_id, asset)) for asset in known_assets()],
+            "earned_fees": [
+                (asset, balances.balance(account_id, asset)) for asset in self.runtime.release.asset_names
+            ],
             "btc_vault_deposit_address": self._private_channel(swapping, account_id),
             "affiliates": list(swapping.AffiliateAccountDetails.items(account_id)),
             "bond": self.other(Flip).bond(account_id),

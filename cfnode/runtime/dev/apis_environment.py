@@ -15,7 +15,6 @@ from .pallets.pools.pallet import STABLE, pair_of
 from .pallets.swapping.conversion import input_for_output
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
-from .types.assets import asset_map
 
 __all__ = ["EnvironmentApi"]
 
@@ -85,16 +84,16 @@ class EnvironmentApi(RuntimeApi):
         """The network fee of swaps for users, and of those inside the chain."""
         swapping = self.other(Swapping)
         return {
-            "regular_network_fee": _fees(swapping.NetworkFee, swapping.NetworkFeeForAsset),
+            "regular_network_fee": _fees(self, swapping.NetworkFee, swapping.NetworkFeeForAsset),
             "internal_swap_network_fee": _fees(
-                swapping.InternalSwapNetworkFee, swapping.InternalSwapNetworkFeeForAsset
+                self, swapping.InternalSwapNetworkFee, swapping.InternalSwapNetworkFeeForAsset
             ),
         }
 
     @method("AssetMap<Option<u16>>")
     def cf_default_oracle_price_protection(self) -> dict[str, dict[str, int | None]]:
         """The slippage against the oracle that applies where nobody states one, in basis points."""
-        return asset_map(self._protection)
+        return self.runtime.release.asset_map(self._protection)
 
     def _protection(self, asset: str) -> int | None:
         if asset == STABLE or asset not in ORACLE_ASSETS:
@@ -187,11 +186,11 @@ class EnvironmentApi(RuntimeApi):
         return input_for_output(self.other(Swapping), asset, self._chain_of(asset).gas_asset, estimate)
 
 
-def _fees(standard: Any, of_asset: Any) -> dict[str, Any]:
+def _fees(api: RuntimeApi, standard: Any, of_asset: Any) -> dict[str, Any]:
     fee = standard.get()
 
     def rate(asset: str) -> Any:
         own = of_asset.get(asset)
         return fee["rate"] if own is None else own
 
-    return {"standard_rate_and_minimum": fee, "rates": asset_map(rate)}
+    return {"standard_rate_and_minimum": fee, "rates": api.runtime.release.asset_map(rate)}

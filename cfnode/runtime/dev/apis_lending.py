@@ -10,7 +10,6 @@ from typing import Any
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.lending_pools import LendingPools
 from .pallets.trading_strategy import TradingStrategy
-from .types.assets import asset_map
 
 __all__ = ["LendingApi"]
 
@@ -124,8 +123,8 @@ class LendingApi(RuntimeApi):
         first = dict(strategies.MinimumDeploymentAmountForStrategy.get())
         added = dict(strategies.MinimumAddedFundsToStrategy.get())
         return {
-            "minimum_deployment_amount": asset_map(first.get),
-            "minimum_added_funds_amount": asset_map(added.get),
+            "minimum_deployment_amount": self.runtime.release.asset_map(first.get),
+            "minimum_added_funds_amount": self.runtime.release.asset_map(added.get),
         }
 
     @method("Vec<TradingStrategyInfo<u128>>", lp_id="Option<AccountId32>")

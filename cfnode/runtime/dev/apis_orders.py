@@ -19,7 +19,6 @@ from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.pools.stored import StoredPool
 from .pallets.system import System
-from .types.assets import known_assets
 
 __all__ = ["OrdersApi", "boost_pools"]
 
@@ -120,7 +119,7 @@ class OrdersApi(RuntimeApi):
     def cf_boost_pools_depth(self) -> list[dict[str, Any]]:
         """What can be boosted, by asset and price in basis points."""
         found = []
-        for asset in known_assets():
+        for asset in self.runtime.release.asset_names:
             amount = boost_depth(_pallet(self, asset), asset)
             if amount:
                 found.append({"asset": asset, "tier": TIER, "available_amount": amount})

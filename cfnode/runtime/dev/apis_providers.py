@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .apis_orders import boost_pools
-from .chains import MODULES
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.asset_balances import AssetBalances
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
-from .types.assets import asset_map, known_assets
 
 __all__ = ["ProvidersApi", "free_balances"]
 
@@ -47,7 +45,7 @@ def free_balances(api: RuntimeApi, account_id: bytes, should_sweep: str) -> ByAs
     if should_sweep == "Yes":
         api.other(LiquidityPools).sweep(account_id)
     balances = api.other(AssetBalances)
-    return asset_map(lambda asset: balances.balance(account_id, asset))
+    return api.runtime.release.asset_map(lambda asset: balances.balance(account_id, asset))
 
 
 class ProvidersApi(RuntimeApi):
@@ -65,24 +63,26 @@ class ProvidersApi(RuntimeApi):
         """The same with what lies in its orders and boosts deposits."""
         pools = self.other(LiquidityPools)
         pools.sweep(account_id)
-        owned = {asset: self.other(AssetBalances).balance(account_id, asset) for asset in known_assets()}
+        release, balances = self.runtime.release, self.other(AssetBalances)
+        owned = {asset: balances.balance(account_id, asset) for asset in release.asset_names}
         for asset, amount in pools.in_orders(account_id):
             owned[asset] += amount
         for asset in owned:
             owned[asset] += sum(each["total_balance"] for each in self._boosts(account_id, asset))
-        return asset_map(owned.__getitem__)
+        return release.asset_map(owned.__getitem__)
 
     @method("LiquidityProviderInfo", account_id="AccountId32", should_sweep="ShouldSweep")
     def cf_liquidity_provider_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
         """Where a provider wants its assets back, and what it owns, has earned and has put up for boosts."""
         free_balances(self, account_id, should_sweep)
+        release = self.runtime.release
         pools, balances = self.other(LiquidityPools), self.other(AssetBalances)
         refunds = self.other(LiquidityProvider).LiquidityRefundAddress
         return {
-            "refund_addresses": [(chain, refunds.get(account_id, chain)) for chain in MODULES],
-            "balances": [(asset, balances.balance(account_id, asset)) for asset in known_assets()],
-            "earned_fees": asset_map(lambda asset: pools.HistoricalEarnedFees.get(account_id, asset)),
-            "boost_balances": asset_map(lambda asset: self._boosts(account_id, asset)),
+            "refund_addresses": [(chain, refunds.get(account_id, chain)) for chain in release.chains],
+            "balances": [(asset, balances.balance(account_id, asset)) for asset in release.asset_names],
+            "earned_fees": release.asset_map(lambda asset: pools.HistoricalEarnedFees.get(account_id, asset)),
+            "boost_balances": release.asset_map(lambda asset: self._boosts(account_id, asset)),
             "lending_positions": [],
             "collateral_balances": [],
         }

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CHAIN_INSTANCES", "LEFT", "MODULES", "ChainFamily", "ChainInstance"]
+__all__ = ["CHAIN_INSTANCES", "MODULES", "ChainFamily", "ChainInstance"]
 
 MODULES = {
     "Ethereum": "eth",
@@ -25,9 +25,6 @@ MODULES = {
     "Tron": "tron",
 }
 """What the runtime's source calls each chain, in declaration order."""
-
-LEFT = frozenset({"Polkadot"})
-"""Chains that the main net has left: deposits are refused, and their assets have no pool."""
 
 _DAY_MS = 24 * 60 * 60 * 1000
 
@@ -137,6 +134,11 @@ class ChainInstance:
         return _DAY_MS // self.block_time
 
     @property
+    def module(self) -> str:
+        """What the runtime's source calls the chain."""
+        return MODULES[self.name]
+
+    @property
     def is_evm(self) -> bool:
         """Whether its vault is a contract of the EVM kind."""
         return self.family is EVM
@@ -150,7 +152,7 @@ class ChainInstance:
             "Height": self.family.height,
             "AggKey": self.family.agg_key,
             "VaultActivationStatus": f"VaultActivationStatus{self.family.crypto}",
-            "ChainAsset": f"{MODULES[self.name]}::Asset",
+            "ChainAsset": f"{self.module}::Asset",
             "ChainState": f"ChainState{self.name}<{self.name}>",
             "DepositChannel": f"DepositChannel{self.name}",
             "DepositChannelDetails": f"DepositChannelDetails{self.name}",

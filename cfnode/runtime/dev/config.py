@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.keys import tokens_of
+from cfnode.runtime.dev.release_names import DEFAULT_RELEASE
 
 FLIP = 10**18
 MINIMUM_FUNDING = 1 * FLIP
@@ -97,14 +98,15 @@ class DevPool:
 class DevGenesis:
     """The genesis of a development chain.
 
-    `authorities` empty means the one of `dev`. `funded` are accounts with their FLIP besides the well-known
-    ones. `state_entries` values of 64 bytes are added for tests of state sync. `pools` lists those
-    whose price or depth is not the usual.
+    `authorities` empty means the one of `dev`. `release` names the runtime. `funded` are accounts with their
+    FLIP besides the well-known ones. `state_entries` values of 64 bytes are added for tests of state sync.
+    `pools` lists those whose price or depth is not the usual.
     """
 
     authorities: tuple[DevAuthority, ...] = ()
     epoch_blocks: int = EPOCH_BLOCKS
     state_entries: int = 0
+    release: str = DEFAULT_RELEASE
     funded: tuple[tuple[bytes, int], ...] = ()
     ethereum: EvmAddresses = ETHEREUM
     arbitrum: EvmAddresses = ARBITRUM

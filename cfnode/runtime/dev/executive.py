@@ -1,8 +1,8 @@
 """How is a block made, checked and executed?
 
-The order of FRAME's executive: on_initialize of all pallets, inherents, signed and other extrinsics, on_idle,
-on_finalize, header. Whoever executes a finished block goes the same way and compares the header to the last
-bit. (Polkadot spec, "Block production" and "Block format", extrinsics.)
+The order of FRAME's executive: migrations if the runtime was replaced, on_initialize of all pallets,
+inherents, signed and other extrinsics, on_idle, on_finalize, header. Executing a finished block goes the same
+way and compares the header to the last bit. (Polkadot spec, "Block production", "Block format", extrinsics.)
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from .frame.metadata import ExtrinsicShape, derive
 from .frame.weights import BASE_BLOCK
 from .pallets.system import BLOCK_HASH_COUNT, System
 from .pallets.transaction_payment import TransactionPayment
+from .releases import RELEASES, Release, release_for
 from .version import EXTRINSICS_VERSION, STATE_VERSION
 
 SHAPE = ExtrinsicShape(
@@ -71,13 +72,25 @@ class Executive:
             raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
         stated = [item for item in header["digest"]["logs"] if item[0] == "PreRuntime"]
         self.system.begin_block(number, header["parent_hash"], {"logs": stated})
-        self.system.note_version()
+        before = self.system.note_version()
+        if before is not None:
+            self._migrate(release_for(before))
         self.system.BlockWeight.put(
             {"normal": weight(0), "operational": weight(0), "mandatory": weight(BASE_BLOCK)}
         )
         for pallet in self.runtime.pallets:
             pallet.on_initialize(number)
         self.system.ExecutionPhase.put(("ApplyExtrinsic", 0))
+
+    def _migrate(self, before: Release) -> None:
+        """Bring the storage from the release before to this one, through those between them."""
+        for pallet in self.runtime.pallets:
+            pallet.on_runtime_upgrade()
+        for name, passed in RELEASES.items():
+            if before.number < passed.number <= self.runtime.release.number:
+                for pallet in self.runtime.pallets:
+                    if name in pallet.migrations:
+                        getattr(pallet, pallet.migrations[name])()
 
     def apply_extrinsic(self, body: bytes) -> Any:
         """Apply one extrinsic, given without its length prefix; returns ("Ok", ()) or ("Err", DispatchError).

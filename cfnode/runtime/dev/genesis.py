@@ -15,6 +15,7 @@ from cfnode.core.state import CODE
 
 from .config import FLIP, DevAuthority, DevGenesis
 from .frame import GenesisHost
+from .releases import RELEASES
 from .runtime import DevRuntime
 
 WELL_KNOWN = ("Alice", "Bob", "Charlie", "Dave", "Eve", "Ferdie")
@@ -42,7 +43,7 @@ def authority_uri(index: int) -> str:
 def dev_genesis(config: DevGenesis | None = None) -> dict[bytes, bytes]:
     """The top storage of block 0."""
     config = _completed(config or DevGenesis())
-    runtime, host = DevRuntime(), GenesisHost()
+    runtime, host = DevRuntime(RELEASES[config.release]), GenesisHost()
     host.set(CODE, runtime.code)
     with runtime.composition.on(host):
         for pallet in runtime.composition.pallets:

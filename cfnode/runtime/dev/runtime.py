@@ -1,14 +1,14 @@
 """Which pallets and which runtime APIs make the development runtime, and what is its code?
 
-The pallets stand in the order of the chain's own hooks (on_initialize, on_idle, on_finalize). The code in the
-state is `cfnode-dev:` ‖ SCALE RuntimeVersion ‖ BLAKE2b-256 of the metadata: whoever declares other things has
-another code, and a state with a code that is not this one is refused.
+The pallets stand in the order of the chain's own hooks (on_initialize, on_idle, on_finalize). One composition
+serves one release. The code in the state is `cfnode-dev:` ‖ SCALE RuntimeVersion ‖ BLAKE2b-256 of the
+metadata: other declarations are another code, and a state whose code is that of no release is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cached_property
+from functools import cache, cached_property
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Codec, ScaleError
@@ -31,12 +31,15 @@ from .apis_vault_swaps import VaultSwapsApi
 from .apis_wallets import WalletsApi
 from .apis_witnessed import WitnessedApi
 from .executive import Executive
-from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi, constant
+from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
+from .frame.table import TypeTable
+from .frame.types import COMMON
 from .measured_weights import CALL_WEIGHTS
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
 from .pallets.broadcast.pallet import BROADCASTERS
+from .pallets.chain_pallet import ChainPallet
 from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
@@ -62,9 +65,10 @@ from .pallets.timestamp import Timestamp
 from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
 from .pallets.vault import VAULTS
-from .version import SPEC_VERSION, runtime_version
+from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
+from .version import runtime_version
 
-PALLETS: tuple[type[Pallet], ...] = (
+_PALLETS: tuple[type[Pallet], ...] = (
     System,
     Timestamp,
     Environment,
@@ -114,13 +118,21 @@ APIS: tuple[type[RuntimeApi], ...] = (
 DIGEST_BYTES = 32
 
 
-class DevRuntime:
-    """The development runtime behind the runtime door. One call at a time."""
+def pallets_of(release: Release) -> tuple[type[Pallet], ...]:
+    """The pallets of a release, in hook order: of the foreign chains' pallets those that the release has."""
+    return tuple(
+        kind for kind in _PALLETS if not issubclass(kind, ChainPallet) or kind.chain.name in release.chains
+    )
 
-    def __init__(self, spec_version: int = SPEC_VERSION) -> None:
-        self.composition = Composition(_pallets(spec_version), APIS, CALL_WEIGHTS)
+
+class DevRuntime:
+    """The development runtime of one release behind the runtime door. One call at a time."""
+
+    def __init__(self, release: Release | None = None) -> None:
+        release = release or RELEASES[DEFAULT_RELEASE]
+        self.composition = Composition(pallets_of(release), APIS, release, CALL_WEIGHTS)
         self._functions = {
-            f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.methods
+            f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.offered
         }
 
     @property
@@ -130,19 +142,7 @@ class DevRuntime:
 
     def version(self) -> bytes:
         """SCALE RuntimeVersion."""
-        return self._version_codec.encode(self.composition.pallet(System).Constant.Version)
-
-    @property
-    def _version_codec(self) -> Codec:
-        return self.composition.codec_of("RuntimeVersion")
-
-    def of_code(self, code: bytes) -> DevRuntime:
-        """This runtime with the spec version that a code states; itself if the code states none."""
-        try:
-            stated = self._version_codec.decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
-        except ScaleError:
-            return self
-        return DevRuntime(stated["spec_version"])
+        return _version_codec().encode(runtime_version(self.composition.release))
 
     @cached_property
     def code(self) -> bytes:
@@ -162,14 +162,17 @@ class DevRuntime:
                 raise RuntimeTrap(f"{function}: {error}") from error
 
 
+def code_of(release: str) -> bytes:
+    """What stands under `:code` in a state of this release."""
+    return DevRuntime(RELEASES[release]).code
+
+
 def development_runtime(code: bytes) -> DevRuntime:
     """The runtime of a state with this code. UnsupportedCode, both digests named, if it is another one.
 
-    Any spec version will do, so that tests can play a runtime upgrade; the declarations must be these.
+    The spec version that the code states selects the release; the declarations must be those of that release.
     """
-    runtime = DevRuntime()
-    if code != runtime.code:
-        runtime = runtime.of_code(code)
+    runtime = DevRuntime(_release_of(code))
     if code != runtime.code:
         raise UnsupportedCode(
             "the chain was made by another development runtime: its declarations are "
@@ -179,11 +182,16 @@ def development_runtime(code: bytes) -> DevRuntime:
     return runtime
 
 
-def _pallets(spec_version: int) -> tuple[type[Pallet], ...]:
-    """The pallets of a spec version: only what System says of it differs."""
-    if spec_version == SPEC_VERSION:
-        return PALLETS
-    version = constant("RuntimeVersion", runtime_version(spec_version))
-    constants = type("Constant", (System.Constant,), {"Version": version})
-    system = type("System", (System,), {"Constant": constants, "__doc__": System.__doc__})
-    return tuple(system if each is System else each for each in PALLETS)
+def _release_of(code: bytes) -> Release:
+    try:
+        stated = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
+    except ScaleError:
+        return RELEASES[DEFAULT_RELEASE]
+    return release_for(stated["spec_version"])
+
+
+@cache
+def _version_codec() -> Codec:
+    table = TypeTable(COMMON)
+    version = table.id("RuntimeVersion")
+    return table.registry.codec(version)

@@ -1,7 +1,7 @@
 """Which runtime is this? (`Core_version`; SCALE `RuntimeVersion`)
 
-The names and the transaction version are those of runtime 2.2.3, so that clients treat a development chain as
-they treat the main net.
+The names and the transaction version are those of the chain's own runtimes, so that clients treat a
+development chain as they treat the main net.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any
 
+from .releases import Release
+
 SPEC_NAME = "chainflip-node"
-SPEC_VERSION = 20_203
 TRANSACTION_VERSION = 13
 SYSTEM_VERSION = 1
 """State trie version 1, extrinsics root version 0."""
@@ -18,32 +19,16 @@ SYSTEM_VERSION = 1
 STATE_VERSION = 1
 EXTRINSICS_VERSION = 0
 
-API_VERSIONS = {
-    "Core": 5,
-    "Metadata": 2,
-    "BlockBuilder": 6,
-    "TaggedTransactionQueue": 3,
-    "OffchainWorkerApi": 2,
-    "AuraApi": 1,
-    "SessionKeys": 1,
-    "GrandpaApi": 3,
-    "AccountNonceApi": 1,
-    "TransactionPaymentApi": 4,
-    "TransactionPaymentCallApi": 3,
-    "CustomRuntimeApi": 18,
-    "MonitoringRuntimeApi": 3,
-}
 
-
-def runtime_version(spec_version: int = SPEC_VERSION) -> dict[str, Any]:
-    """The version as a value of `sp_version::RuntimeVersion`."""
+def runtime_version(release: Release) -> dict[str, Any]:
+    """The version of a release, as a value of `sp_version::RuntimeVersion`."""
     return {
         "spec_name": SPEC_NAME,
         "impl_name": "cfnode-dev",
         "authoring_version": 1,
-        "spec_version": spec_version,
+        "spec_version": release.spec_version,
         "impl_version": 1,
-        "apis": [(api_id(name), version) for name, version in API_VERSIONS.items()],
+        "apis": [(api_id(name), version) for name, version in release.api_versions.items()],
         "transaction_version": TRANSACTION_VERSION,
         "system_version": SYSTEM_VERSION,
     }

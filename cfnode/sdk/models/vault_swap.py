@@ -39,7 +39,7 @@ class EvmVaultSwap(Record):
 
 @dataclass(frozen=True)
 class TronVaultSwap(EvmVaultSwap):
-    """As on an EVM chain, with a note (0x hex) beside it. A token's contract is called itself, not `to`."""
+    """As on an EVM chain, with a note (0x hex). A token's contract is called itself, not `to`."""
 
     note: str = ""
 

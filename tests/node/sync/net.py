@@ -14,7 +14,6 @@ import trio
 from cfnode.network.model import (
     Accept,
     Closed,
-    NotificationEvent,
     NotificationLimits,
     Opened,
     PeerInfo,
@@ -25,6 +24,7 @@ from cfnode.network.model import (
     TooSlow,
 )
 from cfnode.node.sync.serve import LIMITS
+from tests.node.sync.notifications import EventQueue
 
 Tamper = Callable[[str, bytes, bytes | None], bytes | None]
 """(protocol, request, true answer) to what is sent."""
@@ -32,23 +32,14 @@ Tamper = Callable[[str, bytes, bytes | None], bytes | None]
 MASTER = "block-announces/1"
 
 
-class MemoryProtocol:
+class MemoryProtocol(EventQueue):
     """One notification protocol of one node."""
 
     def __init__(
         self, network: MemoryNetwork, name: str, handshake: Callable[[], bytes], accept: Accept | None
     ) -> None:
-        self.network, self.name, self.handshake, self.accept = network, name, handshake, accept
-        self.sender, self._events = trio.open_memory_channel[NotificationEvent](4096)
-        self.open: set[str] = set()
-
-    @property
-    def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
-        return self._events
-
-    @property
-    def peers(self) -> frozenset[str]:
-        return frozenset(self.open)
+        super().__init__(name, handshake, capacity=4096)
+        self.network, self.accept = network, accept
 
     def send(self, peer_id: str, data: bytes) -> bool:
         other = self.network.others.get(peer_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,6 +21,7 @@ from cfnode.core.grandpa import (
     CatchUp,
     CatchUpRequest,
     NeighbourPacket,
+    Precommit,
     Vote,
     sign_payload,
 )
@@ -37,6 +40,14 @@ VOTERS = [keys.grandpa for keys in KEYS[1:]]
 """Set 2 of the grown chain: two authorities, both are needed."""
 
 
+@asynccontextmanager
+async def following(light: Peer, authority: Peer) -> AsyncIterator[None]:
+    """Both run, and the light node has the authority's blocks."""
+    async with running(authority, light):
+        await followed(light, authority)
+        yield
+
+
 class Listener:
     """A peer that speaks nothing but GRANDPA."""
 
@@ -49,7 +60,12 @@ class Listener:
     def says(self, message: NeighbourPacket | Vote | CatchUpRequest | CatchUp) -> None:
         self.protocol.send(self.peer.network.name, message.encode())
 
-    def heard(self, *kinds: int) -> list[object]:
+    def sends_round(self, authority: Peer, block: bytes, number: int = 1) -> None:
+        """All votes of a round."""
+        for each in round_of(authority, block, number):
+            self.says(each)
+
+    def received(self, *kinds: int) -> list[object]:
         """What has come of these kinds since the last time."""
         found: list[object] = []
         while True:
@@ -59,6 +75,19 @@ class Listener:
                 return found
             if isinstance(event, Received) and event.data[0] in kinds:
                 found.append(decode_gossip(event.data))
+
+
+def pair(light: Peer) -> tuple[Listener, Listener]:
+    """A sender of votes, and a peer in the first round that gets them."""
+    one, near = Listener("one", light), Listener("near", light)
+    near.says(NeighbourPacket(1, 2, 0))
+    return one, near
+
+
+def signed_votes(authority: Peer, block: bytes) -> tuple[tuple[Precommit, ...], tuple[Precommit, ...]]:
+    """The prevotes and the precommits of round 19."""
+    votes = [each.signed() for each in round_of(authority, block, 19)]
+    return tuple(votes[:2]), tuple(votes[2:])
 
 
 def vote(
@@ -78,8 +107,7 @@ def round_of(peer: Peer, block: bytes, number: int = 1) -> list[Vote]:
 async def test_votes_go_on_to_peers_in_their_round_once_and_not_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         one, near, far, old = (Listener(name, light) for name in ("one", "near", "far", "old"))
         for listener, packet in ((one, (1, 2)), (near, (2, 2)), (far, (3, 2)), (old, (1, 1))):
             listener.says(NeighbourPacket(*packet, 0))
@@ -87,39 +115,37 @@ async def test_votes_go_on_to_peers_in_their_round_once_and_not_back(
         for each in votes * 3:
             one.says(each)
         await trio.sleep(0.2)
-        assert sorted(near.heard(VOTE), key=votes.index) == votes  # type: ignore[arg-type]
-        assert one.heard(VOTE) == far.heard(VOTE) == old.heard(VOTE) == []
+        assert sorted(near.received(VOTE), key=votes.index) == votes  # type: ignore[arg-type]
+        assert one.received(VOTE) == far.received(VOTE) == old.received(VOTE) == []
         far.says(NeighbourPacket(1, 3, 0))
         old.says(NeighbourPacket(1, 2, 0))  # it comes into the set later, and gets what it lacks
         await trio.sleep(0.2)
-        assert len(old.heard(VOTE)) == 3
-        assert far.heard(VOTE) == []
+        assert len(old.received(VOTE)) == 3
+        assert far.received(VOTE) == []
         assert light.network.reports == []
 
 
 async def test_enough_precommits_make_a_block_final_before_any_commit(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         best = authority.chain.best
         one, late = Listener("one", light), Listener("late", light)
         one.says(NeighbourPacket(1, 2, 4))
         late.says(NeighbourPacket(1, 2, 4))
         await trio.sleep(0.1)
-        late.heard(NEIGHBOUR)
-        for each in round_of(authority, best.hash):
-            one.says(each)
+        late.received(NEIGHBOUR)
+        one.sends_round(authority, best.hash)
         await reached(light, lambda: light.chain.finalized == best)
         await trio.sleep(0.1)
-        packets = late.heard(NEIGHBOUR, COMMIT)
+        packets = late.received(NEIGHBOUR, COMMIT)
         assert packets[-1] == NeighbourPacket(2, 2, best.number)
         assert all(isinstance(packet, NeighbourPacket) for packet in packets)
         one.says(NeighbourPacket(2, 2, best.number))
         await trio.sleep(2)
-        (commit,) = late.heard(COMMIT)  # it has not become final there by votes
+        (commit,) = late.received(COMMIT)  # it has not become final there by votes
         assert commit.commit.target_hash == best.hash  # type: ignore[attr-defined]
-        assert one.heard(COMMIT) == []
+        assert one.received(COMMIT) == []
         assert light.network.reports == []
 
 
@@ -139,21 +165,18 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
 async def test_a_bad_vote_costs_its_sender_and_one_of_another_round_costs_nothing(
     authority: Peer, light: Peer, patient_clock: MockClock, change: dict[str, int], cost: int | None
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
-        one, near = Listener("one", light), Listener("near", light)
-        near.says(NeighbourPacket(1, 2, 0))
+    async with following(light, authority):
+        one, near = pair(light)
         one.says(replace(vote(VOTERS[0], authority, authority.chain.best.hash), **change))  # type: ignore[arg-type]
         await trio.sleep(0.2)
         assert light.reports == ([] if cost is None else [("one", cost)])
-        assert near.heard(VOTE) == []
+        assert near.received(VOTE) == []
 
 
 async def test_a_flood_of_bad_votes_has_one_checked_in_two_seconds_and_holds_up_no_other_peer(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         flood, one = Listener("flood", light), Listener("one", light)
         bad = replace(vote(VOTERS[0], authority, authority.chain.best.hash), signature=bytes(64))
         began = trio.current_time()
@@ -163,8 +186,7 @@ async def test_a_flood_of_bad_votes_has_one_checked_in_two_seconds_and_holds_up_
             await trio.sleep(0.1)
         seconds = trio.current_time() - began
         assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_BAD_S + 2
-        for each in round_of(authority, authority.chain.best.hash):
-            one.says(each)
+        one.sends_round(authority, authority.chain.best.hash)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         assert {peer for peer, _ in light.reports} == {"flood"}
 
@@ -172,31 +194,26 @@ async def test_a_flood_of_bad_votes_has_one_checked_in_two_seconds_and_holds_up_
 async def test_an_authority_has_two_votes_in_a_stage(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
-        one, near = Listener("one", light), Listener("near", light)
-        near.says(NeighbourPacket(1, 2, 0))
+    async with following(light, authority):
+        one, near = pair(light)
         blocks = [authority.chain.hash_at(number) for number in (5, 6, 7)]
         for block in blocks:
             assert block is not None
             one.says(vote(VOTERS[0], authority, block))
         await trio.sleep(0.2)
-        assert [each.target_number for each in near.heard(VOTE)] == [5, 6]  # type: ignore[attr-defined]
+        assert [each.target_number for each in near.received(VOTE)] == [5, 6]  # type: ignore[attr-defined]
 
 
 async def test_votes_for_a_block_that_is_not_here_go_on_and_count_when_it_comes(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         authority.network.protocols["block-announces/1"].open.discard("light")
         block = await authority.rig.block()
-        one, near = Listener("one", light), Listener("near", light)
-        near.says(NeighbourPacket(1, 2, 0))
-        for each in round_of(authority, block):
-            one.says(each)
+        one, near = pair(light)
+        one.sends_round(authority, block)
         await trio.sleep(0.2)
-        assert len(near.heard(VOTE)) == 4
+        assert len(near.received(VOTE)) == 4
         assert light.chain.finalized.number == 4
         header, body = authority.chain.header(block), authority.chain.body(block)
         assert header is not None
@@ -209,26 +226,24 @@ async def test_votes_for_a_block_that_is_not_here_go_on_and_count_when_it_comes(
 async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         one = Listener("one", light)
         one.says(NeighbourPacket(1, 2, 4))
-        told: list[object] = []
+        packets: list[object] = []
 
         for number in (5, 6, 7):
             block = authority.chain.hash_at(number)
             assert block is not None
-            for each in round_of(authority, block, number - 4):
-                one.says(each)
+            one.sends_round(authority, block, number - 4)
             one.says(NeighbourPacket(number - 3, 2, number))
             await trio.sleep(1)
-            told += one.heard(NEIGHBOUR)
+            packets += one.received(NEIGHBOUR)
         await authority.rig.block(final=True)
         await trio.sleep(80)
-        told += one.heard(NEIGHBOUR)
-        assert told[0] == NeighbourPacket(1, 2, 4)
-        assert NeighbourPacket(4, 2, 7) in told
-        for before, packet in pairwise(told):
+        packets += one.received(NEIGHBOUR)
+        assert packets[0] == NeighbourPacket(1, 2, 4)
+        assert NeighbourPacket(4, 2, 7) in packets
+        for before, packet in pairwise(packets):
             assert isinstance(before, NeighbourPacket)
             assert isinstance(packet, NeighbourPacket)
             assert packet.round >= before.round
@@ -241,11 +256,11 @@ async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockC
     neighbours = Neighbours(network.notifications("grandpa/1", lambda: b"\x01"))
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
     join(network, other)
-    neighbours.heard("theirs", NeighbourPacket(9, 2, 0))
+    neighbours.received("theirs", NeighbourPacket(9, 2, 0))
     assert isinstance(theirs.events.receive_nowait(), Opened)  # type: ignore[attr-defined]
 
-    def told(set_id: int, current: int, completed: int, finalized: int) -> NeighbourPacket | None:
-        neighbours.tell("theirs", set_id, current, completed, finalized)
+    def sent(set_id: int, current: int, completed: int, finalized: int) -> NeighbourPacket | None:
+        neighbours.send("theirs", set_id, current, completed, finalized)
         try:
             event = theirs.events.receive_nowait()
         except trio.WouldBlock:
@@ -253,33 +268,32 @@ async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockC
         assert isinstance(event, Received)
         return NeighbourPacket.decode(event.data)
 
-    assert told(2, 9, 8, 40) == NeighbourPacket(9, 2, 40)
-    assert told(2, 9, 8, 40) is None
+    assert sent(2, 9, 8, 40) == NeighbourPacket(9, 2, 40)
+    assert sent(2, 9, 8, 40) is None
     await trio.sleep(MIN_REPEAT_S - 1)
-    assert told(2, 9, 8, 40) is None
+    assert sent(2, 9, 8, 40) is None
     await trio.sleep(1)
-    assert told(2, 9, 8, 40) == NeighbourPacket(9, 2, 40)
-    assert told(2, 9, 8, 39) is told(1, 12, 11, 41) is told(2, 8, 7, 40) is None
-    assert told(2, 20, 10, 40) == NeighbourPacket(11, 2, 40)
-    assert told(2, 20, 19, 41) == NeighbourPacket(20, 2, 41)
-    assert told(2, 21, 5, 42) == NeighbourPacket(20, 2, 42)
-    assert told(3, 1, 0, 42) == NeighbourPacket(1, 3, 42)
+    assert sent(2, 9, 8, 40) == NeighbourPacket(9, 2, 40)
+    assert sent(2, 9, 8, 39) is sent(1, 12, 11, 41) is sent(2, 8, 7, 40) is None
+    assert sent(2, 20, 10, 40) == NeighbourPacket(11, 2, 40)
+    assert sent(2, 20, 19, 41) == NeighbourPacket(20, 2, 41)
+    assert sent(2, 21, 5, 42) == NeighbourPacket(20, 2, 42)
+    assert sent(3, 1, 0, 42) == NeighbourPacket(1, 3, 42)
 
 
 async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     """The other way round Substrate charges the packet as a repetition."""
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         one = Listener("one", light)
         one.says(NeighbourPacket(1, 2, 4))
         await trio.sleep(0.1)
-        one.heard(NEIGHBOUR)
+        one.received(NEIGHBOUR)
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         await trio.sleep(1)
-        packet, commit = one.heard(NEIGHBOUR, COMMIT)
+        packet, commit = one.received(NEIGHBOUR, COMMIT)
         assert isinstance(packet, NeighbourPacket)
         assert (packet.set_id, packet.finalized) == (2, 7)
         assert commit.commit.target_number == 7  # type: ignore[attr-defined]
@@ -288,8 +302,7 @@ async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
 async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         listeners = [Listener(f"listener {n}", light) for n in range(MAX_FIRST + 4)]
         voter = Listener("voter", light, role=b"\x04")
         for listener in (*listeners, voter):
@@ -298,34 +311,32 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
         first = vote(VOTERS[0], authority, authority.chain.best.hash, PROPOSE)
         authority.network.protocols["grandpa/1"].send("light", first.encode())
         await trio.sleep(0.1)
-        served = [listener for listener in listeners if listener.heard(VOTE)]
-        assert voter.heard(VOTE) == [first]
+        served = [listener for listener in listeners if listener.received(VOTE)]
+        assert voter.received(VOTE) == [first]
         assert MAX_FIRST - 2 <= len(served) <= MAX_FIRST - 1  # the first authority may be among them
         await trio.sleep(SLOW_ROUND_S + 2)
-        late = [listener for listener in listeners if listener.heard(VOTE)]
+        late = [listener for listener in listeners if listener.received(VOTE)]
         assert len(served) + len(late) == len(listeners)
 
 
 async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_while(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         one, behind = Listener("one", light), Listener("behind", light)
         one.says(NeighbourPacket(1, 2, 4))
         behind.says(NeighbourPacket(1, 2, 4))
         best = authority.chain.best
         for number in range(1, 6):
-            for each in round_of(authority, best.hash, number):
-                one.says(each)
+            one.sends_round(authority, best.hash, number)
             await trio.sleep(0.2)
-        assert behind.heard(NEIGHBOUR)[-1] == NeighbourPacket(6, 2, 7)
+        assert behind.received(NEIGHBOUR)[-1] == NeighbourPacket(6, 2, 7)
         for request in (CatchUpRequest(6, 2), CatchUpRequest(5, 1), CatchUpRequest(1, 2)):
             behind.says(request)  # beyond what is over, of another set, what it has itself: no answer
         for _ in range(20):
             behind.says(CatchUpRequest(5, 2))
         await trio.sleep(0.2)
-        (answer,) = behind.heard(4)
+        (answer,) = behind.received(4)
         assert isinstance(answer, CatchUp)
         assert answer.round == 5
         assert {each.encode() for each in answer.votes()} == {
@@ -334,26 +345,25 @@ async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_
         await trio.sleep(ANSWER_S)
         behind.says(CatchUpRequest(5, 2))
         await trio.sleep(0.2)
-        assert behind.heard(4) == [answer]
+        assert behind.received(4) == [answer]
         assert light.network.reports == []
 
 
-async def test_a_peer_behind_hears_of_no_round_whose_votes_are_not_here(
+async def test_a_packet_names_no_round_whose_votes_are_missing_to_a_peer_that_is_behind(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     """Commits have led to this round: a request for its votes would find none."""
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         for _ in range(6):
             await authority.rig.block(final=True)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         await reached(light, lambda: light.sync.finality.rounds.current > 4)
         one = Listener("one", light)
         await trio.sleep(0.1)
-        assert [packet.round for packet in one.heard(NEIGHBOUR)] == [3]  # type: ignore[attr-defined]
+        assert [packet.round for packet in one.received(NEIGHBOUR)] == [3]  # type: ignore[attr-defined]
         one.says(NeighbourPacket(4, 2, 4))
         await trio.sleep(0.1)
-        assert [packet.round for packet in one.heard(NEIGHBOUR)] == [6]  # type: ignore[attr-defined]
+        assert [packet.round for packet in one.received(NEIGHBOUR)] == [6]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("number", [5, 4])
@@ -361,12 +371,10 @@ async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
     authority: Peer, light: Peer, patient_clock: MockClock, number: int
 ) -> None:
     """A node whose first block is a proven one. Votes may be for a block that was final before."""
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         block = authority.chain.hash_at(number)
         assert block is not None
-        votes = round_of(authority, block, 19)
-        prevotes, precommits = (tuple(each.signed() for each in votes[at : at + 2]) for at in (0, 2))
+        prevotes, precommits = signed_votes(authority, block)
         rounds = light.sync.finality.rounds
         answer = CatchUp(2, 19, prevotes, precommits, bytes(32), 2)
         assert not rounds.caught_up(replace(answer, precommits=precommits[:1]))
@@ -378,26 +386,25 @@ async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
 async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_for_a_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    async with running(authority, light):
-        await followed(light, authority)
+    async with following(light, authority):
         best = authority.chain.best
-        votes = round_of(authority, best.hash, 19)
-        prevotes, precommits = (tuple(each.signed() for each in votes[at : at + 2]) for at in (0, 2))
+        prevotes, precommits = signed_votes(authority, best.hash)
         good = CatchUp(2, 19, prevotes, precommits, best.hash, best.number)
         ahead, other = Listener("ahead", light), Listener("other", light)
-        ahead.says(good)  # nobody has asked
+        ahead.says(good)  # without a request
         for listener in (ahead, other):
             listener.says(NeighbourPacket(20, 2, 4))
         await trio.sleep(BEHIND_S - 2)
-        assert ahead.heard(3) + other.heard(3) == []
+        assert ahead.received(3) + other.received(3) == []
         await trio.sleep(4)
-        asked = next(listener for listener in (ahead, other) if listener.heard(3) == [CatchUpRequest(19, 2)])
+        request = [CatchUpRequest(19, 2)]
+        asked = next(listener for listener in (ahead, other) if listener.received(3) == request)
         asked.says(replace(good, prevotes=prevotes[::-1], precommits=prevotes))
         await reached(light, lambda: bool(light.network.reports))
         assert light.reports == [(asked.name, repute.BAD_GOSSIP)]
         await trio.sleep(2)
         rest = ahead if asked is other else other
-        assert rest.heard(3) == [CatchUpRequest(19, 2)]
+        assert rest.received(3) == request
         rest.says(good)
         await reached(light, lambda: light.chain.finalized == best)
         assert light.sync.finality.rounds.current == 20

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.node.sync import repute
-from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, told
+from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, with_reasons
 from cfnode.node.sync.service import ChainSync
 from cfnode.store import Pruning
 from tests.node.conftest import MakeRig
@@ -91,7 +91,7 @@ async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCap
 def test_of_many_reasons_the_first_three_are_told() -> None:
     network = MemoryNetwork("alone")
     assert alone(network) == "no peer is connected yet"
-    assert told("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
+    assert with_reasons("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
 
 
 def test_the_pace_is_that_of_the_last_minute() -> None:

@@ -1,4 +1,4 @@
-"""In what does the development runtime's metadata differ from that of a version of the State Chain, and why?
+"""In what does a release of the development runtime differ from that version of the State Chain, and why?
 
 `docs/design/metadata.md` gives the reasons, in two tables: what has another shape than theirs, and what of
 theirs is missing. `Versus` finds the differences in two metadata files and looks each of them up there; what
@@ -13,11 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from cfnode.core.scale import Variants
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.dev.executive import Executive
+from cfnode.runtime.dev.releases import RELEASES
 from cfnode.runtime.dev.runtime import DevRuntime
 from tests.runtime.dev.shapes import Comparison
 
@@ -33,9 +35,11 @@ MAX_LINE = 300
 """Characters of a difference in the report: defaults are kilobytes."""
 
 
-def ours() -> Metadata:
-    """What the development runtime says of itself."""
-    return DevRuntime().composition.service(Executive).metadata(15)
+@cache
+def ours(version: str) -> Metadata:
+    """The metadata of the development runtime's release of this version, or else of its newest."""
+    release = RELEASES.get(version) or list(RELEASES.values())[-1]
+    return DevRuntime(release).composition.service(Executive).metadata(15)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def missing_rows() -> list[Row]:
 
 
 class Versus:
-    """The development runtime against one version."""
+    """A release of the development runtime against one version."""
 
     def __init__(self, version: str, mine: Metadata, theirs: Metadata) -> None:
         self.version = version
@@ -153,10 +157,9 @@ def main() -> None:
         sys.exit(
             "usage: scripts/metadata FOLDER [VERSION…]: a folder with metadata-v15-20209.scale and others"
         )
-    mine = ours()
     for version in sys.argv[2:] or VERSIONS:
         path = Path(sys.argv[1]) / f"metadata-v15-{VERSIONS[version]}.scale"
-        for line in Versus(version, mine, decode_metadata(path.read_bytes())).report():
+        for line in Versus(version, ours(version), decode_metadata(path.read_bytes())).report():
             print(line)
 
 

@@ -123,11 +123,11 @@ def broker() -> Channels:
 
 
 def test_an_expired_channel_is_listed_for_a_lifetime_more_and_then_forgotten(broker: Channels) -> None:
-    said = broker.opened(**request("Eth"))
-    address = said["deposit_address"][1]
+    answer = broker.opened(**request("Eth"))
+    address = answer["deposit_address"][1]
     ((recycled_at, queued),) = broker.world.stored("EthereumIngressEgress", "DepositChannelRecycleBlocks")
     assert queued == address
-    assert recycled_at == said["source_chain_expiry_block"] + 6_171 + 1
+    assert recycled_at == answer["source_chain_expiry_block"] + 6_171 + 1
     broker.world.block()
     assert broker.world.stored("EthereumIngressEgress", "DepositChannelLookup", address) is not None
     broker.let_expire("Ethereum")
@@ -167,8 +167,8 @@ def test_a_channel_from_the_pool_keeps_its_address_and_takes_the_new_asset(broke
     address = broker.opened(**request("Eth"))["deposit_address"]
     broker.set_state("Ethereum", address[1], ("Deployed", {"at_block_height": 9}))
     broker.let_expire("Ethereum")
-    said = broker.opened(**request("Usdc"))
-    assert (said["deposit_address"], said["channel_id"]) == (address, 1)
+    answer = broker.opened(**request("Usdc"))
+    assert (answer["deposit_address"], answer["channel_id"]) == (address, 1)
     details = broker.world.stored("EthereumIngressEgress", "DepositChannelLookup", address[1])
     assert details["deposit_channel"]["asset"] == "Usdc"
     assert broker.pool("Ethereum") == {}
@@ -226,9 +226,9 @@ def test_evm_channels_are_kept_back_only_from_the_pool(broker: Channels, asset: 
 def test_channels_end_by_the_chains_height_where_blocks_are_not_processed(
     broker: Channels, asset: str, chain: str
 ) -> None:
-    said = broker.opened(**request(asset))
+    answer = broker.opened(**request(asset))
     ((recycled_at, address),) = broker.world.stored(f"{chain}IngressEgress", "DepositChannelRecycleBlocks")
-    expires_at = said["source_chain_expiry_block"]
+    expires_at = answer["source_chain_expiry_block"]
     lifetime = broker.world.stored(f"{chain}IngressEgress", "DepositChannelLifetime")
     later = CHAIN_INSTANCES[chain].after_period(expires_at + lifetime)
     assert recycled_at == (expires_at if chain == "Solana" else later), "on Solana an election ends it"

@@ -23,8 +23,9 @@ from cfnode.runtime.dev.frame import (
 )
 from cfnode.runtime.dev.frame.expressions import TypeLanguageError, describe, parse, parse_variant
 from cfnode.runtime.dev.frame.table import TypeTable
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.frame.types import COMMON, enum, struct
 from cfnode.runtime.dev.pallets.system import System
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
 from tests.runtime.dev.memory import MemoryHost
 
 ALICE, BOB = b"A" * 32, b"B" * 32
@@ -62,7 +63,7 @@ class Purse(Pallet):
 
 @pytest.fixture
 def runtime() -> Iterator[Composition]:
-    composition = Composition([System, Purse], [])
+    composition = Composition([System, Purse], [], RELEASES[DEFAULT_RELEASE])
     with composition.on(MemoryHost()):
         composition.pallet(System).begin_block(1, bytes(32), {"logs": []})
         yield composition
@@ -160,13 +161,13 @@ def test_variants_have_no_unnamed_or_named_fields() -> None:
 
 def test_an_unknown_type_is_named_with_the_expression_that_asks_for_it() -> None:
     with pytest.raises(TypeLanguageError, match=r"'Vec<Nonsense>'.*'Nonsense'"):
-        TypeTable({}).id("Vec<Nonsense>")
+        TypeTable(COMMON).id("Vec<Nonsense>")
 
 
 def test_generic_and_recursive_types_have_one_row_for_each_use() -> None:
     struct("test::Pair<A, B>", left="A", right="B", name="test::Pair")
     enum("test::Tree<T>", "Leaf(T)", "Node(Vec<test::Tree<T>>)", name="test::Tree")
-    table = TypeTable({})
+    table = TypeTable(COMMON)
     assert table.id("test::Pair<u8, Bytes>") == table.id("test::Pair<u8, Vec<u8>>")
     tree = table.id("test::Tree<u8>")
     codec = table.registry.codec(tree)

@@ -11,6 +11,8 @@ from cfnode.core.chainspec import genesis_hash
 from cfnode.core.keys import Keypair
 from cfnode.runtime.dev.config import FLIP, DevGenesis
 from cfnode.runtime.dev.genesis import dev_authorities, dev_chain_spec, dev_genesis
+from cfnode.runtime.dev.release_names import RELEASE_NAMES
+from cfnode.runtime.dev.releases import RELEASES
 from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
@@ -41,6 +43,22 @@ def test_another_configuration_is_a_chain_with_its_own_id() -> None:
     assert spec.protocol_id != dev_chain_spec().protocol_id
     assert dev_chain_spec(DevGenesis()).id == "dev"
     assert dev_chain_spec(DevGenesis(authorities=dev_authorities(1))).id == "dev"
+
+
+def test_another_release_is_another_chain_with_a_runtime_of_its_own() -> None:
+    config = DevGenesis(release="2.2.9")
+    assert dev_chain_spec(config).id == f"dev-{genesis_hash(dev_chain_spec(config)).hex()[:8]}"
+    world = World(config)
+    assert world.api("Core_version")["spec_version"] == 20_209
+    assert world.stored("Environment", "CurrentReleaseVersion") == {"major": 2, "minor": 2, "patch": 9}
+    assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 100
+    remark = world.sign(world.call("System", "remark", remark=b""))
+    assert world.block(remark) == [("Ok", ("Ok", ()))]
+    assert World().api("Core_version")["spec_version"] == 20_203
+
+
+def test_the_command_line_knows_the_names_of_all_releases() -> None:
+    assert tuple(RELEASES) == RELEASE_NAMES
 
 
 def test_the_well_known_accounts_are_funded_and_unregistered() -> None:

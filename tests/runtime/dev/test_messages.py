@@ -9,6 +9,7 @@ import pytest
 
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.dev.frame.table import TypeTable
+from cfnode.runtime.dev.frame.types import COMMON
 from cfnode.runtime.dev.pallets.swapping.ccm import CcmError, check_ccm
 from tests.runtime.dev.broker import ccm
 from tests.runtime.dev.world import World
@@ -153,7 +154,7 @@ def test_a_transfer_call_written_with_the_chains_types_is_taken(
 
 @pytest.mark.parametrize("version", ["V3", "V4", "V5"])
 def test_a_call_may_carry_a_program_inside_a_program(world: World, version: str) -> None:
-    table = TypeTable({})
+    table = TypeTable(COMMON)
     type_id = table.id("XcmCall")
     codec = table.registry.codec(type_id)
     # SetAppendix holds a program; so may every instruction of it.

@@ -1,4 +1,4 @@
-"""The development runtime says of itself what runtime 2.2.3 says: one comparison over all of it."""
+"""The default release says of itself what runtime 2.2.3 says: one comparison over all of it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ def part(millionths: int, amount: int) -> int:
 def error_of(broker: Swapper, pallet: str, name: str) -> Any:
     runtime = broker.world.runtime.composition
     error = getattr(runtime.by_name[pallet].Error, name)
-    return "Module", {"index": runtime.by_name[pallet].index, "error": bytes([error.value, 0, 0, 0])}
+    return "Module", {
+        "index": runtime.by_name[pallet].index,
+        "error": bytes([runtime.by_name[pallet].parts.errors[error], 0, 0, 0]),
+    }
 
 
 def test_a_deposit_becomes_a_swap_after_its_fee(broker: Swapper) -> None:

@@ -14,6 +14,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_genesis
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.runtime.dev.runtime import DevRuntime
 from cfnode.runtime.journal import Journal
 from tests.runtime.memory_state import MemoryState
@@ -24,10 +25,10 @@ ALICE = Keypair.from_suri("//Alice")
 BOB = Keypair.from_suri("//Bob")
 
 
-@lru_cache(maxsize=1)
-def described() -> tuple[DevRuntime, Metadata]:
-    """The runtime and its metadata: between two calls it remembers nothing but its codecs."""
-    runtime = DevRuntime()
+@lru_cache(maxsize=2)
+def described(release: str = DEFAULT_RELEASE) -> tuple[DevRuntime, Metadata]:
+    """A release's runtime and its metadata: between two calls it remembers nothing but its codecs."""
+    runtime = DevRuntime(RELEASES[release])
     version = (15).to_bytes(4, "little")
     cursor = Cursor(runtime.call("Metadata_metadata_at_version", version, Journal(MemoryState())))
     assert cursor.boolean()
@@ -44,7 +45,7 @@ class World:
     """The chain's best block, and what a test does with it."""
 
     def __init__(self, config: DevGenesis | None = None) -> None:
-        self.runtime, self.metadata = described()
+        self.runtime, self.metadata = described((config or DevGenesis()).release)
         self.state = MemoryState(genesis(config))
         self.header = Header(bytes(32), 0, self.state.root, EMPTY_ROOT)
         self.genesis_hash = self.header.hash
@@ -90,7 +91,7 @@ class World:
             "era": Era.mortal(64, self.header.number),
             "era_hash": self.hashes[Era.mortal(64, self.header.number).birth(self.header.number)],
             "genesis_hash": self.genesis_hash,
-            "spec_version": 20_203,
+            "spec_version": self.runtime.composition.release.spec_version,
             "transaction_version": 13,
         }
         return sign_extrinsic(self.metadata, call, pair, **(right | options))

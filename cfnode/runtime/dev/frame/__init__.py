@@ -7,7 +7,8 @@ from .composition import Composition
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
-from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event
+from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event, migration
+from .span import before, since
 from .storage import DoubleMap, Map, Value
 from .types import alias, enum, struct
 from .weights import Cost, weight
@@ -37,13 +38,16 @@ __all__ = [
     "Value",
     "alias",
     "bad_origin",
+    "before",
     "call",
     "constant",
     "enum",
     "event",
     "invalid",
     "method",
+    "migration",
     "raw_method",
+    "since",
     "struct",
     "unknown",
     "weight",

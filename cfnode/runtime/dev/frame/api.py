@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .errors import RuntimeTrap
+from .span import ALWAYS, Span
 
 if TYPE_CHECKING:
     from .composition import Composition
@@ -38,25 +39,26 @@ class MethodDef:
     output: str
     raw: bool
     docs: tuple[str, ...]
+    span: Span
 
 
-def method(output: str, /, **arguments: str) -> Callable[[F], F]:
-    """Mark a method of a runtime API: expression of the result, expressions of the arguments.
+def method(output: str, span: Span = ALWAYS, /, **arguments: str) -> Callable[[F], F]:
+    """Mark a method of a runtime API: expression of the result, span, expressions of the arguments.
 
     A trailing `_` of an argument name is dropped in the metadata.
     """
-    return _mark(output, arguments, raw=False)
+    return _mark(output, arguments, span, raw=False)
 
 
 def raw_method(output: str, /, **arguments: str) -> Callable[[F], F]:
     """Like `method`, but the method gets the argument bytes and returns the result's bytes."""
-    return _mark(output, arguments, raw=True)
+    return _mark(output, arguments, ALWAYS, raw=True)
 
 
-def _mark(output: str, arguments: Mapping[str, str], *, raw: bool) -> Callable[[F], F]:
+def _mark(output: str, arguments: Mapping[str, str], span: Span, *, raw: bool) -> Callable[[F], F]:
     def mark(function: F) -> F:
         docs = tuple(line.strip() for line in (function.__doc__ or "").strip().splitlines())
-        setattr(function, _METHOD, MethodDef(function.__name__, arguments, output, raw, docs))
+        setattr(function, _METHOD, MethodDef(function.__name__, arguments, output, raw, docs, span))
         return function
 
     return mark
@@ -74,7 +76,10 @@ class RuntimeApi:
 
     def __init__(self, runtime: Composition) -> None:
         self.runtime = runtime
-        for each in self.methods.values():
+        self.offered = {
+            name: each for name, each in self.methods.items() if each.span.covers(runtime.release)
+        }
+        for each in self.offered.values():
             for text in (*each.arguments.values(), each.output):
                 runtime.types.id(text)
 

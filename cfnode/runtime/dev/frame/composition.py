@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cfnode.core.scale import Codec
 
@@ -19,14 +19,17 @@ from .errors import DispatchError
 from .expressions import Name, parse, substitute
 from .host import Host
 from .origin import Origin
-from .pallet import EventDef, Pallet
+from .pallet import EventDef, Fields, Pallet
+from .parts import Parts, parts_of
 from .table import TypeTable
 from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost
 
+if TYPE_CHECKING:
+    from cfnode.runtime.dev.releases import Release
+
 P = TypeVar("P", bound=Pallet)
 S = TypeVar("S")
-Fields = tuple[str, ...] | Mapping[str, str]
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
 """By crate and call; a call that is not there costs what its declaration says."""
 
@@ -36,7 +39,7 @@ MAX_NESTED_DISPATCH = 16
 
 
 class Composition:
-    """Pallets in hook order, with their types and their storage.
+    """Pallets in hook order, with the types of their release and their storage.
 
     One composition serves one call of the runtime at a time: `on(host)` lends it the storage.
     """
@@ -45,15 +48,18 @@ class Composition:
         self,
         pallets: Sequence[type[Pallet]],
         apis: Sequence[type[RuntimeApi]],
+        release: Release,
         weights: CallWeights = MappingProxyType({}),
     ) -> None:
+        self.release = release
         self._weights = weights
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
         self._services: dict[Callable[[Composition], Any], Any] = {}
         self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
-        self.types = TypeTable(self._outer_enums(pallets))
+        self.parts = {kind: parts_of(kind, release) for kind in pallets}
+        self.types = TypeTable(_with_outer_enums(release.catalog, self.parts))
         self.pallets = tuple(kind(self) for kind in pallets)
         self.by_kind: dict[type[Pallet], Pallet] = {type(pallet): pallet for pallet in self.pallets}
         self.by_name = {pallet.name: pallet for pallet in self.pallets}
@@ -154,44 +160,30 @@ class Composition:
         """Give every declared expression its row now, so that there is one registry."""
         self.types.id("RuntimeError")
         for pallet in self.pallets:
-            for declared in pallet.storage.values():
+            for declared in pallet.parts.storage.values():
                 for text in (*declared.item.keys, declared.item.key, declared.item.value):
                     if text:
                         pallet.type_id(text)
             for constant in pallet.Constant.declared.values():
                 pallet.type_id(constant.type)
 
-    def _outer_enums(self, pallets: Sequence[type[Pallet]]) -> Catalog:
-        own: Catalog = {}
-        for part in ("Call", "Event", "Error"):
-            for kind in pallets:
-                declared = _pallet_enum(kind, part)
-                own[declared.name] = declared
-            outer = _outer_enum(part, [kind for kind in pallets if has_part(kind, part)])
-            own[outer.name] = outer
-        return own
+
+def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Parts]) -> Catalog:
+    catalog = Catalog(base)
+    for part in ("Call", "Event", "Error"):
+        for kind, parts in pallets.items():
+            catalog.add(_pallet_enum(kind, parts, part))
+        catalog.add(_outer_enum(part, [kind for kind, parts in pallets.items() if parts.has(part)]))
+    return catalog
 
 
-def events_of(kind: type[Pallet]) -> dict[str, EventDef]:
-    """A pallet's events by name, those of its bases too."""
-    found: dict[str, EventDef] = {}
-    for base in reversed(kind.Event.__mro__):
-        found.update({name: each for name, each in vars(base).items() if isinstance(each, EventDef)})
-    return found
-
-
-def has_part(kind: type[Pallet], part: str) -> bool:
-    """Whether a pallet declares any calls, events or errors."""
-    return bool({"Call": kind.calls, "Event": events_of(kind), "Error": kind.Error.__members__}[part])
-
-
-def _pallet_enum(kind: type[Pallet], part: str) -> Declaration:
+def _pallet_enum(kind: type[Pallet], parts: Parts, part: str) -> Declaration:
     def make() -> Enum:
         scope = {name: parse(target) for name, target in kind.names.items()}
         return Enum(
             tuple(
                 (index, name, _fields(fields, scope), docs)
-                for index, name, fields, docs in sorted(_rows(kind, part), key=lambda row: row[0])
+                for index, name, fields, docs in sorted(_rows(parts, part), key=lambda row: row[0])
             )
         )
 
@@ -199,13 +191,13 @@ def _pallet_enum(kind: type[Pallet], part: str) -> Declaration:
     return declaration(f"{crate}::pallet::{part}", f"{kind.name}::{part}", make)
 
 
-def _rows(kind: type[Pallet], part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
+def _rows(parts: Parts, part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
     """The calls, events or errors of a pallet as (index, name, fields, docs)."""
     if part == "Call":
-        return [(each.index, each.name, each.arguments, each.docs) for each in kind.calls.values()]
+        return [(each.index, each.name, each.arguments, each.docs) for each in parts.calls.values()]
     if part == "Event":
-        return [(each.index, each.name, each.fields, ()) for each in events_of(kind).values()]
-    return [(each.value, each.name, (), tuple(each.doc.split("\n"))) for each in kind.Error]
+        return [(each.index, each.name, each.fields, ()) for each in parts.events.values()]
+    return [(at, each.name, (), tuple(each.doc.split("\n"))) for each, at in parts.errors.items()]
 
 
 def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
@@ -219,4 +211,4 @@ def _fields(fields: Fields, scope: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())
 
 
-__all__ = ["CRATE", "Composition", "events_of", "has_part"]
+__all__ = ["CRATE", "Composition"]

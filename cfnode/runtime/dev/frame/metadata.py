@@ -25,7 +25,7 @@ from cfnode.core.scale.metadata import (
 )
 from cfnode.core.scale.metadata import Pallet as PalletMetadata
 
-from .composition import Composition, has_part
+from .composition import Composition
 from .pallet import Pallet
 from .storage import Stored
 from .types import struct
@@ -73,7 +73,7 @@ def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadat
 
 def _pallet(pallet: Pallet) -> PalletMetadata:
     ids = {
-        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if has_part(type(pallet), part) else None
+        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if pallet.parts.has(part) else None
         for part in ("Call", "Event", "Error")
     }
     entries = tuple(_entry(pallet, name, stored) for name, stored in pallet.stored().items())
@@ -134,7 +134,7 @@ def _apis(runtime: Composition) -> tuple[RuntimeApi, ...]:
                 runtime.types.id(each.output),
                 each.docs,
             )
-            for each in api.methods.values()
+            for each in api.offered.values()
         )
     return tuple(RuntimeApi(name, tuple(each), docs[name]) for name, each in methods.items())
 

@@ -39,15 +39,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from cfnode.core.scale import Codec
 
 from .errors import DispatchError
+from .span import ALWAYS, Span
 from .storage import Declared, Stored
 from .weights import Cost
 
 if TYPE_CHECKING:
+    from cfnode.runtime.dev.releases import Release
+
     from .composition import Composition
+    from .parts import Parts
 
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=Callable[[Any], None])
 P = TypeVar("P", bound="Pallet")
+Fields = tuple[str, ...] | Mapping[str, str]
 _CALL = "__frame_call__"
+_MIGRATION = "__frame_migration__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +66,11 @@ class CallDef:
     cost: Cost
     arguments: Mapping[str, str]
     docs: tuple[str, ...]
+    span: Span
 
 
-def call(index: int, cost: Cost | None = None, /, **arguments: str) -> Callable[[F], F]:
-    """Mark a method as a dispatchable: index, cost, and the arguments' expressions in order.
+def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F], F]:
+    """Mark a method as a dispatchable: index, cost and span, and the arguments' expressions in order.
 
     The cost is that of a call for which the composition has no measured weight.
 
@@ -72,7 +80,18 @@ def call(index: int, cost: Cost | None = None, /, **arguments: str) -> Callable[
 
     def mark(method: F) -> F:
         docs = tuple(line.strip() for line in (method.__doc__ or "").strip().splitlines())
-        setattr(method, _CALL, CallDef(index, method.__name__, cost or Cost(), arguments, docs))
+        cost = next((each for each in options if isinstance(each, Cost)), Cost())
+        setattr(method, _CALL, CallDef(index, method.__name__, cost, arguments, docs, _span(options)))
+        return method
+
+    return mark
+
+
+def migration(release: str) -> Callable[[M], M]:
+    """Mark a method that brings the pallet's storage to this release, in the first block of the runtime."""
+
+    def mark(method: M) -> M:
+        setattr(method, _MIGRATION, release)
         return method
 
     return mark
@@ -80,19 +99,38 @@ def call(index: int, cost: Cost | None = None, /, **arguments: str) -> Callable[
 
 @dataclass(slots=True)
 class EventDef:
-    """One event; `fields` is a tuple of expressions (unnamed fields) or a mapping of names to expressions."""
+    """One event; `fields` is a tuple of expressions (unnamed fields) or a mapping of names to expressions.
+
+    `later` are a span and the fields in it.
+    """
 
     index: int
-    fields: tuple[str, ...] | Mapping[str, str]
+    fields: Fields
+    span: Span
     name: str = ""
+    later: tuple[Span, Fields] | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
+    def changed(self, span: Span, /, **fields: str) -> EventDef:
+        """The event with other fields in a later span; `deposit` takes all of both and leaves some out."""
+        self.later = (span, fields)
+        return self
 
-def event(index: int, /, *unnamed: str, **named: str) -> EventDef:
-    """Declare an event inside `class Event(EventSet)`."""
-    return EventDef(index, named or unnamed)
+    def fields_in(self, release: Release) -> Fields:
+        """The fields that the event has in a release."""
+        return self.later[1] if self.later and self.later[0].covers(release) else self.fields
+
+
+def event(index: int, /, *options: str | Span, **named: str) -> EventDef:
+    """Declare an event inside `class Event(EventSet)`: index, span, and the fields' expressions."""
+    unnamed = tuple(each for each in options if isinstance(each, str))
+    return EventDef(index, named or unnamed, _span(options))
+
+
+def _span(options: tuple[object, ...]) -> Span:
+    return next((each for each in options if isinstance(each, Span)), ALWAYS)
 
 
 class EventSet:
@@ -100,27 +138,34 @@ class EventSet:
 
 
 class ErrorSet(Enum):
-    """Base of a pallet's `Error` class: `Name = "doc text"`, in index order."""
+    """Base of a pallet's `Error` class: `Name = "doc text"` (or with a span behind it), in index order.
+
+    The value is the position among the errors of all releases.
+    """
 
     doc: str
+    span: Span
 
-    def __new__(cls, doc: str) -> ErrorSet:
+    def __new__(cls, doc: str, span: Span = ALWAYS) -> ErrorSet:
         made = object.__new__(cls)
         made._value_ = len(cls.__members__)
-        made.doc = doc
+        made.doc, made.span = doc, span
         return made
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantDef:
-    """A constant in the metadata: type expression and value."""
+    """A constant in the metadata: type expression, and value or function from the release to it."""
 
     type: str
     value: Any
 
 
 def constant(type_: str, value: Any) -> Any:
-    """Declare a constant inside `class Constant(ConstantSet)`; read there, it is its value."""
+    """Declare a constant inside `class Constant(ConstantSet)`; read on a pallet, it is its value.
+
+    A constant that differs between releases is given as a function from the release to its value.
+    """
     return ConstantDef(type_, value)
 
 
@@ -135,6 +180,18 @@ class ConstantSet:
         for name, each in own.items():
             setattr(cls, name, each.value)
 
+    @classmethod
+    def of(cls, release: Release) -> type[ConstantSet]:
+        """The constants of a release."""
+        by_release = {name: each for name, each in cls.declared.items() if callable(each.value)}
+        if not by_release:
+            return cls
+        return type(
+            "Constant",
+            (cls,),
+            {name: ConstantDef(each.type, each.value(release)) for name, each in by_release.items()},
+        )
+
 
 class Pallet:
     """Base of all pallets: see the module's text for the form, and the hooks below."""
@@ -145,6 +202,8 @@ class Pallet:
     names: ClassVar[Mapping[str, str]] = {}
     storage: ClassVar[dict[str, Declared]] = {}
     calls: ClassVar[dict[str, CallDef]] = {}
+    migrations: ClassVar[dict[str, str]] = {}
+    parts: Parts
 
     class Event(EventSet):
         """No events unless the pallet declares them."""
@@ -161,16 +220,23 @@ class Pallet:
         cls.storage = cls.storage | {name: each for name, each in own.items() if isinstance(each, Declared)}
         marked = [getattr(each, _CALL) for each in own.values() if hasattr(each, _CALL)]
         cls.calls = cls.calls | {each.name: each for each in marked}
+        cls.migrations = cls.migrations | {
+            getattr(each, _MIGRATION): name for name, each in own.items() if hasattr(each, _MIGRATION)
+        }
 
     def __init__(self, runtime: Composition) -> None:
         self.runtime = runtime
-        for name, declared in self.storage.items():
+        self.parts = runtime.parts[type(self)]
+        self.__dict__["Constant"] = self.Constant.of(runtime.release)
+        for name, declared in self.parts.storage.items():
             self.__dict__[name] = declared.bind(self)
 
     # What a pallet's methods use
 
     def deposit(self, what: EventDef, /, *unnamed: Any, **named: Any) -> None:
         """Record an event of this block, with the present phase."""
+        if what.later is not None:
+            named = {name: named[name] for name in self.parts.events[what.name].fields}
         self.runtime.deposit_event(self, what, named or unnamed)
 
     def ensure(self, condition: object, error: ErrorSet) -> None:
@@ -184,7 +250,7 @@ class Pallet:
 
     def error(self, error: ErrorSet) -> DispatchError:
         """One of this pallet's errors, to be raised or told."""
-        return DispatchError.module(self.index, error.value, error.doc or error.name, error.name)
+        return DispatchError.module(self.index, self.parts.errors[error], error.doc or error.name, error.name)
 
     def other(self, kind: type[P]) -> P:
         """Another pallet of the same runtime."""
@@ -200,7 +266,7 @@ class Pallet:
 
     def stored(self) -> Mapping[str, Stored]:
         """The storage items, bound, by name."""
-        return {name: self.__dict__[name] for name in self.storage}
+        return {name: self.__dict__[name] for name in self.parts.storage}
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Raise ScaleError if an argument of a call is longer than its bounded type allows.
@@ -216,6 +282,9 @@ class Pallet:
 
     def genesis(self, config: Any) -> None:
         """Write the storage of block 0."""
+
+    def on_runtime_upgrade(self) -> None:
+        """In the first block of another runtime, before the migrations."""
 
     def on_initialize(self, number: int) -> None:
         """Before the first extrinsic of block `number`."""

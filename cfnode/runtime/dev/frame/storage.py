@@ -6,7 +6,8 @@
         AuthorityIndex = DoubleMap("Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32")
 
 Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutorAddress.put(who, address)`.
-An item that is not `optional` reads as its default where nothing is stored: the type's zero, or `default`.
+An item that is not `optional` reads as its default where nothing is stored: the type's zero, or `default`
+(which may be a function of the composition).
 Keys are FRAME's: twox128(pallet) ‖ twox128(item) ‖ hashed map keys (Polkadot spec, "Storage map keys").
 """
 
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
+
+from .span import ALWAYS, Span
 
 if TYPE_CHECKING:
     from .pallet import Pallet
@@ -36,6 +39,7 @@ class Item:
     value: str
     optional: bool
     default: Any
+    span: Span
 
     @property
     def key(self) -> str:
@@ -57,19 +61,27 @@ class Declared:
         """The item as the pallet reads and writes it."""
         raise NotImplementedError
 
+    def absent(self, pallet: Pallet) -> AttributeError:
+        """The error of a pallet whose release does not have the item: those it has are bound to it."""
+        return AttributeError(f"{pallet.name}.{self.name} is not in release {pallet.runtime.release.name}")
+
 
 class Value(Declared):
     """One value. `default` is in the value mapping of core.scale; None with `optional` means absent."""
 
-    def __init__(self, value: str, *, optional: bool = False, default: Any = _UNSET) -> None:
-        super().__init__(Item((), (), value, optional, default))
+    def __init__(
+        self, value: str, *, optional: bool = False, default: Any = _UNSET, span: Span = ALWAYS
+    ) -> None:
+        super().__init__(Item((), (), value, optional, default, span))
 
     @overload
     def __get__(self, pallet: None, owner: type[Pallet]) -> Value: ...
     @overload
     def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredValue: ...
     def __get__(self, pallet: Pallet | None, owner: type[Pallet]) -> Value | StoredValue:
-        return self if pallet is None else self.bind(pallet)
+        if pallet is None:
+            return self
+        raise self.absent(pallet)
 
     def bind(self, pallet: Pallet) -> StoredValue:
         return StoredValue(pallet, self)
@@ -79,16 +91,25 @@ class Map(Declared):
     """Values by one key."""
 
     def __init__(
-        self, hasher: str, key: str, value: str, *, optional: bool = False, default: Any = _UNSET
+        self,
+        hasher: str,
+        key: str,
+        value: str,
+        *,
+        optional: bool = False,
+        default: Any = _UNSET,
+        span: Span = ALWAYS,
     ) -> None:
-        super().__init__(Item((hasher,), (key,), value, optional, default))
+        super().__init__(Item((hasher,), (key,), value, optional, default, span))
 
     @overload
     def __get__(self, pallet: None, owner: type[Pallet]) -> Map: ...
     @overload
     def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredMap: ...
     def __get__(self, pallet: Pallet | None, owner: type[Pallet]) -> Map | StoredMap:
-        return self if pallet is None else self.bind(pallet)
+        if pallet is None:
+            return self
+        raise self.absent(pallet)
 
     def bind(self, pallet: Pallet) -> StoredMap:
         return StoredMap(pallet, self)
@@ -107,15 +128,18 @@ class DoubleMap(Declared):
         *,
         optional: bool = False,
         default: Any = _UNSET,
+        span: Span = ALWAYS,
     ) -> None:
-        super().__init__(Item((hasher1, hasher2), (key1, key2), value, optional, default))
+        super().__init__(Item((hasher1, hasher2), (key1, key2), value, optional, default, span))
 
     @overload
     def __get__(self, pallet: None, owner: type[Pallet]) -> DoubleMap: ...
     @overload
     def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredDoubleMap: ...
     def __get__(self, pallet: Pallet | None, owner: type[Pallet]) -> DoubleMap | StoredDoubleMap:
-        return self if pallet is None else self.bind(pallet)
+        if pallet is None:
+            return self
+        raise self.absent(pallet)
 
     def bind(self, pallet: Pallet) -> StoredDoubleMap:
         return StoredDoubleMap(pallet, self)
@@ -141,8 +165,9 @@ class Stored:
         """What an absent value reads as, encoded; one zero byte (None) for an optional item."""
         if self.item.optional:
             return b"\0"
-        if self.item.default is not _UNSET:
-            return self.codec.encode(self.item.default)
+        default = self.item.default
+        if default is not _UNSET:
+            return self.codec.encode(default(self._runtime) if callable(default) else default)
         return self._runtime.types.zero(self._pallet.type_id(self.item.value))
 
     def _get(self, key: bytes) -> Any:

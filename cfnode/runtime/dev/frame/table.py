@@ -37,7 +37,7 @@ from .expressions import (
     parse,
     substitute,
 )
-from .types import CATALOG, Alias, Catalog, Declaration, Enum, Struct
+from .types import Alias, Catalog, Declaration, Enum, Struct
 
 Scope = Mapping[str, str]
 """Names that only one pallet knows, as expressions: {"TargetAccount": "H160"}."""
@@ -50,11 +50,11 @@ _WIDTH = {name: int(name[1:]) // 8 for name in PRIMITIVES if name[0] in "ui"} | 
 
 
 class TypeTable:
-    """Type ids for expressions; `own` are the declarations of this runtime alone (its outer enums)."""
+    """Type ids for expressions in the names of one catalog."""
 
-    def __init__(self, own: Catalog) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self.types: list[PortableType] = []
-        self._own = own
+        self.catalog = catalog
         self._ids: dict[Expression, int] = {}
         self._registry: Registry | None = None
 
@@ -123,7 +123,7 @@ class TypeTable:
     def _declared(self, expression: Expression) -> Declaration | None:
         if not isinstance(expression, Name):
             return None
-        return self._own.get(expression.name) or CATALOG.get(expression.name)
+        return self.catalog.get(expression.name)
 
     def _row(self, number: int, expression: Expression, declared: Declaration | None) -> PortableType:
         if declared is None:

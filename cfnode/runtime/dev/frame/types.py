@@ -1,8 +1,9 @@
 """What types does the runtime declare?
 
-One catalog of named declarations; everything that has a shape is derived from it: codecs, storage keys and
-metadata (scale-info's registry, metadata V14 and V15). A declaration is written in the notation of
-`frame.expressions`:
+A catalog of named declarations; everything that has a shape is derived from it: codecs, storage keys and
+metadata (scale-info's registry, metadata V14 and V15). What every release has is declared in `COMMON` when
+its module is imported; what differs is declared in a catalog of the release, based on `COMMON`. A declaration
+is written in the notation of `frame.expressions`:
 
     struct("cf_primitives::DcaParameters", number_of_chunks="u32", chunk_interval="u32")
     struct("cf_primitives::SwapId", "u64")                                   # a newtype
@@ -22,7 +23,18 @@ from dataclasses import dataclass
 
 from .expressions import Expression, FieldOf, Name, TypeLanguageError, parse, parse_variant
 
-__all__ = ["CATALOG", "Alias", "Catalog", "Declaration", "Enum", "Struct", "alias", "enum", "struct"]
+__all__ = [
+    "COMMON",
+    "Alias",
+    "Catalog",
+    "Declaration",
+    "Enum",
+    "Struct",
+    "alias",
+    "declaration",
+    "enum",
+    "struct",
+]
 
 Docs = tuple[str, ...]
 VariantOf = tuple[int, str, tuple[FieldOf, ...], Docs]
@@ -59,31 +71,49 @@ class Declaration:
     make: Callable[[], Struct | Enum | Alias]
 
 
-Catalog = dict[str, Declaration]
-CATALOG: Catalog = {}
-"""All declarations, by name. Filled when the modules that declare types are imported."""
+class Catalog:
+    """Declarations by name: its own, and those of the catalog that it is based on."""
 
+    def __init__(self, base: Catalog | None = None) -> None:
+        self._base = base
+        self._own: dict[str, Declaration] = {}
 
-def struct(path: str, /, *unnamed: str, name: str | None = None, **named: str) -> str:
-    """Declare a composite; a trailing `_` of a field name is dropped (`from_`). Returns its name."""
-    fields: tuple[FieldOf, ...] = tuple((None, parse(text)) for text in unnamed)
-    fields += tuple((field.removesuffix("_"), parse(text)) for field, text in named.items())
-    return _declare(path, name, Struct(fields))
+    def get(self, name: str) -> Declaration | None:
+        """The declaration of a name, None if there is none."""
+        found = self._own.get(name)
+        return self._base.get(name) if found is None and self._base is not None else found
 
+    def add(self, declared: Declaration) -> str:
+        """Take a declaration in; returns its name. TypeLanguageError if the name means another type."""
+        known = self.get(declared.name)
+        if known is not None and _contents(known) != _contents(declared):
+            raise TypeLanguageError(
+                f"{declared.name!r} is declared twice: as {'::'.join(known.path)} and as "
+                f"{'::'.join(declared.path)}; give one of them a name of its own (name=…)"
+            )
+        self._own[declared.name] = declared
+        return declared.name
 
-def enum(path: str, /, *variants: str | Mapping[int, str], name: str | None = None) -> str:
-    """Declare an enum: variants counted from 0, or one mapping of index to variant. Returns its name."""
-    rows: dict[int, str] = {}
-    for position, each in enumerate(variants):
-        rows.update({position: each} if isinstance(each, str) else each)
-    return _declare(
-        path, name, Enum(tuple((index, *parse_variant(text), ()) for index, text in rows.items()))
-    )
+    def struct(self, path: str, /, *unnamed: str, name: str | None = None, **named: str) -> str:
+        """Declare a composite; a trailing `_` of a field name is dropped (`from_`). Returns its name."""
+        fields: tuple[FieldOf, ...] = tuple((None, parse(text)) for text in unnamed)
+        fields += tuple((field.removesuffix("_"), parse(text)) for field, text in named.items())
+        return self._declare(path, name, Struct(fields))
 
+    def enum(self, path: str, /, *variants: str | Mapping[int, str], name: str | None = None) -> str:
+        """Declare an enum: variants counted from 0, or one mapping of index to variant. Returns its name."""
+        rows: dict[int, str] = {}
+        for position, each in enumerate(variants):
+            rows.update({position: each} if isinstance(each, str) else each)
+        body = Enum(tuple((index, *parse_variant(text), ()) for index, text in rows.items()))
+        return self._declare(path, name, body)
 
-def alias(name: str, target: str) -> str:
-    """Declare another name for an expression. Returns the name."""
-    return _declare(name, name, Alias(parse(target)))
+    def alias(self, name: str, target: str) -> str:
+        """Declare another name for an expression. Returns the name."""
+        return self._declare(name, name, Alias(parse(target)))
+
+    def _declare(self, path: str, name: str | None, body: Struct | Enum | Alias) -> str:
+        return self.add(declaration(path, name, lambda: body))
 
 
 def declaration(path: str, name: str | None, make: Callable[[], Struct | Enum | Alias]) -> Declaration:
@@ -94,20 +124,8 @@ def declaration(path: str, name: str | None, make: Callable[[], Struct | Enum | 
     return Declaration(name or segments[-1], segments, parameters, make)
 
 
-def _declare(path: str, name: str | None, body: Struct | Enum | Alias) -> str:
-    made = declaration(path, name, lambda: body)
-    known = CATALOG.get(made.name)
-    if known is not None and (known.path, known.parameters, known.make()) != (
-        made.path,
-        made.parameters,
-        body,
-    ):
-        raise TypeLanguageError(
-            f"{made.name!r} is declared twice: as {'::'.join(known.path)} and as {'::'.join(made.path)}; "
-            "give one of them a name of its own (name=…)"
-        )
-    CATALOG[made.name] = made
-    return made.name
+def _contents(declared: Declaration) -> tuple[tuple[str, ...], tuple[str, ...], Struct | Enum | Alias]:
+    return declared.path, declared.parameters, declared.make()
 
 
 def _parameters(path: str) -> tuple[str, ...]:
@@ -115,6 +133,11 @@ def _parameters(path: str) -> tuple[str, ...]:
     assert isinstance(parsed, Name)
     return tuple(each.name for each in parsed.arguments if isinstance(each, Name))
 
+
+COMMON = Catalog()
+"""The declarations that every release has."""
+
+struct, enum, alias = COMMON.struct, COMMON.enum, COMMON.alias
 
 # What Rust, SCALE and Substrate's primitives bring along.
 alias("Bytes", "Vec<u8>")

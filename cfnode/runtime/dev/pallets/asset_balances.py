@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event
+from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event, migration, since
 
 __all__ = ["AssetBalances"]
 
 MAX_AMOUNT = 2**128 - 1
+TRON_REFUND_FEE_MULTIPLE = 15
 
 enum("pallet_cf_asset_balances::ExternalOwner", "Vault", "AggKey", "Account(ForeignChainAddress)")
 
@@ -26,6 +27,7 @@ class AssetBalances(Pallet):
     Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
     WithheldAssets = Map("Twox64Concat", "Asset", "u128")
     FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
+    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=100, span=since("2.2.9"))
 
     class Event(EventSet):
         RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")
@@ -46,6 +48,11 @@ class AssetBalances(Pallet):
         BalanceOverflow = "The user has reached the maximum balance."
         ChainDeprecated = "The Chain is deprecated."
         FundsRemaining = "The account still has free balance."
+
+    @migration("2.2.9")
+    def expect_less_of_tron(self) -> None:
+        """A refund on Tron may be smaller, measured by its fee."""
+        self.RefundFeeMultiple.put("Tron", TRON_REFUND_FEE_MULTIPLE)
 
     def balance(self, who: bytes, asset: str) -> int:
         """What an account owns of an asset."""

@@ -27,12 +27,11 @@ from cfnode.runtime.dev.frame import (
 )
 from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
 from cfnode.runtime.dev.keys import ASSETHUB_VAULT, solana_environment
-from cfnode.runtime.dev.types.safe_mode import ALL_GREEN, ALL_RED
+from cfnode.runtime.dev.types.safe_mode import all_green, all_red
 
 from .system import System
 from .transaction_payment import TransactionPayment
 
-RELEASE = {"major": 2, "minor": 2, "patch": 3}
 MAX_BATCH = 10
 BATCHES = ("batch", "non_native_signed_call")
 MAX_LONGEVITY = 2**64 - 1
@@ -76,7 +75,7 @@ class Environment(Pallet):
     TronVaultAddress = Value("H160")
     TronChainId = Value("u64")
     TronSignatureNonce = Value("u64")
-    RuntimeSafeMode = Value("RuntimeSafeMode", default=ALL_GREEN)
+    RuntimeSafeMode = Value("RuntimeSafeMode", default=all_green)
     CurrentReleaseVersion = Value("SemVer")
     ChainflipNetworkEnvironment = Value("NetworkEnvironment", default="Development")
     ChainflipNetworkName = Value("ChainflipNetwork", default="Development")
@@ -112,14 +111,14 @@ class Environment(Pallet):
         FailedToProcessFee = "Signer is unable to pay fee."
 
     class Constant(ConstantSet):
-        CurrentReleaseVersion = constant("SemVer", RELEASE)
+        CurrentReleaseVersion = constant("SemVer", lambda release: release.semver)
 
     @call(3, update="SafeModeUpdate")
     def update_safe_mode(self, origin: Origin, update: Any) -> None:
         """Switch all on, all off, or as given. Governance."""
         origin.ensure_governance()
-        modes = {"CodeGreen": ALL_GREEN, "CodeRed": ALL_RED}
-        self.RuntimeSafeMode.put(modes[update] if isinstance(update, str) else update[1])
+        modes = {"CodeGreen": all_green, "CodeRed": all_red}
+        self.RuntimeSafeMode.put(modes[update](self.runtime) if isinstance(update, str) else update[1])
         self.deposit(self.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
     @call(4, params="ConsolidationParameters")
@@ -231,7 +230,7 @@ class Environment(Pallet):
         self.SolanaApiEnvironment.put(solana_environment())
         self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
         self.ConsolidationParameters.put({"consolidation_threshold": 200, "consolidation_size": 100})
-        self.CurrentReleaseVersion.put(RELEASE)
+        self.CurrentReleaseVersion.put(self.runtime.release.semver)
         self.ChainflipNetworkEnvironment.put("Development")
         self.ChainflipNetworkName.put("Development")
 
@@ -241,6 +240,9 @@ class Environment(Pallet):
         self._of(chain, "ChainId").put(addresses.chain_id)
         for asset, address in addresses.tokens:
             assets.put(asset, address)
+
+    def on_runtime_upgrade(self) -> None:
+        self.CurrentReleaseVersion.put(self.runtime.release.semver)
 
     def safe_mode(self, member: str, switch: str) -> bool:
         """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""

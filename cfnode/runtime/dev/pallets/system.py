@@ -100,7 +100,7 @@ class System(Pallet):
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
         DbWeight = constant("RuntimeDbWeight", {"read": READ, "write": WRITE})
-        Version = constant("RuntimeVersion", runtime_version())
+        Version = constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 
     def __init__(self, runtime: Composition) -> None:
@@ -176,11 +176,14 @@ class System(Pallet):
         self.UpgradedToTripleRefCount.put(True)
         self.note_version()
 
-    def note_version(self) -> None:
-        """Remember which runtime is at work, if another one was before."""
+    def note_version(self) -> int | None:
+        """Remember which runtime is at work; the spec version of another one that was before, else None."""
         present = {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
-        if self.LastRuntimeUpgrade.get() != present:
-            self.LastRuntimeUpgrade.put(present)
+        last = self.LastRuntimeUpgrade.get()
+        if last == present:
+            return None
+        self.LastRuntimeUpgrade.put(present)
+        return None if last is None else int(last["spec_version"])
 
     def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
         """Forget what belonged to the last block, and note what the header says about this one."""

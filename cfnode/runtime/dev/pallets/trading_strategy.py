@@ -6,16 +6,17 @@ chain, so there is only what governance has set, and it is what the main net's r
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame import Pallet, Value
-from cfnode.runtime.dev.types.assets import DOLLAR_TOKENS
+from collections.abc import Callable
+
+from cfnode.runtime.dev.frame import Composition, Pallet, Value
 
 __all__ = ["TradingStrategy"]
 
 DOLLAR = 10**6
 
 
-def _of_each(dollars: int) -> list[tuple[str, int]]:
-    return [(asset, dollars * DOLLAR) for asset in DOLLAR_TOKENS]
+def _of_each(dollars: int) -> Callable[[Composition], list[tuple[str, int]]]:
+    return lambda runtime: [(asset, dollars * DOLLAR) for asset in runtime.release.dollar_tokens]
 
 
 class TradingStrategy(Pallet):

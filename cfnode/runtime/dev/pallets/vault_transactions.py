@@ -16,7 +16,7 @@ from typing import Any
 from cfnode.core.addresses import AddressError, parse_address, script_to_text
 from cfnode.core.addresses.taproot import TaprootDeposit
 from cfnode.core.amm import price_of, sqrt_price_of_amounts
-from cfnode.core.assets import CHAINS, assets_of
+from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
@@ -224,7 +224,7 @@ def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
 def _asset_of(pallet: Pallet, chain: str, contract: bytes) -> str:
     """The asset of a token's contract."""
     environment = pallet.other(Environment)
-    for asset in assets_of(chain):
+    for asset in pallet.runtime.release.assets_of(chain):
         if asset.chain_index and environment.token_address(chain, asset.name) == contract:
             return asset.name
     raise NotNoticed(f"0x{contract.hex()} is no token that is swapped on {chain}")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address, foreign_address
-from cfnode.core.assets import ASSETS, CHAINS, assets_of
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.frame import Map, Value, enum, struct
 from cfnode.runtime.dev.frame.storage import StoredValue
@@ -68,8 +68,8 @@ class Sightings(OracleFeed):
             self._deliver_vault_swap(*seen)
         sent = [
             (chain, broadcast_id)
-            for chain, kind in BROADCASTERS.items()
-            for broadcast_id in self.other(kind).on_their_way()
+            for chain in self.runtime.release.chains
+            for broadcast_id in self.other(BROADCASTERS[chain]).on_their_way()
         ]
         if held or sent:
             self.InFlight.put(list(dict.fromkeys([*held, *sent])))
@@ -209,8 +209,7 @@ def _failing_transfers(
     call = builder["call"]
     assets = {
         sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
-        for asset in assets_of(pallet.chain.name)
-        if asset.since == "2.2"
+        for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
     found = []
     alone = [call["transfer_param"]] if "transfer_param" in call else []

@@ -1,46 +1,24 @@
-"""Chains, assets and amounts by asset, as `cf_primitives::chains` declares them in runtime 2.2."""
+"""Chains, assets and amounts by asset, as `cf_primitives::chains` declares them in each release."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from cfnode.core.assets import CHAINS
+from cfnode.runtime.dev.frame.types import Catalog
+from cfnode.runtime.dev.releases import Release, by_release
 
-from cfnode.core.assets import CHAINS, assets_of, assets_since
-from cfnode.runtime.dev.chains import MODULES
-from cfnode.runtime.dev.frame.types import enum, struct
-
-T = TypeVar("T")
-
-RELEASE = "2.2"
-
-enum("cf_primitives::chains::ForeignChain", {CHAINS[chain].index: chain for chain in MODULES})
-enum("cf_primitives::chains::assets::any::Asset", {a.index: a.name for a in assets_since(RELEASE)})
-for _chain, _module in MODULES.items():
-    _assets = [asset for asset in assets_of(_chain) if asset.since == RELEASE]
-    _path = f"cf_primitives::chains::assets::{_module}"
-    enum(f"{_path}::Asset", {a.chain_index: a.name for a in _assets}, name=f"{_module}::Asset")
-    _amounts = {asset.symbol.lower(): "T" for asset in _assets}
-    struct(f"{_path}::AssetMap<T>", name=f"{_module}::AssetMap", **_amounts)
-struct(
-    "cf_primitives::chains::assets::any::AssetMap<T>",
-    **{module: f"{module}::AssetMap<T>" for module in MODULES.values()},
-)
+_CHAINS = "cf_primitives::chains"
 
 
-DOLLAR_TOKENS = (
-    "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
-)  # fmt: skip
-"""The tokens of a dollar, in the order of their discriminants: the first limits of many things."""
-
-
-def known_assets() -> tuple[str, ...]:
-    """The names of the release's assets, in the order of an `AssetMap`."""
-    return tuple(asset.name for chain in MODULES for asset in assets_of(chain) if asset.since == RELEASE)
-
-
-def asset_map(value: Callable[[str], T]) -> dict[str, dict[str, T]]:
-    """The value of an `AssetMap`: one for each asset of the release, by its name."""
-    return {
-        module: {a.symbol.lower(): value(a.name) for a in assets_of(chain) if a.since == RELEASE}
-        for chain, module in MODULES.items()
-    }
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.enum(f"{_CHAINS}::ForeignChain", {CHAINS[chain].index: chain for chain in release.chains})
+    catalog.enum(f"{_CHAINS}::assets::any::Asset", {a.index: a.name for a in release.assets})
+    for name, chain in release.chains.items():
+        assets, path = release.assets_of(name), f"{_CHAINS}::assets::{chain.module}"
+        variants = {a.chain_index: a.name for a in assets}
+        catalog.enum(f"{path}::Asset", variants, name=f"{chain.module}::Asset")
+        amounts = {asset.symbol.lower(): "T" for asset in assets}
+        catalog.struct(f"{path}::AssetMap<T>", name=f"{chain.module}::AssetMap", **amounts)
+    modules = [chain.module for chain in release.chains.values()]
+    members = {module: f"{module}::AssetMap<T>" for module in modules}
+    catalog.struct(f"{_CHAINS}::assets::any::AssetMap<T>", **members)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.chains import CHAIN_INSTANCES, ChainInstance
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.chains import ChainInstance
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import addresses, assets, swaps  # noqa: F401  (the declarations below name theirs)
 
@@ -60,12 +61,12 @@ enum(
 )
 
 
-def _declare(chain: ChainInstance) -> None:
+def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
     """The types that the metadata names or parametrises by the chain."""
     account, amount, asset = chain.family.account, chain.family.amount, chain.names["ChainAsset"]
-    _declare_channel(chain, account, amount, asset)
-    _declare_rules(chain, amount, asset)
-    enum(
+    _declare_channel(catalog, chain, account, amount, asset)
+    _declare_rules(catalog, chain, amount, asset)
+    catalog.enum(
         f"{_INGRESS_EGRESS}::FetchOrTransfer<C>",
         f"Fetch{{asset: {asset}, deposit_address: {account},"
         f" deposit_fetch_id: Option<{chain.family.fetch_id}>, amount: {amount}}}",
@@ -74,22 +75,22 @@ def _declare(chain: ChainInstance) -> None:
     )
 
 
-def _declare_channel(chain: ChainInstance, account: str, amount: str, asset: str) -> None:
-    struct(f"cf_primitives::chains::{chain.name}")
-    struct(
+def _declare_channel(catalog: Catalog, chain: ChainInstance, account: str, amount: str, asset: str) -> None:
+    catalog.struct(f"cf_primitives::chains::{chain.name}")
+    catalog.struct(
         "cf_chains::ChainState<C>",
         name=f"ChainState{chain.name}",
         block_height=chain.family.height,
         tracked_data=chain.tracked_type,
     )
-    struct(
+    catalog.struct(
         f"cf_chains::deposit_channel::DepositChannel{chain.name}",
         channel_id="u64",
         address=account,
         asset=asset,
         state=chain.family.channel_state,
     )
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::pallet::DepositChannelDetails{chain.name}",
         owner="AccountId32",
         deposit_channel=f"DepositChannel{chain.name}",
@@ -102,9 +103,9 @@ def _declare_channel(chain: ChainInstance, account: str, amount: str, asset: str
     )
 
 
-def _declare_rules(chain: ChainInstance, amount: str, asset: str) -> None:
+def _declare_rules(catalog: Catalog, chain: ChainInstance, amount: str, asset: str) -> None:
     """What governance may set."""
-    enum(
+    catalog.enum(
         f"{_INGRESS_EGRESS}::PalletConfigUpdate{chain.name}",
         f"ChannelOpeningFee{chain.name}{{fee: u128}}",
         f"SetMinimumDeposit{chain.name}{{asset: {asset}, minimum_deposit: {amount}}}",
@@ -116,5 +117,7 @@ def _declare_rules(chain: ChainInstance, amount: str, asset: str) -> None:
     )
 
 
-for _instance in CHAIN_INSTANCES.values():
-    _declare(_instance)
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    for chain in release.chains.values():
+        _declare_chain(catalog, chain)

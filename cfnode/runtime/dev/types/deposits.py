@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.chains import CHAIN_INSTANCES, ChainInstance
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.chains import ChainInstance
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import addresses, assets, channels, environment, swaps  # noqa: F401  (named below)
 
@@ -35,18 +36,18 @@ enum(
 # The types that the metadata names by the chain
 
 
-def _declare_witnesses(chain: ChainInstance) -> None:
+def _declare_witnesses(catalog: Catalog, chain: ChainInstance) -> None:
     """What has been seen: deposits on channels, and into the vault."""
     name, names = chain.name, chain.names
     account, amount, asset = names["Account"], names["Amount"], names["ChainAsset"]
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::pallet::DepositWitness{name}",
         deposit_address=account,
         asset=asset,
         amount=amount,
         deposit_details=names["DepositDetails"],
     )
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::pallet::VaultDepositWitness{name}",
         input_asset=asset,
         deposit_address=f"Option<{account}>",
@@ -65,15 +66,15 @@ def _declare_witnesses(chain: ChainInstance) -> None:
     )
 
 
-def _declare_outcomes(chain: ChainInstance) -> None:
+def _declare_outcomes(catalog: Catalog, chain: ChainInstance) -> None:
     """What becomes of a deposit."""
     name, names = chain.name, chain.names
-    enum(
+    catalog.enum(
         f"{_INGRESS_EGRESS}::pallet::DepositFailedDetails{name}",
         f"DepositFailedDepositChannelVariant{name}{{deposit_witness: DepositWitness{name}}}",
         f"DepositFailedVaultVariant{name}{{vault_witness: VaultDepositWitness{name}}}",
     )
-    enum(
+    catalog.enum(
         f"{_INGRESS_EGRESS}::pallet::DepositAction",
         "Swap{swap_request_id: SwapRequestId}",
         "LiquidityProvision{lp_account: AccountId32}",
@@ -84,7 +85,7 @@ def _declare_outcomes(chain: ChainInstance) -> None:
         "Unrefundable",
         name=f"DepositAction{name}",
     )
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::TransactionRejectionDetails{name}",
         deposit_address=f"Option<{names['Account']}>",
         refund_address="ForeignChainAddress",
@@ -95,10 +96,10 @@ def _declare_outcomes(chain: ChainInstance) -> None:
     )
 
 
-def _declare_messages(chain: ChainInstance) -> None:
+def _declare_messages(catalog: Catalog, chain: ChainInstance) -> None:
     """What waits to be delivered."""
     name, names = chain.name, chain.names
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::CrossChainMessage<C>",
         name=f"CrossChainMessage{name}",
         egress_id="EgressId",
@@ -113,17 +114,17 @@ def _declare_messages(chain: ChainInstance) -> None:
     )
 
 
-def _declare_waiting(chain: ChainInstance) -> None:
+def _declare_waiting(catalog: Catalog, chain: ChainInstance) -> None:
     """What has been seen and waits to be boosted."""
     name, names = chain.name, chain.names
     account, transaction = names["Account"], names["TransactionInId"]
-    enum(
+    catalog.enum(
         f"{_INGRESS_EGRESS}::BoostStatusLookup",
         f"Vault{{tx_id: {transaction}}}",
         f"Channel{{deposit_address: {account}}}",
         name=f"BoostStatusLookup{name}",
     )
-    enum(
+    catalog.enum(
         f"{_INGRESS_EGRESS}::deposit_origin::DepositOrigin",
         f"DepositChannel{{deposit_address: {account}, channel_id: u64, deposit_block_height: u64,"
         " broker_id: AccountId32}",
@@ -131,7 +132,7 @@ def _declare_waiting(chain: ChainInstance) -> None:
         name=f"DepositOrigin{name}",
     )
     message = "CcmDepositMetadata<ForeignChainAddress, DecodedCcmAdditionalData>"
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::PendingPrewitnessedDeposit",
         name=f"PendingPrewitnessedDeposit{name}",
         block_height=names["Height"],
@@ -144,7 +145,7 @@ def _declare_waiting(chain: ChainInstance) -> None:
         channel_id="Option<u64>",
         origin=f"DepositOrigin{name}",
     )
-    struct(
+    catalog.struct(
         f"{_INGRESS_EGRESS}::PendingPrewitnessedDepositEntry",
         name=f"PendingPrewitnessedDepositEntry{name}",
         boost_status_lookup=f"BoostStatusLookup{name}",
@@ -152,8 +153,10 @@ def _declare_waiting(chain: ChainInstance) -> None:
     )
 
 
-for _instance in CHAIN_INSTANCES.values():
-    _declare_witnesses(_instance)
-    _declare_outcomes(_instance)
-    _declare_messages(_instance)
-    _declare_waiting(_instance)
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    for chain in release.chains.values():
+        _declare_witnesses(catalog, chain)
+        _declare_outcomes(catalog, chain)
+        _declare_messages(catalog, chain)
+        _declare_waiting(catalog, chain)

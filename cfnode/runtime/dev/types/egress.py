@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cfnode.runtime.dev.chains import CHAIN_INSTANCES
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.chains import ChainInstance
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import addresses, assets, deposits, swaps  # noqa: F401  (named below)
 
@@ -155,30 +156,12 @@ struct(
     gas_limit="Option<U256>",
 )
 struct("cf_chains::tron::TronTransactionMetadata", contract="H160", fee_limit="Option<u64>")
-for _chain in CHAIN_INSTANCES.values():
-    if _chain.is_evm:
-        struct(
-            f"pallet_cf_broadcast::pallet::BroadcastData{_chain.name}",
-            broadcast_id="u32",
-            transaction_payload=_chain.names["Transaction"],
-            threshold_signature_payload="H256",
-            transaction_out_id="SchnorrVerificationComponents",
-            nominee="Option<AccountId32>",
-        )
 enum(
     "pallet_cf_ingress_egress::BroadcastAction<ChainAccount>",
     "FinaliseFetch(Vec<ChainAccount>)",
     "CcmBroadcast",
 )
 struct("pallet_cf_ingress_egress::FailedForeignChainCall", broadcast_id="u32", original_epoch="u32")
-for _chain in CHAIN_INSTANCES.values():
-    struct(
-        "cf_traits::ScheduledEgressDetails<C>",
-        name=f"ScheduledEgressDetails{_chain.name}",
-        egress_id="EgressId",
-        egress_amount=_chain.family.amount,
-        fee_withheld=_chain.family.amount,
-    )
 
 # Signing.
 struct(f"{_SIGNER}::pallet::RequestContextEvmCrypto", request_id="u32", attempt_count="u32", payload="H256")
@@ -204,3 +187,28 @@ struct(
     signer="evm::AggKey",
     signature_result="AsyncResult<Result<SchnorrVerificationComponents, Vec<AccountId32>>>",
 )
+
+
+def _declare_broadcast_data(catalog: Catalog, chain: ChainInstance) -> None:
+    catalog.struct(
+        f"pallet_cf_broadcast::pallet::BroadcastData{chain.name}",
+        broadcast_id="u32",
+        transaction_payload=chain.names["Transaction"],
+        threshold_signature_payload="H256",
+        transaction_out_id="SchnorrVerificationComponents",
+        nominee="Option<AccountId32>",
+    )
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    for chain in release.chains.values():
+        if chain.is_evm:
+            _declare_broadcast_data(catalog, chain)
+        catalog.struct(
+            "cf_traits::ScheduledEgressDetails<C>",
+            name=f"ScheduledEgressDetails{chain.name}",
+            egress_id="EgressId",
+            egress_amount=chain.family.amount,
+            fee_withheld=chain.family.amount,
+        )

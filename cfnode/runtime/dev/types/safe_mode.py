@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cfnode.runtime.dev.frame.composition import Composition
 from cfnode.runtime.dev.frame.expressions import Expression, Name
-from cfnode.runtime.dev.frame.types import CATALOG, Enum, Struct, enum, struct
+from cfnode.runtime.dev.frame.types import Catalog, Enum, Struct, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 
 def _switches(crate: str, *names: str, path: str = "PalletSafeMode", name: str | None = None) -> str:
@@ -81,21 +83,6 @@ for _chain in ("arbitrum", "tron"):
         name=f"{_chain.capitalize()}ElectionsSafeMode",
     )
 
-_WITNESSED = ("broadcast", "chain_tracking", "ingress_egress", "vault")
-_WITNESSER = [
-    f"{chain}_{what}"
-    for chain in ("ethereum", "polkadot", "bitcoin", "arbitrum", "solana", "assethub", "tron")
-    for what in (_WITNESSED if chain != "solana" else ("broadcast", "vault"))
-]
-_switches(
-    _RUNTIME,
-    "governance",
-    "funding",
-    "swapping",
-    *_WITNESSER,
-    path="safe_mode::WitnesserCallPermission",
-    name="WitnesserCallPermission",
-)
 enum(
     "pallet_cf_witnesser::PalletSafeMode<CallPermission>",
     "CodeGreen",
@@ -104,52 +91,75 @@ enum(
     name="witnesser::PalletSafeMode",
 )
 
-_CHAINS = ("ethereum", "bitcoin", "polkadot", "arbitrum", "solana", "assethub", "tron")
-MEMBERS: dict[str, str] = {
-    "emissions": "emissions::PalletSafeMode",
-    "funding": "funding::PalletSafeMode",
-    "swapping": "swapping::PalletSafeMode",
-    "liquidity_provider": "lp::PalletSafeMode",
-    "validator": "validator::PalletSafeMode",
-    "pools": "pools::PalletSafeMode",
-    "trading_strategies": "trading_strategy::PalletSafeMode",
-    "lending_pools": "lending_pools::PalletSafeMode",
-    "reputation": "reputation::PalletSafeMode",
-    "asset_balances": "asset_balances::PalletSafeMode",
-    **{
-        f"threshold_signature_{key}": "threshold_signature::PalletSafeMode"
-        for key in ("evm", "bitcoin", "polkadot", "solana")
-    },
-    **{f"broadcast_{chain}": "broadcast::PalletSafeMode" for chain in _CHAINS},
-    "witnesser": "witnesser::PalletSafeMode<WitnesserCallPermission>",
-    **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in _CHAINS},
-    "elections_generic": "GenericElectionsSafeMode",
-    "ethereum_elections": "EthereumElectionsSafeMode",
-    "arbitrum_elections": "ArbitrumElectionsSafeMode",
-    "tron_elections": "TronElectionsSafeMode",
-}
-"""The boards of `RuntimeSafeMode`, in order, by member name."""
-
-struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **MEMBERS)
 enum("pallet_cf_environment::SafeModeUpdate", "CodeRed", "CodeGreen", "CodeAmber(RuntimeSafeMode)")
 
-
-def _board(member: str, *, on: bool) -> Any:
-    """The value of one board with all its switches in one position."""
-    return _value(Name(member.split("<")[0]), on=on)
+_CHAINS = ("ethereum", "bitcoin", "polkadot", "arbitrum", "solana", "assethub", "tron")
+_WITNESSED = ("broadcast", "chain_tracking", "ingress_egress", "vault")
 
 
-def _value(expression: Expression, *, on: bool) -> Any:
+def _witnesser_switches(release: Release) -> list[str]:
+    """The subjects of witnesses, chain by chain."""
+    return [
+        f"{chain.lower()}_{subject}"
+        for chain in release.chains
+        for subject in (_WITNESSED if chain != "Solana" else ("broadcast", "vault"))
+    ]
+
+
+def _boards() -> dict[str, str]:
+    """The boards of `RuntimeSafeMode`, in order, by member name."""
+    return {
+        "emissions": "emissions::PalletSafeMode",
+        "funding": "funding::PalletSafeMode",
+        "swapping": "swapping::PalletSafeMode",
+        "liquidity_provider": "lp::PalletSafeMode",
+        "validator": "validator::PalletSafeMode",
+        "pools": "pools::PalletSafeMode",
+        "trading_strategies": "trading_strategy::PalletSafeMode",
+        "lending_pools": "lending_pools::PalletSafeMode",
+        "reputation": "reputation::PalletSafeMode",
+        "asset_balances": "asset_balances::PalletSafeMode",
+        **{
+            f"threshold_signature_{key}": "threshold_signature::PalletSafeMode"
+            for key in ("evm", "bitcoin", "polkadot", "solana")
+        },
+        **{f"broadcast_{chain}": "broadcast::PalletSafeMode" for chain in _CHAINS},
+        "witnesser": "witnesser::PalletSafeMode<WitnesserCallPermission>",
+        **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in _CHAINS},
+        "elections_generic": "GenericElectionsSafeMode",
+        "ethereum_elections": "EthereumElectionsSafeMode",
+        "arbitrum_elections": "ArbitrumElectionsSafeMode",
+        "tron_elections": "TronElectionsSafeMode",
+    }
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    switches = ("governance", "funding", "swapping", *_witnesser_switches(release))
+    path = "state_chain_runtime::safe_mode::WitnesserCallPermission"
+    catalog.struct(path, **dict.fromkeys(switches, "bool"))
+    catalog.struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **_boards())
+
+
+def all_green(runtime: Composition) -> Any:
+    """The value of `RuntimeSafeMode` with everything switched on."""
+    return _value(runtime.types.catalog, Name("RuntimeSafeMode"), on=True)
+
+
+def all_red(runtime: Composition) -> Any:
+    """The value of `RuntimeSafeMode` with everything switched off."""
+    return _value(runtime.types.catalog, Name("RuntimeSafeMode"), on=False)
+
+
+def _value(catalog: Catalog, expression: Expression, *, on: bool) -> Any:
     if expression == Name("bool"):
         return on
     assert isinstance(expression, Name)
-    body = CATALOG[expression.name].make()
+    declared = catalog.get(expression.name)
+    assert declared is not None
+    body = declared.make()
     if isinstance(body, Struct):
-        return {name: _value(each, on=on) for name, each in body.fields}
+        return {name: _value(catalog, each, on=on) for name, each in body.fields}
     assert isinstance(body, Enum)
     names = [name for _, name, _, _ in body.variants]
     return next(name for name in names if name.endswith("Green" if on else "Red"))
-
-
-ALL_GREEN: dict[str, Any] = {name: _board(member, on=True) for name, member in MEMBERS.items()}
-ALL_RED: dict[str, Any] = {name: _board(member, on=False) for name, member in MEMBERS.items()}

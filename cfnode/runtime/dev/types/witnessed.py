@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES, ChainInstance
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.frame.types import Catalog, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import channels, deposits, egress  # noqa: F401  (the declarations below name theirs)
 
@@ -31,10 +32,10 @@ struct(
 )
 
 
-def _declare(chain: ChainInstance) -> None:
+def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
     name, names = chain.name, chain.names
     fee = {"Bitcoin": "u64", "Tron": "TronTransactionFee"}.get(name, "TransactionFee")
-    struct(
+    catalog.struct(
         f"pallet_cf_broadcast::pallet::TransactionConfirmation{name}",
         tx_out_id=names["TransactionOutId"],
         signer_id=names["Account"],
@@ -44,24 +45,24 @@ def _declare(chain: ChainInstance) -> None:
     )
     if not chain.is_evm:
         return
-    struct(
+    catalog.struct(
         f"pallet_cf_ingress_egress::pallet::TransferFailedWitness{name}",
         asset=names["ChainAsset"],
         amount=names["Amount"],
         destination_address=names["Account"],
     )
-    struct(
+    catalog.struct(
         f"pallet_cf_vaults::VaultKeyRotatedExternally{name}",
         new_public_key=chain.family.agg_key,
         block_number=names["Height"],
         tx_id=names["TransactionInId"],
     )
-    enum(
+    catalog.enum(
         f"{_HOOKS}::EvmVaultContractEvent{name}",
         f"VaultDeposit{name}(VaultDepositWitness{name})",
         f"TransferFailed{name}(TransferFailedWitness{name})",
     )
-    enum(
+    catalog.enum(
         f"{_HOOKS}::EvmKeyManagerEvent{name}",
         f"SignatureAccepted{name}(TransactionConfirmation{name})",
         f"AggKeySetByGovKey{name}(VaultKeyRotatedExternally{name})",
@@ -79,6 +80,9 @@ def _variant(name: str) -> str:
     )
 
 
-for _name in WITNESSED:
-    _declare(CHAIN_INSTANCES[_name])
-enum("state_chain_runtime::runtime_apis::custom_api::types::RawWitnessedEvents", *map(_variant, WITNESSED))
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    for name in WITNESSED:
+        _declare_chain(catalog, release.chains[name])
+    path = "state_chain_runtime::runtime_apis::custom_api::types::RawWitnessedEvents"
+    catalog.enum(path, *map(_variant, WITNESSED))

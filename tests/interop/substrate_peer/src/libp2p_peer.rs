@@ -12,8 +12,8 @@ use libp2p::{identify, noise, ping, tcp, yamux, Multiaddr, StreamProtocol, Swarm
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::framing::Framed;
+use crate::messages::{Bytes, Command, Commands, Report, Reports, Request};
 use crate::notifications::{Notifications, Order};
-use crate::words::{Bytes, Command, Commands, Report, Reports};
 use crate::{AGENT, NOTIFICATIONS, PATIENCE, REQUESTS};
 
 #[derive(NetworkBehaviour)]
@@ -135,12 +135,12 @@ impl Peer {
                 let address: Multiaddr = address.parse().expect("an address");
                 self.swarm.dial(address).expect("it may be dialed");
             }
-            Command::Request {
+            Command::Request(Request {
                 id,
                 peer,
                 protocol,
                 data,
-            } => {
+            }) => {
                 let peer = peer.parse().expect("a peer");
                 let (name, requests) = self.requests(&protocol);
                 let number = requests.send_request(&peer, data.0);
@@ -223,12 +223,12 @@ impl Peer {
                 self.next += 1;
                 self.served.insert(self.next, channel);
                 let (peer, protocol) = (peer.to_string(), protocol.to_string());
-                self.report(Report::Request {
+                self.report(Report::Request(Request {
                     id: self.next,
                     peer,
                     protocol,
                     data: Bytes(request),
-                })
+                }))
             }
             Event::Message {
                 message: Message::Response { request_id, response },

@@ -15,7 +15,7 @@ use litep2p::types::RequestId;
 use litep2p::{Litep2p, Litep2pEvent};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
-use crate::words::{Bytes, Command, Commands, Report, Reports};
+use crate::messages::{Bytes, Command, Commands, Report, Reports, Request};
 use crate::{AGENT, MAX_MESSAGE, NOTIFICATIONS, PATIENCE, REQUESTS};
 
 pub async fn run(genesis: &str, mut commands: Commands, reports: Reports) {
@@ -44,7 +44,7 @@ pub async fn run(genesis: &str, mut commands: Commands, reports: Reports) {
 
 fn pass_on(workers: &HashMap<&'static str, UnboundedSender<Command>>, command: Command) {
     let protocol = match &command {
-        Command::Request { protocol, .. }
+        Command::Request(Request { protocol, .. })
         | Command::Answer { protocol, .. }
         | Command::Handshake { protocol, .. }
         | Command::Open { protocol, .. }
@@ -175,7 +175,7 @@ impl RequestsOf {
         loop {
             tokio::select! {
                 order = orders.recv() => match order {
-                    Some(Command::Request { id, peer, data, .. }) => {
+                    Some(Command::Request(Request { id, peer, data, .. })) => {
                         let peer = peer.parse().expect("a peer");
                         let sent = self.handle.send_request(peer, data.0, DialOptions::Reject).await;
                         self.asked.insert(sent.expect("litep2p runs"), id);
@@ -193,7 +193,7 @@ impl RequestsOf {
                         next += 1;
                         served.insert(next, request_id);
                         let (peer, protocol) = (peer.to_string(), self.protocol.to_string());
-                        let _ = self.reports.send(Report::Request { id: next, peer, protocol, data: Bytes(request) });
+                        let _ = self.reports.send(Report::Request(Request { id: next, peer, protocol, data: Bytes(request) }));
                     }
                     RequestResponseEvent::ResponseReceived { request_id, response, .. } => {
                         self.report(request_id, |id| Report::Answer { id, data: Bytes(response) })

@@ -8,7 +8,7 @@ use libp2p_stream::Control;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
 use crate::framing;
-use crate::words::{Bytes, Report, Reports};
+use crate::messages::{Bytes, Report, Reports};
 
 /// What may be asked of the protocol.
 pub enum Order {
@@ -200,7 +200,7 @@ async fn speak(
     let _ = found.send(Found::Ended(peer));
 }
 
-/// Until the peer ends the substream or nobody orders any more.
+/// Until the peer ends the substream or the orders end.
 async fn send(stream: Stream, mut orders: UnboundedReceiver<Vec<u8>>) -> std::io::Result<()> {
     let (mut reader, mut writer) = stream.split();
     let mut byte = [0];

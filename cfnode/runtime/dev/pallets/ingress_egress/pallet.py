@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.frame import Origin, call, constant
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.chain_pallet import per_chain
@@ -107,7 +106,7 @@ class IngressEgress(IngressEgressGovernance):
 
         `action` is the value of the `ChannelAction` that a deposit triggers.
         """
-        self.ensure(self.chain.name not in LEFT, self.Error.ChainDeprecated)
+        self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
         self.ensure(self._may_open(), self.Error.DepositChannelCreationDisabled)
         opening_fee = self.ChannelOpeningFee.get()
         self.other(Flip).burn_liquid(owner, opening_fee)
@@ -242,7 +241,7 @@ class IngressEgress(IngressEgressGovernance):
 
         `ccm` is a value of `CcmDepositMetadata`, or None for a plain transfer.
         """
-        self.ensure(self.chain.name not in LEFT, self.Error.ChainDeprecated)
+        self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
         number = self.EgressIdCounter.mutate(lambda last: last + 1)
         estimate = egress_estimate(self, asset, ccm and ccm["channel_metadata"])
         withheld = withhold(self, asset, amount, estimate)

@@ -22,9 +22,8 @@ from cfnode.core.amm import (
     liquidity_for_quote,
     sqrt_price_of_amounts,
 )
-from cfnode.core.assets import ASSETS, assets_since
+from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
-from cfnode.runtime.dev.chains import LEFT
 from cfnode.runtime.dev.config import DevGenesis, DevPool
 from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.pallets import bitcoin_vault
@@ -55,8 +54,8 @@ class LiquidityPools(PoolsGovernance):
 
     def genesis(self, config: DevGenesis) -> None:
         stated = {pool.asset: pool for pool in config.pools}
-        for asset in assets_since("2.2"):
-            if asset.name != STABLE and asset.chain not in LEFT:
+        for asset in self.runtime.release.assets:
+            if asset.name != STABLE and asset.chain not in self.runtime.release.left:
                 self._fill(stated.get(asset.name) or DevPool(asset.name))
 
     def on_initialize(self, number: int) -> None:

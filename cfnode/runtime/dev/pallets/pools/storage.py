@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from cfnode.core.amm import Pool
 from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event
-from cfnode.runtime.dev.types.assets import DOLLAR_TOKENS
 
 from .stored import StoredPool, pair_of
 
@@ -30,7 +29,8 @@ class PoolsStorage(Pallet):
     ScheduledLimitOrderUpdateCount = Map("Identity", "(AccountId32, u32)", "u32")
     MaximumPriceImpact = Map("Twox64Concat", "AssetPair", "u32", optional=True)
     LimitOrderAutoSweepingThresholds = Value(
-        "BoundedBTreeMap<Asset, u128>", default=[(asset, _THOUSAND_DOLLARS) for asset in DOLLAR_TOKENS]
+        "BoundedBTreeMap<Asset, u128>",
+        default=lambda runtime: [(asset, _THOUSAND_DOLLARS) for asset in runtime.release.dollar_tokens],
     )
     HistoricalEarnedFees = DoubleMap("Identity", "AccountId32", "Twox64Concat", "Asset", "u128")
 

@@ -16,6 +16,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import Codec, ScaleError
 from cfnode.runtime.dev.frame import Pallet
 from cfnode.runtime.dev.frame.table import TypeTable
+from cfnode.runtime.dev.frame.types import COMMON
 
 __all__ = ["CcmError", "check_ccm", "check_ccm_bounds", "supports_ccm"]
 
@@ -67,7 +68,7 @@ def check_ccm(pallet: Pallet, ccm: Any, asset: str, destination: bytes) -> Any:
 @lru_cache(maxsize=1)
 def _xcm_call() -> Codec:
     """The codec of Assethub's calls, of a type table of its own: they stand in no metadata of ours."""
-    table = TypeTable({})
+    table = TypeTable(COMMON)
     call = table.id("XcmCall")
     return table.registry.codec(call)
 

@@ -12,6 +12,15 @@ const MAX_WAITING: usize = 16;
 #[serde(transparent)]
 pub struct Bytes(#[serde(with = "hex::serde")] pub Vec<u8>);
 
+/// A request to a peer, or of one.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Request {
+    pub id: u64,
+    pub peer: String,
+    pub protocol: String,
+    pub data: Bytes,
+}
+
 /// One line of the standard input. Protocols are named without the genesis hash.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
@@ -20,19 +29,14 @@ pub enum Command {
         address: String,
     },
     /// The answer is reported with the same `id`.
-    Request {
-        id: u64,
-        peer: String,
-        protocol: String,
-        data: Bytes,
-    },
+    Request(Request),
     /// The answer to a reported request; without data it is refused.
     Answer {
         id: u64,
         protocol: String,
         data: Option<Bytes>,
     },
-    /// What is said from now on when a notification protocol opens.
+    /// The handshake of a notification protocol from now on.
     Handshake {
         protocol: String,
         data: Bytes,
@@ -74,12 +78,7 @@ pub enum Report {
     Pinged {
         peer: String,
     },
-    Request {
-        id: u64,
-        peer: String,
-        protocol: String,
-        data: Bytes,
-    },
+    Request(Request),
     Answer {
         id: u64,
         data: Bytes,

@@ -1,0 +1,130 @@
+"""In what do the releases of the runtime differ?
+
+Each release is one value; everything that differs is read from it, so nothing else compares version numbers.
+Types that differ are declared by functions marked `by_release`, into a catalog of the release. Two releases
+can be composed in one process: a chain that was upgraded has blocks of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from cfnode.core.assets import Asset, assets_since
+
+from .chains import CHAIN_INSTANCES, ChainInstance
+from .frame.span import number
+from .frame.types import COMMON, Catalog
+from .release_names import DEFAULT_RELEASE
+
+__all__ = ["DEFAULT_RELEASE", "RELEASES", "Release", "by_release", "release_for"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """One release: its number, and what it knows.
+
+    `chains` stand in the order of their hooks, `assets` in that of their discriminants. The main net has left
+    the chains in `left`: deposits are refused, and their assets have no pool. `dollar_tokens` are the tokens
+    of a dollar, by discriminant: the first limits of many things.
+    """
+
+    name: str
+    spec_version: int
+    api_versions: Mapping[str, int]
+    chains: Mapping[str, ChainInstance]
+    assets: tuple[Asset, ...]
+    left: frozenset[str]
+    dollar_tokens: tuple[str, ...]
+
+    @cached_property
+    def number(self) -> tuple[int, ...]:
+        """The name as a number that compares: (2, 2, 9)."""
+        return number(self.name)
+
+    @property
+    def semver(self) -> dict[str, int]:
+        """The number as a value of `SemVer`."""
+        return dict(zip(("major", "minor", "patch"), self.number, strict=True))
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The types of the release. The modules that declare them have to be imported before."""
+        catalog = Catalog(COMMON)
+        for declare in _DECLARERS:
+            declare(catalog, self)
+        return catalog
+
+    def assets_of(self, chain: str) -> tuple[Asset, ...]:
+        """The assets of one chain, in the order of the chain's own enum."""
+        return tuple(sorted((a for a in self.assets if a.chain == chain), key=lambda a: a.chain_index))
+
+    @cached_property
+    def asset_names(self) -> tuple[str, ...]:
+        """The names of the assets, in the order of an `AssetMap`."""
+        return tuple(asset.name for chain in self.chains for asset in self.assets_of(chain))
+
+    def asset_map(self, value: Callable[[str], T]) -> dict[str, dict[str, T]]:
+        """The value of an `AssetMap`: one for each asset, by its name."""
+        return {
+            chain.module: {a.symbol.lower(): value(a.name) for a in self.assets_of(name)}
+            for name, chain in self.chains.items()
+        }
+
+
+Declarer = Callable[[Catalog, Release], None]
+_DECLARERS: list[Declarer] = []
+
+
+def by_release(declare: Declarer) -> Declarer:
+    """Mark a function that declares the types of a release into its catalog."""
+    _DECLARERS.append(declare)
+    return declare
+
+
+_APIS = {
+    "Core": 5,
+    "Metadata": 2,
+    "BlockBuilder": 6,
+    "TaggedTransactionQueue": 3,
+    "OffchainWorkerApi": 2,
+    "AuraApi": 1,
+    "SessionKeys": 1,
+    "GrandpaApi": 3,
+    "AccountNonceApi": 1,
+    "TransactionPaymentApi": 4,
+    "TransactionPaymentCallApi": 3,
+    "CustomRuntimeApi": 18,
+    "MonitoringRuntimeApi": 3,
+}
+
+_R2_2_3 = Release(
+    name="2.2.3",
+    spec_version=20_203,
+    api_versions=_APIS,
+    chains=CHAIN_INSTANCES,
+    assets=tuple(assets_since("2.2")),
+    left=frozenset({"Polkadot"}),
+    dollar_tokens=(
+        "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
+    ),
+)  # fmt: skip
+
+_R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209)
+
+RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9)}
+"""By name, the oldest first."""
+
+
+def release_for(spec_version: int) -> Release:
+    """The release with this spec version, or else the last one before it under this spec version.
+
+    So tests can play an upgrade to a spec version that no release has.
+    """
+    earlier = [release for release in RELEASES.values() if release.spec_version <= spec_version]
+    found = earlier[-1] if earlier else next(iter(RELEASES.values()))
+    return found if found.spec_version == spec_version else replace(found, spec_version=spec_version)

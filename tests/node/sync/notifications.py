@@ -1,0 +1,27 @@
+"""The events of one notification protocol of a network that a test drives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import trio
+
+from cfnode.network.model import NotificationEvent
+
+
+class EventQueue:
+    """Its open peers and its events, for a NotificationProtocol."""
+
+    def __init__(self, name: str, handshake: Callable[[], bytes], capacity: float = math.inf) -> None:
+        self.name, self.handshake = name, handshake
+        self.sender, self._events = trio.open_memory_channel[NotificationEvent](capacity)
+        self.open: set[str] = set()
+
+    @property
+    def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
+        return self._events
+
+    @property
+    def peers(self) -> frozenset[str]:
+        return frozenset(self.open)

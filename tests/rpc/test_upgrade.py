@@ -1,0 +1,48 @@
+"""A live upgrade of the development chain: each block is answered by the runtime that it has."""
+
+from __future__ import annotations
+
+from cfnode.core.hashing import twox_64, twox_128
+from tests.rpc.conftest import Served
+from tests.rpc.samples import BTC, ETH
+
+TRON = bytes([7])
+MULTIPLE = "0x" + (twox_128(b"AssetBalances") + twox_128(b"RefundFeeMultiple") + twox_64(TRON) + TRON).hex()
+
+
+async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runtimes(
+    instant: Served,
+) -> None:
+    async with instant.websocket() as client:
+        await client.call("state_subscribeRuntimeVersion")
+        assert (await client.notification())["result"]["specVersion"] == 20_203
+        last = await instant.call("dev_upgrade", "2.2.9")
+        assert (await client.notification())["result"]["specVersion"] == 20_209
+    first = await instant.call("dev_newBlock")
+
+    number = int((await instant.call("chain_getHeader", last))["number"], 16)
+    parent = await instant.call("chain_getBlockHash", number - 1)
+    versions = [await instant.call("state_getRuntimeVersion", at) for at in (parent, last, first)]
+    assert [each["specVersion"] for each in versions] == [20_203, 20_209, 20_209]
+    name = b"RefundFeeMultiple".hex()
+    metadata = [await instant.call("state_getMetadata", at) for at in (parent, last, first)]
+    assert [name in each for each in metadata] == [False, True, True]
+    assert (
+        await instant.node.chain.runtime_executing(bytes.fromhex(last[2:]))
+    ).version.spec_version == 20_203
+    assert "CodeUpdated" in [each["name"] for each in await instant.call("dev_events", last)]
+    assert [await instant.call("state_getStorage", MULTIPLE, at) for at in (last, first)] == [
+        None,
+        "0x0f000000",
+    ]
+    assert await instant.call("cf_swap_rate_v2", ETH, BTC, hex(10**18), None, parent)
+
+    before = await instant.error(
+        "author_submitExtrinsic", "0x" + (await instant.signed_remark(spec_version=20_203)).hex()
+    )
+    assert before["code"] == 1010
+    assert await instant.call("author_submitExtrinsic", "0x" + (await instant.signed_remark()).hex())
+    assert await instant.call("broker_registerAccount")
+    again = await instant.error("dev_upgrade", "2.2.9")
+    assert (again["code"], "SpecVersionNeedsToIncrease" in again["message"]) == (-32024, True)
+    assert (await instant.error("dev_upgrade", "2.2.8"))["code"] == -32602
