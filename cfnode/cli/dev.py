@@ -160,9 +160,11 @@ def send_to_vault(
 @command("boost")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
-def boost(said: Said, asset: Any, amount: Decimal) -> None:
+@click.option("--lending", is_flag=True, help="In the lending pool, not in the boost pool.")
+def boost(said: Said, asset: Any, amount: Decimal, lending: bool) -> None:
     """Put AMOUNT of ASSET up for boosting deposits."""
-    block = said.call("dev_setBoost", _pair(asset), atoms(amount, asset.decimals))
+    options = [True] if lending else []
+    block = said.call("dev_setBoost", _pair(asset), atoms(amount, asset.decimals), *options)
     said.block(f"{amount} {asset.name} are there to boost deposits", block)
 
 

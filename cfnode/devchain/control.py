@@ -167,9 +167,10 @@ class DevControl:
         fields = {"details": details, "sender": sender, "amount": amount, "transaction": transaction}
         return await self.apply("send_to_vault", **fields, final=final)
 
-    async def set_boost_depth(self, asset: str, amount: int) -> Inclusion:
-        """Put this much, in the smallest unit, up for boosting deposits of an asset."""
-        return await self.apply("set_boost_depth", asset=asset, amount=amount)
+    async def set_boost_depth(self, asset: str, amount: int, *, lending: bool = False) -> Inclusion:
+        """Put this much, in the smallest unit, into the boost pool of an asset, or into its lending pool."""
+        name = "set_lending_depth" if lending else "set_boost_depth"
+        return await self.apply(name, asset=asset, amount=amount)
 
     async def set_pool(self, asset: str, price: int | None, depth: int | None) -> Inclusion:
         """Fill a pool anew: price of a whole unit, and USDC in it, both in microdollars; None keeps one."""

@@ -149,9 +149,9 @@ async def send_to_vault(
     return _block(await _dev(node).send_to_vault(vault_swap, *sent, final=final is not False))
 
 
-async def set_boost(node: Node, asset: str, amount: int) -> str:
-    """Put an amount (in the smallest unit) up for boosting deposits of an asset; the block's hash."""
-    return _block(await _dev(node).set_boost_depth(asset, amount))
+async def set_boost(node: Node, asset: str, amount: int, lending: bool | None) -> str:
+    """Put an amount (smallest unit) into an asset's boost pool or its lending pool; the block's hash."""
+    return _block(await _dev(node).set_boost_depth(asset, amount, lending=bool(lending)))
 
 
 async def set_pool(node: Node, asset: str, price: int | None, depth: int | None) -> str:
@@ -305,7 +305,11 @@ METHODS: Final = tuple(
                 Param("final", BOOL, optional=True),
             ),
         ),
-        ("dev_setBoost", set_boost, (Param("asset", ASSET), Param("amount", AMOUNT))),
+        (
+            "dev_setBoost",
+            set_boost,
+            (Param("asset", ASSET), Param("amount", AMOUNT), Param("lending", BOOL, optional=True)),
+        ),
         (
             "dev_setPool",
             set_pool,

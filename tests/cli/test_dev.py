@@ -67,6 +67,7 @@ def test_a_deposit_that_the_chain_does_not_take_is_told_with_the_reason() -> Non
             [["dev_sendToVault", {"chain": "Tron"}, None, None, BLOCK, False]],
         ),
         (("boost", "Eth", "2"), [["dev_setBoost", ETHER, hex(2 * 10**18)]]),
+        (("boost", "Eth", "2", "--lending"), [["dev_setBoost", ETHER, hex(2 * 10**18), True]]),
         (("price", "Eth", "2800.25"), [["dev_setPool", ETHER, hex(2_800_250_000), None]]),
         (("depth", "Eth", "1000"), [["dev_setPool", ETHER, None, hex(10**9)]]),
         (("oracle", "Eth", "2800.5"), [["dev_setOracle", "Eth", hex(2_800_500_000), False]]),

@@ -8,7 +8,7 @@ from cfnode.core.assets import ASSETS
 
 from .answers import or_message
 from .frame import RuntimeApi, method, struct
-from .pallets.ingress_egress.boost import NETWORK_PERCENT
+from .pallets.boost_funding import LEAST_LENDING_PERCENT, NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, pair_of
@@ -24,7 +24,7 @@ UNCONVERTED = frozenset({"Btc", "Dot"})
 BOOST_CONFIG = {
     "network_fee_deduction_from_boost_percent": NETWORK_PERCENT,
     "minimum_add_funds_amount": [("Btc", 11_000)],
-    "min_lending_pool_share": 30,
+    "min_lending_pool_share": LEAST_LENDING_PERCENT,
 }
 """The runtime's defaults."""
 

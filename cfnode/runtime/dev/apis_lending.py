@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from .frame import RuntimeApi, enum, method, struct
+from .pallets.boost_funding import LENDER, BoostFunding
 from .pallets.lending_pools import LendingPools
 from .pallets.trading_strategy import TradingStrategy
 
 __all__ = ["LendingApi"]
+
+MILLION, BILLION = 10**6, 10**9
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 _STRATEGIES = "pallet_cf_trading_strategy"
@@ -35,7 +38,6 @@ struct(
 )
 struct("sp_arithmetic::fixed_point::FixedU64", "u64")
 struct("cf_primitives::AssetAndAmount<Amount>", asset="Asset", amount="Amount")
-enum(f"{_LENDING}::LoanType", "User(AccountId32)", "Boost(PrewitnessedDepositId)")
 enum(f"{_LENDING}::LiquidationType", "SoftVoluntary", "Soft", "Hard")
 struct(
     f"{_LENDING}::rpc::RpcLendingPool<Amount>",
@@ -51,7 +53,7 @@ struct(
 struct(
     f"{_LENDING}::rpc::RpcLoan<Amount>",
     loan_id="LoanId",
-    loan_type="LoanType",
+    loan_type="LoanType<AccountId32>",
     asset="Asset",
     created_at="u32",
     principal_amount="Amount",
@@ -134,13 +136,21 @@ class LendingApi(RuntimeApi):
 
     @method("Vec<RpcLendingPool<u128>>", asset="Option<Asset>")
     def cf_lending_pools(self, asset: str | None) -> list[Any]:
-        """Lending pools: none."""
-        return []
+        """What the lending pools have, and at what interest they would lend."""
+        rules = self.other(LendingPools).LendingConfig.get()
+        return [_offer(name, pool, rules) for name, pool in self._pools(asset)]
 
     @method("Vec<LendingPoolAndSupplyPositions<u128>>", asset="Option<Asset>")
     def cf_lending_pool_supply_balances(self, asset: str | None) -> list[Any]:
-        """Lenders: none."""
-        return []
+        """The lenders of each pool."""
+        return [
+            {"asset": name, "positions": [{"lp_id": LENDER, "total_amount": pool["total_amount"]}]}
+            for name, pool in self._pools(asset)
+        ]
+
+    def _pools(self, asset: str | None) -> list[tuple[str, Any]]:
+        pools = self.other(BoostFunding).GeneralLendingPools
+        return [(name, pool) for name, pool in pools.items() if asset in (None, name)]
 
     @method("Vec<RpcLoanAccount<u128>>", borrower_id="Option<AccountId32>")
     def cf_loan_accounts(self, borrower_id: bytes | None) -> list[Any]:
@@ -149,5 +159,52 @@ class LendingApi(RuntimeApi):
 
     @method("Vec<RpcLoan<u128>>")
     def cf_all_loans(self) -> list[Any]:
-        """Loans: none."""
-        return []
+        """Loans: those that boost deposits."""
+        lending = self.other(BoostFunding)
+        return [
+            _loan(lending.BoostLoans.get(boosted["lending_loan_id"]), deposit_id)
+            for _, deposit_id, boosted in lending.BoostedDeposits.all()
+            if boosted["lending_loan_id"] is not None
+        ]
+
+
+def _loan(loan: dict[str, Any], deposit_id: int) -> dict[str, Any]:
+    return {
+        "loan_id": loan["id"],
+        "loan_type": ("Boost", deposit_id),
+        "asset": loan["asset"],
+        "created_at": loan["created_at_block"],
+        "principal_amount": loan["owed_principal"],
+        "broker": loan["broker"],
+    }
+
+
+def _offer(asset: str, pool: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
+    """A pool's amounts, utilisation and interest; without borrowers' collateral all of it may be lent."""
+    total = pool["total_amount"]
+    config = dict(rules["pool_config_overrides"]).get(asset, rules["default_pool_config"])
+    in_use = total - max(0, pool["available_amount"] - pool["owed_to_network"])
+    utilisation = in_use * MILLION // total if total else MILLION
+    interest = _interest(config["interest_rate_curve"], utilisation)
+    extra = rules["network_fee_contributions"]["extra_interest"]
+    return {
+        "asset": asset,
+        "total_amount": total,
+        "available_amount": pool["available_amount"],
+        "owed_to_network": pool["owed_to_network"],
+        "utilisation_rate": utilisation,
+        "utilisation_cap": MILLION,
+        "current_interest_rate": min(MILLION, interest + extra),
+        "config": config,
+    }
+
+
+def _interest(curve: dict[str, int], utilisation: int) -> int:
+    """Parts per million a year: two straight lines that meet at the junction, in steps of a billionth."""
+    junction, middle = curve["junction_utilisation"], curve["interest_at_junction_utilisation"]
+    if utilisation < junction:
+        start, end, low, high = 0, junction, curve["interest_at_zero_utilisation"], middle
+    else:
+        start, end, low, high = junction, MILLION, middle, curve["interest_at_max_utilisation"]
+    slope = (high - low) * BILLION // (end - start)
+    return low + slope * (utilisation - start) // BILLION

@@ -14,7 +14,8 @@ from cfnode.core.assets import ASSETS
 
 from .answers import or_message
 from .frame import RuntimeApi, method, struct
-from .pallets.ingress_egress.boost import BOOSTER, NETWORK_PERCENT, TIER, boost_depth, boost_fees
+from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
+from .pallets.ingress_egress.boost import BOOSTER, boost_depth
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.pools.stored import StoredPool
@@ -191,8 +192,10 @@ def _pending(pallet: IngressEgress, asset: str) -> list[tuple[int, list[tuple[by
     for channel in (each[1] for each in pallet.DepositChannelLookup.items()):
         status = channel["boost_status"]
         if status[0] == "Boosted" and channel["deposit_channel"]["asset"] == asset:
-            amount = status[1]["amount"]
-            fee, for_network = boost_fees(amount)
-            owed = {"total": amount - for_network, "fee": fee - for_network}
-            found.append((status[1]["prewitnessed_deposit_id"], [(BOOSTER, owed)]))
+            number = status[1]["prewitnessed_deposit_id"]
+            contribution = pallet.other(BoostFunding).boost_contribution(asset, number)
+            amount, for_network = contribution["boosted_amount"], contribution["network_fee"]
+            owed = {"total": amount - for_network, "fee": max(0, boost_fees(amount)[0] - for_network)}
+            if amount:
+                found.append((number, [(BOOSTER, owed)]))
     return sorted(found)

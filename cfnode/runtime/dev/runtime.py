@@ -38,6 +38,7 @@ from .measured_weights import CALL_WEIGHTS
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
+from .pallets.boost_funding import BoostFunding
 from .pallets.broadcast.pallet import BROADCASTERS
 from .pallets.chain_pallet import ChainPallet
 from .pallets.chain_tracking import CHAIN_TRACKING
@@ -46,7 +47,6 @@ from .pallets.environment import Environment
 from .pallets.flip import Flip
 from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.lending_pools import LendingPools
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.redeeming import Redeeming
@@ -95,7 +95,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     *INGRESS_EGRESS.values(),
     LiquidityPools,
     TradingStrategy,
-    LendingPools,
+    BoostFunding,
 )
 APIS: tuple[type[RuntimeApi], ...] = (
     *SUBSTRATE_APIS,

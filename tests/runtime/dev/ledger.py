@@ -102,7 +102,13 @@ def inside(world: World) -> Counter[str]:
     held = Counter[str]()
     for _, asset, amount in items(world, "AssetBalances", "FreeBalances"):
         held[asset] += amount
-    for pallet, item in (("AssetBalances", "WithheldAssets"), ("Swapping", "CollectedRejectedFunds")):
+    for asset, pool in items(world, "LendingPools", "GeneralLendingPools"):
+        held[asset] += pool["available_amount"]
+    for pallet, item in (
+        ("AssetBalances", "WithheldAssets"),
+        ("Swapping", "CollectedRejectedFunds"),
+        ("LendingPools", "PendingNetworkFees"),
+    ):
         for asset, amount in items(world, pallet, item):
             held[asset] += amount
     held[USDC] += world.stored("Swapping", "CollectedNetworkFee")

@@ -58,10 +58,11 @@ holds = st.tuples(st.just("hold"), chains, st.booleans())
 attempts = st.tuples(st.just("attempt"), chains)
 boosts = st.tuples(st.just("boost"), assets, dollars)
 times = st.tuples(st.just("blocks"), st.integers(1, 7), st.booleans())
-epochs = st.tuples(st.just("epoch"))
+loans = st.tuples(st.just("lend"), assets, dollars)
+epochs = st.tuples(st.sampled_from(["epoch", "rotate"]))
 withdrawals = st.tuples(st.just("withdraw"))
 steps = st.one_of(
-    swaps, swaps, swaps, times, prices, failures, aborts, holds, attempts, boosts, epochs, withdrawals
+    swaps, swaps, swaps, times, prices, failures, aborts, holds, attempts, boosts, loans, epochs, withdrawals
 )
 
 
@@ -146,12 +147,22 @@ class Player(Swapper):
         assert self.dev("set_boost_depth", asset=asset, amount=atoms(asset, worth)) == "Ok"
         self.ledger.put_up(asset, atoms(asset, worth) - before)
 
+    def on_lend(self, asset: str, worth: float) -> None:
+        pools = {each["asset"]: each for each in self.world.api("CustomRuntimeApi_cf_lending_pools", asset)}
+        before = pools[asset]["available_amount"] if asset in pools else 0
+        assert self.dev("set_lending_depth", asset=asset, amount=atoms(asset, worth)) == "Ok"
+        self.ledger.put_up(asset, atoms(asset, worth) - before)
+
     def on_blocks(self, count: int, signed: bool) -> None:
         for _ in range(count):
             self.world.block(extra=[] if signed else [(SILENT, b"")])
 
     def on_epoch(self) -> None:
         assert self.dev("end_epoch") in ("Ok", "Validator.RotationInProgress")
+
+    def on_rotate(self) -> None:
+        forced = self.dev("as_governance", call=("Validator", "force_rotation"))
+        assert forced in ("Ok", "Validator.RotationInProgress")
 
     def on_withdraw(self) -> None:
         to = address_on("Ethereum")
@@ -200,7 +211,9 @@ def test_every_block_can_be_made_every_request_ends_and_every_unit_is_somewhere(
 IN_TWO = {"number_of_chunks": 2, "chunk_interval": 4}
 EVERYTHING: list[tuple[Any, ...]] = [
     ("boost", "Btc", 200_000),
+    ("lend", "Btc", 200_000),
     ("swap", "Btc", "Eth", 3_000, TERMS | {"boost": 30}),
+    ("rotate",),
     ("swap", "Btc", "Eth", 3_000, TERMS | {"boost": 30, "times": 0}),  # lost, or not yet final
     ("swap", "Eth", "Btc", 3_000_000, TERMS | {"boost": 5}),  # nobody has put up that much
     ("swap", "Usdt", "ArbEth", 3_000, TERMS | {"dca": {"number_of_chunks": 3, "chunk_interval": 1}}),
@@ -251,6 +264,8 @@ HAPPENED = {
     "FailedForeignChainCallExpired",
     "FailedForeignChainCallResigned",
     "InsufficientBoostLiquidity",
+    "LoanRepaid",
+    "LoanSettled",
     "NewEpoch",
     "RefundEgressScheduled",
     "RetryRequested",

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER, boost_fees
+from cfnode.runtime.dev.pallets.boost_funding import boost_fees, split
+from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.ingress_egress.rejection import SCREENING_ID
 from tests.runtime.dev.broker import address_on, ccm, refund, request
@@ -108,16 +109,131 @@ def test_less_than_the_least_deposit_is_not_boosted(broker: Swapper, short: int,
     assert broker.announce(address, "Btc", 20_000 - short)[-1:] == names
 
 
-def test_a_boosted_deposit_that_never_comes_is_lost_to_those_who_paid(broker: Swapper) -> None:
-    address = boosted_channel(broker)
-    broker.announce(address, "Btc", BITCOIN)
+def forget_channels(broker: Swapper) -> None:
+    """Let the time of all Bitcoin channels be over."""
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Bitcoin"])
         pallet.DepositChannelRecycleBlocks.mutate(lambda queue: [(0, where) for _, where in queue])
     broker.blocks(1)
+
+
+def test_a_boosted_deposit_that_never_comes_is_lost_to_those_who_paid(broker: Swapper) -> None:
+    address = boosted_channel(broker)
+    broker.announce(address, "Btc", BITCOIN)
+    forget_channels(broker)
     assert broker.event("BoostedDepositLost") == {"prewitnessed_deposit_id": 1, "amount": BITCOIN}
     assert broker.balance(BOOSTER, "Btc") == 9 * BITCOIN + FEE
     assert "BitcoinIngressEgress.DepositFailed" in broker.pay(address, "Btc", BITCOIN)
+
+
+# The lending pool's part
+
+
+def lend(broker: Swapper, amount: int) -> None:
+    assert broker.dev("set_lending_depth", asset="Btc", amount=amount) == "Ok"
+
+
+def lending_pool(broker: Swapper) -> tuple[int, int]:
+    """What the pool owns, and what of it is there."""
+    (pool,) = broker.world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
+    return pool["total_amount"], pool["available_amount"]
+
+
+def test_a_boost_is_divided_by_what_the_pools_have_and_each_is_paid_back(broker: Swapper) -> None:
+    address = boosted_channel(broker, depth=BITCOIN)
+    lend(broker, 3 * BITCOIN)
+    assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == [
+        "LendingPools.LoanCreated",
+        "LendingPools.OriginationFeeTaken",
+        "Swapping.SwapRequested",
+        "Swapping.SwapScheduled",
+        "BitcoinIngressEgress.DepositBoosted",
+    ]
+    principal, fee = (BITCOIN - FEE) * 3 // 4, FEE * 3 // 4
+    assert broker.event("LoanCreated") == {
+        "loan_id": 0,
+        "asset": "Btc",
+        "loan_type": ("Boost", 1),
+        "principal_amount": principal,
+        "broker": None,
+    }
+    taken = {"loan_id": 0, "pool_fee": fee // 2, "network_fee": fee // 2, "broker_fee": 0}
+    assert broker.event("OriginationFeeTaken") == taken
+    boosted = broker.event("DepositBoosted")
+    assert boosted["amounts"] == [("LendingPool", BITCOIN * 3 // 4), ("BoostPool", BITCOIN // 4)]
+    assert boosted["boost_fee"] == [("LendingPool", fee), ("BoostPool", FEE // 4)]
+    assert broker.event("SwapScheduled")["input_amount"] == BITCOIN - FEE - BTC_INGRESS
+    assert lending_pool(broker) == (3 * BITCOIN + fee // 2, 3 * BITCOIN - principal - fee // 2)
+    (loan,) = broker.world.api("CustomRuntimeApi_cf_all_loans")
+    assert (loan["loan_type"], loan["principal_amount"]) == (("Boost", 1), principal + fee)
+    ((_, details),) = broker.world.api("CustomRuntimeApi_cf_boost_pool_details", "Btc")
+    half = FEE // 4 // 2
+    owed = {"total": BITCOIN // 4 - half, "fee": half}
+    assert details["pending_boosts"] == [(1, [(BOOSTER, owed)])]
+
+    assert broker.pay(address, "Btc", BITCOIN, TRANSACTION) == [
+        "BitcoinIngressEgress.DepositFetchesScheduled",
+        "LendingPools.LoanRepaid",
+        "LendingPools.LoanSettled",
+        "Swapping.SwapRequested",
+        "Swapping.SwapScheduled",
+        "BitcoinIngressEgress.DepositFinalised",
+    ]
+    repaid = {"loan_id": 0, "amount": principal + fee, "action_type": "BoostFinalisation"}
+    assert broker.event("LoanRepaid") == repaid
+    settled = {"loan_id": 0, "outstanding_principal": 0, "via_liquidation": False}
+    assert broker.event("LoanSettled") == settled
+    credited = broker.event("DepositFinalised")["action"][1]
+    assert credited["network_fee_from_boost"] == half
+    assert lending_pool(broker) == (3 * BITCOIN + fee // 2,) * 2
+    assert broker.balance(BOOSTER, "Btc") == BITCOIN + FEE // 4 - half
+    assert broker.world.api("CustomRuntimeApi_cf_all_loans") == []
+
+
+def test_the_networks_part_of_a_loans_fee_is_swapped_when_it_is_worth_enough(broker: Swapper) -> None:
+    address = boosted_channel(broker, depth=0)
+    lend(broker, 3 * BITCOIN)
+    broker.announce(address, "Btc", BITCOIN)
+    assert broker.world.stored("LendingPools", "PendingNetworkFees", "Btc") == FEE // 2
+    for price, swapped in ((79_999, []), (80_000, [{"swap_request_id": 2}])):  # of 25,000 satoshi: $20
+        assert broker.dev("read_oracle", feed="Btc", price=price * 10**6, is_stale=False) == "Ok"
+        broker.blocks(-broker.world.header.number % 10 or 10)
+        assert broker.all_of("LendingNetworkFeeSwapInitiated") == swapped
+    (request,) = broker.all_of("SwapRequested")
+    assert (request["request_type"], request["input_amount"]) == ("NetworkFee", FEE // 2)
+    assert broker.world.stored("LendingPools", "PendingNetworkFees", "Btc") == 0
+
+
+@pytest.mark.parametrize(
+    ("lending", "boost", "paid"),
+    [
+        (BITCOIN, 10 * BITCOIN, 29_985_000),  # at least 30 percent
+        (10_000_000, 10 * BITCOIN, 9_997_499),  # less the room for its part of the network's fee
+        (BITCOIN - FEE + FEE // 2, 0, BITCOIN - FEE),
+        (BITCOIN - FEE + FEE // 2 - 1, 0, None),  # the network's fee comes from the pool, too
+        (BITCOIN - FEE, 1_000_000, 98_959_895),
+        (0, BITCOIN - FEE, 0),
+        (0, BITCOIN - FEE - 1, None),
+    ],
+)
+def test_what_the_lending_pool_pays(lending: int, boost: int, paid: int | None) -> None:
+    divided = split(BITCOIN, lending, boost)
+    assert (None if divided is None else divided.lending) == paid
+    if divided is not None:
+        assert divided.lending + divided.boost == BITCOIN - FEE
+        assert divided.lending_fee + divided.boost_fee == FEE
+        assert sum(amount for _, amount in divided.amounts) == BITCOIN
+
+
+def test_a_loan_for_a_deposit_that_never_comes_is_written_off(broker: Swapper) -> None:
+    address = boosted_channel(broker, depth=0)
+    lend(broker, 3 * BITCOIN)
+    broker.announce(address, "Btc", BITCOIN)
+    total, available = lending_pool(broker)
+    forget_channels(broker)
+    assert broker.event("LoanSettled")["outstanding_principal"] == BITCOIN
+    assert broker.event("BoostedDepositLost") == {"prewitnessed_deposit_id": 1, "amount": BITCOIN}
+    assert lending_pool(broker) == (total - BITCOIN, available)
 
 
 def test_without_enough_put_up_the_deposit_waits_for_its_confirmation(broker: Swapper) -> None:

@@ -18,6 +18,7 @@ from cfnode.runtime.dev.chains import CHAIN_INSTANCES
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
 from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, call
 
+from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
 from .funding import Funding
 from .ingress_egress.boost import set_boost_depth
@@ -221,6 +222,13 @@ class Dev(Sightings):
         origin.ensure_none()
         funding, tx_hash = self.other(Redeeming), self.made_up_transaction()
         (funding.expired if expired else funding.redeemed)(account_id, tx_hash)
+
+    @call(16, Cost(), asset="Asset", amount="u128")
+    def set_lending_depth(self, origin: Origin, asset: str, amount: int) -> None:
+        """Have the lending pool of an asset lend this much; it boosts deposits, too."""
+        origin.ensure_none()
+        self.ensure(amount <= self._most(asset), self.Error.InvalidAmount)
+        self.other(BoostFunding).supply(asset, amount)
 
     @call(15, Cost())
     def end_epoch(self, origin: Origin) -> None:

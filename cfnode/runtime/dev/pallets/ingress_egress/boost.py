@@ -2,8 +2,8 @@
 
 A broker's channel may offer a boost fee. When a deposit has been seen but not yet confirmed, somebody who has
 put money up for it pays the user at once and gets the deposit later. There is one price for that, 5 basis
-points, of which the network takes its part in the end. On the main net the money comes from a boost pool and
-from a lending pool; on the development chain one account has put up all of it, as much as `Dev` says.
+points, of which the network takes its part. The money comes from a boost pool and from a lending pool
+(`boost_funding`); on the development chain one account has put up all that a pool has, as much as `Dev` says.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
+from cfnode.runtime.dev.pallets.boost_funding import TIER, BoostFunding, BoostSplit
 from cfnode.runtime.dev.pallets.environment import Environment
-from cfnode.runtime.dev.pallets.swapping.fees import share
 from cfnode.runtime.dev.pallets.swapping.requests import request_network_fee_swap
 from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOOSTER",
-    "NETWORK_PERCENT",
-    "TIER",
     "boost_depth",
-    "boost_fees",
     "finalise_boosted",
     "prewitness",
     "remember_boost",
@@ -35,32 +32,17 @@ __all__ = [
 ]
 
 BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
-"""The account that owns what deposits are boosted with."""
-
-TIER = 5
-"""Basis points that a boost costs."""
-
-NETWORK_PERCENT = 50
-"""The network's part of that fee."""
-
-POOL = "BoostPool"
-_PER_BASIS_POINT, _PER_PERCENT = 100, 10_000
+"""The account that owns what the boost pools have."""
 
 
 def boost_depth(pallet: IngressEgress, asset: str) -> int:
-    """How much of an asset can be boosted."""
+    """How much the boost pool of an asset has."""
     return pallet.other(AssetBalances).balance(BOOSTER, asset)
 
 
 def set_boost_depth(pallet: IngressEgress, asset: str, amount: int) -> None:
     """Put this much up for boosting an asset."""
     pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
-
-
-def boost_fees(amount: int) -> tuple[int, int]:
-    """What boosting an amount costs, and the network's part of that."""
-    fee = share(TIER * _PER_BASIS_POINT, amount)
-    return fee, share(NETWORK_PERCENT * _PER_PERCENT, fee)
 
 
 def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
@@ -73,8 +55,11 @@ def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
     deposit_id = pallet.PrewitnessedDepositIdCounter.mutate(lambda last: last + 1)
     if not deposit.max_boost_fee or not _enabled(pallet):
         return None
-    fee, _ = boost_fees(amount)
-    if deposit.max_boost_fee < TIER or boost_depth(pallet, asset) < amount - fee:
+    funding = None
+    if deposit.max_boost_fee >= TIER:
+        depth = boost_depth(pallet, asset)
+        funding = pallet.other(BoostFunding).fund_boost(deposit_id, asset, amount, depth)
+    if funding is None:
         return pallet.deposit(
             pallet.Event.InsufficientBoostLiquidity,
             prewitnessed_deposit_id=deposit_id,
@@ -83,7 +68,7 @@ def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
             channel_id=deposit.channel_id,
             origin_type=deposit.origin_type,
         )
-    return _boost(pallet, deposit, deposit_id, fee)
+    return _boost(pallet, deposit, deposit_id, funding)
 
 
 def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
@@ -91,8 +76,9 @@ def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
     status, asset = deposit.boost_status, deposit.asset
     if not is_boosted(status) or status[1]["amount"] != deposit.amount:
         return False
-    _, for_network = boost_fees(deposit.amount)
-    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + deposit.amount - for_network)
+    owed = pallet.other(BoostFunding).settle_boost(asset, status[1]["prewitnessed_deposit_id"])
+    for_network = owed["network_fee"]
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed["boosted_amount"] - for_network)
     remember_boost(pallet, deposit, "NotBoosted")
     request_id = None
     if for_network:
@@ -111,24 +97,24 @@ def _enabled(pallet: IngressEgress) -> bool:
     return pallet.other(Environment).safe_mode(member, "boost_deposits_enabled")
 
 
-def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, fee: int) -> None:
+def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:
     asset, amount = deposit.asset, deposit.amount
-    set_boost_depth(pallet, asset, boost_depth(pallet, asset) - (amount - fee))
-    available, ingress_fee = withhold_ingress_fee(pallet, deposit, amount - fee)
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
+    available, ingress_fee = withhold_ingress_fee(pallet, deposit, funding.lending + funding.boost)
     action = act(pallet, deposit, available)
     remember_boost(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
     pallet.deposit(
         pallet.Event.DepositBoosted,
         deposit_address=deposit.address,
         asset=asset,
-        amounts=[(POOL, amount)],
+        amounts=funding.amounts,
         deposit_details=deposit.details,
         prewitnessed_deposit_id=deposit_id,
         channel_id=deposit.channel_id,
         block_height=deposit.height,
         ingress_fee=ingress_fee,
         max_boost_fee_bps=deposit.max_boost_fee,
-        boost_fee=[(POOL, fee)],
+        boost_fee=funding.fees,
         action=action,
         origin_type=deposit.origin_type,
     )

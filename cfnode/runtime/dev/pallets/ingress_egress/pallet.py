@@ -14,6 +14,7 @@ from typing import Any
 
 from cfnode.runtime.dev.frame import Origin, call, constant
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
+from cfnode.runtime.dev.pallets.boost_funding import BoostFunding
 from cfnode.runtime.dev.pallets.chain_pallet import per_chain
 from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
@@ -208,6 +209,8 @@ class IngressEgress(IngressEgressGovernance):
     def _report_lost_boost(self, details: Any) -> None:
         status = details["boost_status"]
         if is_boosted(status):
+            asset, number = details["deposit_channel"]["asset"], status[1]["prewitnessed_deposit_id"]
+            self.other(BoostFunding).lose_boost(asset, number)
             self.deposit(self.Event.BoostedDepositLost, **status[1])
 
     def _recycle(self, channel: Any) -> None:
