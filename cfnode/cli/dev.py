@@ -253,7 +253,7 @@ def jump(said: Said, duration: int) -> None:
 
 @command("epoch")
 def epoch(said: Said) -> None:
-    """Begin the next epoch."""
+    """Begin the next epoch, with the keys of this one."""
     block = said.call("dev_nextEpoch")
     said.block(f"epoch {said.call('cf_current_epoch', block)} has begun", block)
 
@@ -263,6 +263,16 @@ def epoch(said: Said) -> None:
 def upgrade(said: Said, release: str) -> None:
     """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
     said.block(f"runtime {release} runs from the next block on", said.call("dev_upgrade", release))
+
+
+@command("rotate")
+def rotate(said: Said) -> None:
+    """Rotate the keys of all vaults, into the next epoch; --json has the calls of the key managers."""
+    rotation = said.call("dev_rotate")
+    epoch, transactions = rotation["epoch"], rotation["transactions"]
+    chains = ", ".join(each["chain"] for each in transactions)
+    words = f"epoch {epoch} has begun with new keys, sent to {chains or 'no EVM chain yet'}"
+    said.block(words, rotation["block"], epoch=epoch, transactions=transactions)
 
 
 @command("seal")

@@ -26,6 +26,7 @@ __all__ = [
     "execute_x_swap_and_call",
     "register_redemption",
     "selector",
+    "set_agg_key",
     "transfer_fallback",
 ]
 
@@ -147,6 +148,13 @@ def register_redemption(
     return VaultCall(
         "registerRedemption((uint256,uint256,address),bytes32,uint256,address,uint48,address)",
         [_word(each) for each in words],
+    )
+
+
+def set_agg_key(x: bytes, *, odd: bool) -> VaultCall:
+    """Have the key manager take another aggregate key; the present one signs, for the key manager itself."""
+    return VaultCall(
+        "setAggKeyWithAggKey((uint256,uint256,address),(uint256,uint8))", [_word(x) + _word(int(odd))]
     )
 
 

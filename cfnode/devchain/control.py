@@ -19,6 +19,7 @@ from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.devchain.author import Author, NewBlock
+from cfnode.devchain.rotation import Rotation, RotationStopped, follow
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.outcome import Inclusion
@@ -200,5 +201,23 @@ class DevControl:
 
     async def next_epoch(self) -> BlockRef:
         """Begin the next epoch; the first block of it."""
-        await self.as_governance(("Validator", "force_rotation"))
+        await self.apply("end_epoch")
+        return await self._add_block()
+
+    async def rotate(self) -> Rotation:
+        """Carry a rotation of keys out, up to the new epoch.
+
+        Raises SubmissionError while one is in progress, NotPlayed if it does not go on.
+        """
+        if not self._author.signs:
+            raise NotPlayed(
+                "a new key has to sign, and signatures are held back: dev_holdSignatures false first"
+            )
+        began = await self.as_governance(("Validator", "force_rotation"))
+        try:
+            return await follow(self._chain, began.block, self._add_block)
+        except RotationStopped as error:
+            raise NotPlayed(str(error)) from None
+
+    async def _add_block(self) -> BlockRef:
         return (await self._author.new_block()).block

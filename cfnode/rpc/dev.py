@@ -211,8 +211,27 @@ async def upgrade(node: Node, release: str) -> str:
 
 
 async def next_epoch(node: Node) -> str:
-    """Begin the next epoch; the hash of its first block."""
+    """Begin the next epoch, with the keys of this one; the hash of its first block."""
     return to_hex((await _dev(node).next_epoch()).hash)
+
+
+async def rotate(node: Node) -> dict[str, Any]:
+    """Rotate the keys of all vaults; the new `epoch`, its first `block` (hash), and the EVM `transactions`.
+
+    Each has `chain`, `broadcast_id`, `contract` (the key manager) and `data` (signed by the old key).
+    """
+    rotation = await _dev(node).rotate()
+    assert rotation.block is not None
+    transactions = [
+        {
+            "chain": each.chain,
+            "broadcast_id": each.broadcast_id,
+            "contract": to_hex(each.contract),
+            "data": to_hex(each.data),
+        }
+        for each in rotation.calls
+    ]
+    return {"block": to_hex(rotation.block.hash), "epoch": rotation.epoch, "transactions": transactions}
 
 
 def _block(inclusion: Inclusion) -> str:
@@ -322,6 +341,7 @@ METHODS: Final = tuple(
         ),
         ("dev_upgrade", upgrade, (Param("release", one_of(*RELEASE_NAMES)),)),
         ("dev_nextEpoch", next_epoch, ()),
+        ("dev_rotate", rotate, ()),
         ("dev_events", events, (Param("at", HASH, optional=True),)),
         ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
     )

@@ -121,6 +121,19 @@ def test_events_in_full_are_an_object_a_line() -> None:
     assert [json.loads(line) for line in told("--json").splitlines()] == [{"number": 3, **EVENTS[1]}]
 
 
+def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
+    sent = {"chain": "Ethereum", "broadcast_id": 1, "contract": ADDRESS, "data": "0xc1c4a159"}
+    rotation = {"block": BLOCK, "epoch": 2, "transactions": [sent]}
+
+    def answer(request: dict[str, Any]) -> bytes:
+        return result({"dev_rotate": rotation, "chain_getHeader": {"number": "0x2a"}}[request["method"]])
+
+    with serving(answer) as url:
+        told, record = (run("dev", "rotate", *more, "--url", url)[1] for more in ((), ("--json",)))
+    assert told == f"epoch 2 has begun with new keys, sent to Ethereum: block 42 {BLOCK}\n"
+    assert json.loads(record) == rotation | {"number": 42}
+
+
 @pytest.mark.parametrize(("typed", "words"), [((), "not signed from now on"), (("--off",), "signed again")])
 def test_signatures_are_held_back_without_a_block(typed: tuple[str, ...], words: str) -> None:
     asked, out = played("hold-signatures", *typed)

@@ -19,6 +19,7 @@ from cfnode.core.vault_calls import (
     Transfer,
     all_batch,
     execute_x_swap_and_call,
+    set_agg_key,
     transfer_fallback,
 )
 from tests.conftest import shared
@@ -53,6 +54,16 @@ def test_a_fallback_is_what_the_contracts_have_accepted(position: int) -> None:
     assert message == raw(vector["msg_hash"])
     signature = schnorr.sign(raw(given_["agg_secret"]), raw(given_["k"]), message)
     assert call.data(given_["nonce"], signature) == raw(vector["calldata"])
+
+
+def test_a_rotation_is_signed_for_the_key_manager_as_the_chains_source_knows() -> None:
+    x = raw("1742daacd4dbfbe66d4c8965550295873c683cb3b65019d3a53975ba553cc31d")
+    manager = raw("A44B9f3F5Bb8C278c1ee85D8F32517c6EFa64B0D")
+    message = set_agg_key(x, odd=True).message_hash(ReplayProtection(0, 31337, manager, manager))
+    assert message.hex() == "d45a181d77a4e10810b033734a611885d85848663b98f372f5d279309b3da0b5"
+    data = set_agg_key(x, odd=False).data(7, Signature(b"\1" * 32, b"\2" * 20))
+    words = [b"\1" * 32, (7).to_bytes(32, "big"), bytes(12) + b"\2" * 20, x, bytes(32)]
+    assert data == bytes.fromhex("c1c4a159") + b"".join(words)
 
 
 def test_selectors_are_those_of_the_contracts() -> None:

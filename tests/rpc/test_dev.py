@@ -206,6 +206,45 @@ async def test_an_epoch_begins_at_once(make_served: Any, seal: str) -> None:
     assert await served.call("cf_current_epoch", block) == before + 1
 
 
+@pytest.mark.parametrize("seal", ["instant", "manual"])
+async def test_a_rotation_gives_the_vaults_new_keys(make_served: Any, seal: str) -> None:
+    served = await make_served(seal=seal)
+    before, _ = await served.call("cf_eth_vault")
+    addresses = await served.call("cf_get_vault_addresses")
+    rotation = await served.call("dev_rotate")
+    transactions = rotation.pop("transactions")
+    assert rotation["epoch"] == await served.call("cf_current_epoch", rotation["block"]) == 2
+    assert (await events_of(served, rotation["block"]))[0] == ("Validator", "NewEpoch", 2)
+    key, _ = await served.call("cf_eth_vault")
+    assert key != before
+    changed = await served.call("cf_get_vault_addresses")
+    assert {name for name in changed if changed[name] != addresses[name]} >= {
+        "bitcoin_vault",
+        "solana_sol_vault",
+    }
+    assert [(each["chain"], each["broadcast_id"]) for each in transactions] == [
+        ("Ethereum", 1),
+        ("Arbitrum", 1),
+        ("Tron", 1),
+    ]
+    manager = await served.call("cf_eth_key_manager_address")
+    assert (transactions[0]["contract"], transactions[0]["data"][:10]) == (f"0x{manager}", "0xc1c4a159")
+    assert transactions[0]["data"][10 + 3 * 64 :] == f"{key[2:]}{int(key[:2]) - 2:064x}"
+    await served.call("dev_holdSignatures")
+    assert "signatures are held back" in (await served.error("dev_rotate"))["message"]
+
+
+async def test_a_rotation_that_waits_for_a_transaction_leaves_its_chain_out(instant: Served) -> None:
+    address = await open_channel(instant)
+    await instant.call("dev_holdBroadcasts", "Ethereum")
+    await instant.call("dev_deposit", address, ETH, ETHER)
+    rotation = await instant.call("dev_rotate")
+    assert [each["chain"] for each in rotation["transactions"]] == ["Arbitrum", "Tron"]
+    await instant.call("dev_govern", "Environment", "update_safe_mode", {"update": "CodeRed"})
+    refused = await instant.error("dev_rotate")
+    assert (refused["code"], "RotationsDisabled" in refused["message"]) == (-32024, True)
+
+
 async def test_the_oracle_says_what_it_is_told_to(instant: Served) -> None:
     assert await instant.call("cf_oracle_prices") == []
     block = await instant.call("dev_setOracle", "Btc", 86_500 * 10**6)

@@ -122,6 +122,37 @@ def test_from_the_failure_to_the_receivers_balance(
         assert evm.balance(RECEIVER) == amount
 
 
+@pytest.mark.parametrize(("chain", "chain_id"), [("Ethereum", 10_997), ("Arbitrum", 412_346)])
+def test_a_rotation_between_the_failure_and_its_recovery(
+    chain: str, chain_id: int, node: NodeProcess, key: Path, tmp_path: Path
+) -> None:
+    """Exit 15 while the State Chain offers a signature of the retired key; then the payment."""
+    with evm_chain(chain_id, tmp_path / "anvil.log") as evm:
+        number = fail_a_transfer(node, chain)
+        amount = place_contracts(evm, node, chain, number)
+        name, send = chain.lower(), ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json")
+        rotated = CliRunner().invoke(cli, ["dev", "rotate", "--json", "--url", node.url])
+        assert rotated.exit_code == 0, rotated.output
+        report = json.loads(rotated.stdout)
+        assert report["epoch"] == node.call("cf_current_epoch") == 2
+
+        def refused(words: str, *options: str) -> None:
+            result = recover(node, name, str(number), *options)
+            assert result.exit_code == ExitCode.KEY_ROTATED, result.output
+            assert words in json.loads(result.stdout)["error"]["message"]
+
+        refused("the payload is not signed by the State Chain's present key", "--json")
+        (call,) = (each for each in report["transactions"] if each["chain"] == chain)
+        evm.send(call["data"], to=call["contract"])
+        refused("holds another key", *send)
+        assert evm.balance(RECEIVER) == 0
+        node.call("dev_newBlock")
+        done = recover(node, name, str(number), *send)
+        assert (done.exit_code, evm.balance(RECEIVER)) == (0, amount), done.output
+        again = recover(node, name, str(number), *send)
+        assert again.exit_code == ExitCode.ALREADY_SENT, again.output
+
+
 def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
     number = str(fail_a_transfer(node, "Ethereum"))
     fail_a_transfer(node, "Ethereum", receiver="0x" + "cc" * 20)

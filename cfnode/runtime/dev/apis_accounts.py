@@ -197,11 +197,11 @@ class AccountsApi(RuntimeApi):
     @method("([u8; 33], u32)")
     def cf_eth_vault(self) -> tuple[bytes, int]:
         """The aggregate key of the EVM chains, compressed, and Ethereum's block since which it holds."""
-        key = self.other(EvmThresholdSigner).active_key()
+        epoch = self.other(Validator).CurrentEpoch.get()
+        key = self.other(EvmThresholdSigner).Keys.get(epoch)
         if key is None:
             return bytes(33), 0
         parity = b"\x03" if key["pub_key_y_parity"] == "Odd" else b"\x02"
-        epoch = self.other(EvmThresholdSigner).CurrentKeyEpoch.get()
         since: int = self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(epoch) or 0
         return parity + key["pub_key_x"], since
 

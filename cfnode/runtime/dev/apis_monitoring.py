@@ -15,7 +15,7 @@ from .pallets.funding import Funding
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 from .pallets.system import System
-from .pallets.threshold_signer import SolanaThresholdSigner
+from .pallets.threshold_signer import EvmThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
 from .pallets.validator import Validator
 
 __all__ = ["MonitoringApi"]
@@ -87,7 +87,7 @@ struct("pallet_cf_validator::auction_resolver::AuctionOutcome<Id, Amount>", winn
 
 
 class MonitoringApi(RuntimeApi):
-    """The figures of a development chain: nobody is suspended, nothing waits for a signature."""
+    """The figures of a development chain: nobody is suspended."""
 
     api = "MonitoringRuntimeApi"
 
@@ -110,8 +110,9 @@ class MonitoringApi(RuntimeApi):
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:
-        """The key on Polkadot, which the chain has left."""
-        return bytes(32)
+        """The aggregate key that acts for the vault on Assethub."""
+        key: bytes | None = self.other(PolkadotThresholdSigner).active_key()
+        return key or bytes(32)
 
     @method("Vec<(Offence, u32)>")
     def cf_suspended_validators(self) -> list[Any]:
@@ -145,8 +146,9 @@ class MonitoringApi(RuntimeApi):
 
     @method("PendingTssCeremonies")
     def cf_pending_tss_ceremonies_count(self) -> dict[str, int]:
-        """Signing ceremonies under way: signatures are there at once."""
-        return {"evm": 0, "bitcoin": 0, "polkadot": 0, "solana": 0}
+        """Signing ceremonies under way: only the EVM chains have any."""
+        evm = len(list(self.other(EvmThresholdSigner).PendingCeremonies.keys()))
+        return {"evm": evm, "bitcoin": 0, "polkadot": 0, "solana": 0}
 
     @method("u32")
     def cf_pending_swaps_count(self) -> int:
@@ -178,8 +180,13 @@ class MonitoringApi(RuntimeApi):
 
     @method("ActivateKeysBroadcastIds")
     def cf_rotation_broadcast_ids(self) -> dict[str, Any]:
-        """The broadcasts that activate new keys: none is needed here."""
-        return {name: (None, None) if name == "solana" else None for name in KEYS}
+        """The broadcasts that give chains a new key and are not through; Solana's has no signature."""
+        incoming = {name: self._rotation_broadcast(name.capitalize()) for name in KEYS}
+        return incoming | {"solana": (incoming["solana"], None)}
+
+    def _rotation_broadcast(self, chain: str) -> int | None:
+        incoming = self.other(BROADCASTERS[chain]).IncomingKeyAndBroadcastId.get()
+        return None if incoming is None else incoming[1]
 
     @method("SolanaNonces")
     def cf_sol_nonces(self) -> dict[str, Any]:
@@ -198,8 +205,9 @@ class MonitoringApi(RuntimeApi):
 
     @method("Address")
     def cf_sol_onchain_key(self) -> bytes:
-        """The key that Solana's program has: the same."""
-        return self.cf_sol_aggkey()
+        """The key that a rotation has given Solana's program; zeros before the first."""
+        key: bytes | None = self.other(BROADCASTERS["Solana"]).CurrentOnChainKey.get()
+        return key or bytes(32)
 
     @method("MonitoringDataV2")
     def cf_monitoring_data(self) -> dict[str, Any]:

@@ -45,6 +45,11 @@ class ChainFamily:
     transaction_out: str
     transaction_ref: str
 
+    @property
+    def crypto(self) -> str:
+        """The scheme of its signatures, as types are named after it: `EvmCrypto`."""
+        return self.signer.replace("ThresholdSigner", "Crypto")
+
 
 EVM = ChainFamily(
     signer="EvmThresholdSigner",
@@ -146,6 +151,7 @@ class ChainInstance:
             "Amount": self.family.amount,
             "Height": self.family.height,
             "AggKey": self.family.agg_key,
+            "VaultActivationStatus": f"VaultActivationStatus{self.family.crypto}",
             "ChainAsset": f"{self.module}::Asset",
             "ChainState": f"ChainState{self.name}<{self.name}>",
             "DepositChannel": f"DepositChannel{self.name}",

@@ -1,7 +1,8 @@
 """Who holds the development chain's vaults on the foreign chains?
 
 Everybody: each secret is the Keccak-256 of a label that stands here, so that a test can sign what the
-authorities of the main net would have signed; no real funds must ever be sent there. Program addresses on
+authorities of the main net would have signed; no real funds must ever be sent there. A key that is generated
+for a later epoch has the epoch's number in its label. Program addresses on
 Solana come from labels too. The tokens are those of the main nets, because deposit addresses depend on them
 (`core.addresses.evm`); the other contracts of the EVM chains are part of genesis (`runtime.dev.config`).
 """
@@ -19,17 +20,25 @@ from nacl.signing import SigningKey
 from cfnode.core.addresses.solana import is_on_curve, program_address
 from cfnode.core.assets import assets_of
 from cfnode.core.hashing import keccak_256
+from cfnode.core.keys import Keypair
 
 __all__ = [
     "ASSETHUB_VAULT",
+    "GENESIS_EPOCH",
     "TOKENS",
     "bitcoin_public_key",
     "evm_secret",
+    "polkadot_public_key",
+    "secret_of",
     "signer_key",
     "solana_environment",
     "solana_public_key",
     "tokens_of",
 ]
+
+GENESIS_EPOCH = 1
+MAX_CACHED_KEYS = 256
+"""Keys of epochs that are kept: finding the one that signs tries those before it."""
 
 _LABEL = "cfnode development chain: "
 # secp256k1's order; the key manager contract wants the x of an aggregate key in its lower half.
@@ -73,37 +82,55 @@ ASSETHUB_VAULT = _labelled("Assethub vault")
 """The account under which deposit channels on Assethub are derived."""
 
 
-@lru_cache(maxsize=1)
-def evm_secret() -> bytes:
-    """The secret scalar of the EVM chains' aggregate key, the first label whose x is small enough."""
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def evm_secret(epoch: int = GENESIS_EPOCH) -> bytes:
+    """The secret scalar of the EVM chains' key of an epoch, the first label whose x is small enough."""
     attempt = 0
     while True:
-        secret = _labelled(f"EVM key {attempt}")
+        secret = _labelled(f"{_of(epoch)}EVM key {attempt}")
         if int.from_bytes(PrivateKey(secret).public_key.format()[1:], "big") <= _HALF_ORDER:
             return secret
         attempt += 1
 
 
-@lru_cache(maxsize=1)
-def bitcoin_public_key() -> bytes:
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def bitcoin_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
     """The x-only aggregate key (32 bytes) of the Bitcoin vault."""
-    return PrivateKey(_labelled("Bitcoin key")).public_key.format()[1:]
+    return PrivateKey(_labelled(f"{_of(epoch)}Bitcoin key")).public_key.format()[1:]
 
 
-@lru_cache(maxsize=1)
-def solana_public_key() -> bytes:
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def solana_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
     """The aggregate key (32 bytes) of the Solana vault."""
-    return SigningKey(_labelled("Solana key")).verify_key.encode()
+    return SigningKey(_labelled(f"{_of(epoch)}Solana key")).verify_key.encode()
 
 
-def signer_key(signer: str) -> Any:
-    """The aggregate key that a threshold signer pallet holds, in the value mapping of its type."""
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def polkadot_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
+    """The aggregate key (32 bytes) that acts for the vault on Assethub."""
+    return Keypair.from_seed(_labelled(f"{_of(epoch)}Polkadot key")).public
+
+
+def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> Any:
+    """The key that a threshold signer pallet generates for an epoch, in the value mapping of its type."""
     if signer == "EvmThresholdSigner":
-        public = PrivateKey(evm_secret()).public_key.format()
+        public = PrivateKey(evm_secret(epoch)).public_key.format()
         return {"pub_key_x": public[1:], "pub_key_y_parity": "Odd" if public[0] == 3 else "Even"}
     if signer == "BitcoinThresholdSigner":
-        return {"previous": None, "current": bitcoin_public_key()}
-    return solana_public_key()
+        return {"previous": None, "current": bitcoin_public_key(epoch)}
+    return solana_public_key(epoch) if signer == "SolanaThresholdSigner" else polkadot_public_key(epoch)
+
+
+def secret_of(key: Any, epoch: int) -> bytes:
+    """The secret of an EVM key that signs in an epoch: of the first one, or of a later one up to this."""
+    for generated in (GENESIS_EPOCH, *range(epoch, GENESIS_EPOCH, -1)):
+        if signer_key("EvmThresholdSigner", generated) == key:
+            return evm_secret(generated)
+    raise LookupError(f"no epoch up to {epoch} has generated the key 0x{key['pub_key_x'].hex()}")
+
+
+def _of(epoch: int) -> str:
+    return "" if epoch == GENESIS_EPOCH else f"epoch {epoch}: "
 
 
 def solana_environment() -> dict[str, Any]:

@@ -80,6 +80,7 @@ CALL_WEIGHTS: Mapping[str, Mapping[str, CallWeight]] = {
     },
     "pallet_cf_threshold_signature": {
         "signature_success": CallWeight(35_602_000, 4_119, reads=3, writes=3, dispatch_class="Operational"),
+        "on_keygen_verification_result": CallWeight(21_352_000, 3_965, reads=1, writes=2),
     },
     "pallet_cf_broadcast": {
         "transaction_failed": CallWeight(38_707_000, 4_672, reads=5, writes=2, dispatch_class="Operational"),

@@ -50,15 +50,20 @@ from .pallets.lending_pools import LendingPools
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.redeeming import Redeeming
+from .pallets.rotation import Rotating
 from .pallets.session import Session
 from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
-from .pallets.threshold_signer import BitcoinThresholdSigner, EvmThresholdSigner, SolanaThresholdSigner
+from .pallets.threshold_signer import (
+    BitcoinThresholdSigner,
+    EvmThresholdSigner,
+    PolkadotThresholdSigner,
+    SolanaThresholdSigner,
+)
 from .pallets.timestamp import Timestamp
 from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
-from .pallets.validator import Validator
 from .pallets.vault import VAULTS
 from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
 from .version import runtime_version
@@ -71,7 +76,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     Redeeming,
     SubAccounts,
     TransactionPayment,
-    Validator,
+    Rotating,
     Session,
     Aura,
     Authorship,
@@ -81,6 +86,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     Dev,  # where the main net has its elections
     *VAULTS.values(),
     EvmThresholdSigner,
+    PolkadotThresholdSigner,
     BitcoinThresholdSigner,
     SolanaThresholdSigner,
     *BROADCASTERS.values(),

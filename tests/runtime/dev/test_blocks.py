@@ -212,9 +212,8 @@ def test_an_epoch_ends_with_a_scheduled_change_in_the_header() -> None:
     assert world.stored("Validator", "LastExpiredEpoch") == 1
 
 
-def test_governance_ends_an_epoch_early(world: World) -> None:
-    call = ("Validator", "force_rotation")
-    world.block(bare_extrinsic(world.call("Dev", "as_governance", call=call)))
+def test_an_epoch_can_end_early(world: World) -> None:
+    world.block(bare_extrinsic(world.call("Dev", "end_epoch")))
     assert world.stored("Validator", "CurrentEpoch") == 1
     world.block()
     assert world.stored("Validator", "CurrentEpoch") == 2

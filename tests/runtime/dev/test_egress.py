@@ -50,7 +50,7 @@ def failed_transfer(broker: Swapper, asset: str, chain: str = "Ethereum") -> dic
 
 
 def next_epoch(broker: Swapper) -> None:
-    assert broker.dev("as_governance", call=("Validator", "force_rotation")) == "Ok"
+    assert broker.dev("end_epoch") == "Ok"
     broker.blocks(1)
 
 

@@ -17,7 +17,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "bccfc7368a81c8c8ecc3c584dc3f36fd96d3824eb30ae080138cb3a53ad0f098"
+DEV_GENESIS_HASH = "cfb8ac19bfbdbc7a3fc7ae6463864a5f9af574f57c56faa25058ebdd1b634b46"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -43,8 +43,17 @@ contract KeyManager {
         return used[nonce];
     }
 
+    function setAggKeyWithAggKey(SigData calldata data, Key calldata newKey) external {
+        consume(data, keccak256(abi.encode(this.setAggKeyWithAggKey.selector, newKey)), address(this));
+        key = newKey;
+    }
+
     function consumeKeyNonce(SigData calldata data, bytes32 callHash) external {
-        bytes32 message = keccak256(abi.encode(callHash, data.nonce, msg.sender, block.chainid, address(this)));
+        consume(data, callHash, msg.sender);
+    }
+
+    function consume(SigData calldata data, bytes32 callHash, address consumer) private {
+        bytes32 message = keccak256(abi.encode(callHash, data.nonce, consumer, block.chainid, address(this)));
         require(signed(message, data), "KeyManager: Sig invalid");
         require(!used[data.nonce], "KeyManager: nonce already used");
         used[data.nonce] = true;

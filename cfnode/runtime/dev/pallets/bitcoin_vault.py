@@ -2,8 +2,9 @@
 
 Environment keeps the unspent outputs. A batch takes the smallest that are worth more than what spending them
 costs, one after the other, until they pay for its outputs and fees, and one more where it may, so that small
-ones do not pile up; what is left comes back as change. When there are too many, some are joined.
-(chainflip's `btc::utxo_selection`: select_utxos_from_pool and select_utxos_for_consolidation.)
+ones do not pile up; what is left comes back as change. When there are too many, some are joined. After a
+rotation those of the old key are joined into one of the new key; those of older keys cannot be spent any more
+and are given up. (chainflip's `btc::utxo_selection`: select_utxos_from_pool, select_utxos_for_consolidation.)
 
 The identifier of a transaction does not depend on its signatures, so change is known when the transaction is
 built. On the main net it may be spent as soon as it is signed, here in the next block.
@@ -76,7 +77,7 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
     amount = sum(each for _, each in transfers)
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
     limit = environment.ConsolidationParameters.get()["consolidation_threshold"]
-    known = sorted(environment.BitcoinAvailableUtxos.get(), key=fees.net)
+    known = sorted(_spendable(pallet), key=fees.net)
     chosen = _chosen([fees.net(each) for each in known], amount + cost, limit)
     if chosen is None:
         return None
@@ -89,19 +90,40 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
 
 
 def consolidate(pallet: Pallet) -> Transaction | None:
-    """Join the first outputs that are worth it into one, if there are too many; None if there are not."""
+    """Join the outputs that are to be joined into one; None if there are none."""
     fees, environment = _fees(pallet), pallet.other(Environment)
-    known, limits = environment.BitcoinAvailableUtxos.get(), environment.ConsolidationParameters.get()
-    if len(known) < limits["consolidation_threshold"]:
+    known = _spendable(pallet) if _keys(pallet)["current"] else []
+    joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
+    if not joined:
         return None
-    worth = [each for each in known if fees.net(each)]
-    if len(worth) < limits["consolidation_threshold"]:
-        return None
-    size = limits["consolidation_size"]
-    joined, rest = worth[:size], [*worth[size:], *(each for each in known if not fees.net(each))]
-    environment.BitcoinAvailableUtxos.put(rest)
-    left = sum(each["amount"] for each in joined) - size * fees.deposit - fees.fixed - fees.output
+    left = sum(each["amount"] - fees.deposit for each in joined) - fees.fixed - fees.output
+    rest = [each for each in known if each not in joined]
+    dust = [each for each in rest if not fees.net(each)]
+    environment.BitcoinAvailableUtxos.put([*(each for each in rest if each not in dust), *dust])
     return Transaction(joined, [(_own(pallet).script, left)]) if left >= 0 else None
+
+
+def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
+    """The first of too many outputs; or else those of the key before this one."""
+    limits = pallet.other(Environment).ConsolidationParameters.get()
+    if len(worth) < limits["consolidation_threshold"]:
+        previous = _keys(pallet)["previous"]
+        worth = [each for each in worth if each["deposit_address"]["pubkey_x"] == previous]
+    return worth[: limits["consolidation_size"]]
+
+
+def _spendable(pallet: Pallet) -> list[Utxo]:
+    """The outputs of this key and the one before; those of older keys are given up."""
+    environment, keys = pallet.other(Environment), _keys(pallet)
+    known: list[Utxo] = environment.BitcoinAvailableUtxos.get()
+    if keys["previous"] is None:
+        return known
+    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys.values()]
+    if stale:
+        known = [each for each in known if each not in stale]
+        environment.BitcoinAvailableUtxos.put(known)
+        environment.deposit(environment.Event.StaleUtxosDiscarded, utxos=stale)
+    return known
 
 
 def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
@@ -149,7 +171,12 @@ def _fees(pallet: Pallet) -> Fees:
 
 def _own(pallet: Pallet) -> taproot.TaprootDeposit:
     """The output that pays to the vault's key itself."""
-    return taproot.deposit(pallet.other(BitcoinThresholdSigner).active_key()["current"], CHANGE_SALT)
+    return taproot.deposit(_keys(pallet)["current"], CHANGE_SALT)
+
+
+def _keys(pallet: Pallet) -> dict[str, Any]:
+    """The vault's key and the one before it, x-only, None if there is none: `current` and `previous`."""
+    return pallet.other(BitcoinThresholdSigner).active_key() or {"previous": None, "current": None}
 
 
 def _add(pallet: Pallet, utxo: Utxo) -> None:

@@ -26,6 +26,7 @@ from .oracle import FEEDS
 from .pools.pallet import LiquidityPools
 from .redeeming import Redeeming
 from .system import System
+from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
 from .witnesses import Sightings
 
@@ -220,6 +221,12 @@ class Dev(Sightings):
         origin.ensure_none()
         funding, tx_hash = self.other(Redeeming), self.made_up_transaction()
         (funding.expired if expired else funding.redeemed)(account_id, tx_hash)
+
+    @call(15, Cost())
+    def end_epoch(self, origin: Origin) -> None:
+        """Let the next epoch begin in the next block, with the keys of this one."""
+        origin.ensure_none()
+        self.other(Validator).end_epoch()
 
     def _account_on(self, chain: str, address: EncodedAddress) -> Any:
         account = self.account_at(address, gas_asset(chain).name)

@@ -107,6 +107,10 @@ class Grandpa(Pallet):
         if set_id >= KEPT_SESSIONS:
             self.SetIdSession.remove(set_id - KEPT_SESSIONS)
 
+    def keep(self, session: int) -> None:
+        """The voters of a session are those of the one before."""
+        self.SetIdSession.put(self.CurrentSetId.get(), session)
+
     def on_finalize(self, number: int) -> None:
         change = self.PendingChange.get()
         if change is None:

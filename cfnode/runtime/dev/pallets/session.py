@@ -1,7 +1,7 @@
 """Which keys do the validators use, and when do sessions change?
 
-Session (10): one session is one epoch (Validator). When the epoch is over the session rotates: the finality
-voters get a new set id (Grandpa).
+Session (10): when an epoch is over the session rotates, and the finality voters get a new set id (Grandpa).
+After a rotation of keys it rotates twice: first the next authorities are queued, then their epoch begins.
 """
 
 from __future__ import annotations
@@ -57,11 +57,19 @@ class Session(Pallet):
                 self.KeyOwner.put((kind, key), account)
 
     def on_initialize(self, number: int) -> None:
-        if self.other(Validator).epoch_is_over(number):
+        if self.other(Validator).session_is_over(number):
             self._rotate(number)
 
     def _rotate(self, number: int) -> None:
         session = self.CurrentIndex.mutate(lambda index: index + 1)
-        self.other(Validator).start_epoch(number)
+        queued = self.other(Validator).queue_authorities()
+        self.QueuedChanged.put(queued)
+        if queued:
+            self.deposit(self.Event.NewQueued)
+        else:
+            self.other(Validator).start_epoch(number)
         self.deposit(self.Event.NewSession, session_index=session)
-        self.other(Grandpa).rotate(number, session)
+        if queued:
+            self.other(Grandpa).keep(session)
+        else:
+            self.other(Grandpa).rotate(number, session)

@@ -1,9 +1,10 @@
 """Which aggregate key signs for Chainflip on the foreign chains, and how is it asked to?
 
-EvmThresholdSigner (24), BitcoinThresholdSigner (26), SolanaThresholdSigner (42), of
-pallet_cf_threshold_signature. Keys do not change on the development chain: each epoch is given the one of
-`runtime.dev.keys`. On the main net the authorities sign together and one of them submits the result; here the
-author of the next block signs, with the key that everybody knows, and submits the same extrinsic.
+EvmThresholdSigner (24), PolkadotThresholdSigner (25), BitcoinThresholdSigner (26), SolanaThresholdSigner
+(42), of pallet_cf_threshold_signature. Their keys are those of `runtime.dev.keys`, and `key_rotation` changes
+them. On the main net the authorities sign together and one of them submits the result; here the author of
+the next block signs, with the key that everybody knows, and submits the same extrinsic. Transactions are
+built for the EVM chains only, so only these have signatures.
 """
 
 from __future__ import annotations
@@ -12,72 +13,58 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cfnode.core import schnorr
-from cfnode.core.hashing import keccak_256
+from cfnode.core.hashing import blake2_256, keccak_256
 from cfnode.core.schnorr import Signature
 from cfnode.runtime.dev.frame import (
     THRESHOLD_SIGNATURE,
     DispatchError,
     ErrorSet,
-    EventSet,
     Map,
     Origin,
-    Pallet,
     Value,
     call,
     event,
     invalid,
 )
-from cfnode.runtime.dev.keys import evm_secret, signer_key
+from cfnode.runtime.dev.keys import secret_of
 
+from .key_rotation import KeyRotation
 from .system import System
 from .validator import Validator
 
-__all__ = ["BitcoinThresholdSigner", "EvmThresholdSigner", "SolanaThresholdSigner", "ThresholdSigner"]
+__all__ = [
+    "BitcoinThresholdSigner",
+    "EvmThresholdSigner",
+    "PolkadotThresholdSigner",
+    "SolanaThresholdSigner",
+]
 
-GENESIS_EPOCH = 1
 SIGNATURES_PER_BLOCK = 64
 LONGEVITY = 64
 SILENT = b"devmute0"
 """Inherent data with which an author says that it does not sign now."""
 
 
-class ThresholdSigner(Pallet):
-    """The keys of one signature scheme, by epoch."""
-
-    crate = "pallet_cf_threshold_signature"
-
-    CurrentKeyEpoch = Value("u32", optional=True)
-    Keys = Map("Twox64Concat", "u32", "AggKey", optional=True)
-
-    def genesis(self, config: Any) -> None:
-        self.on_new_epoch(GENESIS_EPOCH)
-
-    def on_new_epoch(self, epoch: int) -> None:
-        """The epoch's authorities hold the key."""
-        self.Keys.put(epoch, signer_key(self.name))
-        self.CurrentKeyEpoch.put(epoch)
-
-    def active_key(self) -> Any:
-        """The key of the current key epoch, or None."""
-        epoch = self.CurrentKeyEpoch.get()
-        return None if epoch is None else self.Keys.get(epoch)
+def _names(key: str, crypto: str) -> dict[str, str]:
+    return {"AggKey": key, "KeyRotationStatus": f"KeyRotationStatus{crypto}"}
 
 
-class EvmThresholdSigner(ThresholdSigner):
+class EvmThresholdSigner(KeyRotation):
     """Ethereum, Arbitrum and Tron: Schnorr over secp256k1."""
 
     index = 24
-    names: ClassVar[Mapping[str, str]] = {"AggKey": "evm::AggKey"}
+    crypto = "EvmCrypto"
+    verifies_by_signature = True
+    names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
 
     ThresholdSignatureRequestIdCounter = Value("u32")
-    CeremonyIdCounter = Value("u64")
     PendingCeremonies = Map("Twox64Concat", "u64", "CeremonyContextEvmCrypto", optional=True)
     CeremonyRetryQueues = Map("Twox64Concat", "u32", "Vec<u64>")
     ThresholdSignatureResponseTimeout = Value("u32", default=10)
     RequestCallback = Map("Twox64Concat", "u32", "RuntimeCall", optional=True)
     SignerAndSignature = Map("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto", optional=True)
 
-    class Event(EventSet):
+    class Event(KeyRotation.Event):
         ThresholdSignatureRequest = event(
             0,
             request_id="u32",
@@ -87,16 +74,27 @@ class EvmThresholdSigner(ThresholdSigner):
             signatories="BTreeSet<AccountId32>",
             payload="H256",
         )
+        ThresholdSignatureFailed = event(1, request_id="u32", ceremony_id="u64", offenders="Vec<AccountId32>")
         ThresholdSignatureSuccess = event(2, request_id="u32", ceremony_id="u64")
         ThresholdDispatchComplete = event(
             3, request_id="u32", ceremony_id="u64", result="Result<(), DispatchError>"
         )
         RetryRequested = event(4, request_id="u32", ceremony_id="u64")
+        KeygenVerificationFailure = event(19, keygen_ceremony_id="u64")
 
     class Error(ErrorSet):
         InvalidThresholdSignatureCeremonyId = "The provided ceremony id is invalid."
         InvalidKeygenCeremonyId = "An invalid keygen ceremony id"
         InvalidThresholdSignature = "The provided threshold signature is invalid."
+        InvalidThresholdSignatureRespondent = (
+            "The reporting party is not one of the signatories for this ceremony, or has already\nresponded."
+        )
+        InvalidKeygenRespondent = (
+            "An authority sent a response for a ceremony in which they weren't involved, or to which\n"
+            "they have already submitted a response."
+        )
+        InvalidRequestId = "The request Id is stale or not yet valid."
+        ThresholdSignatureUnavailable = "There is no threshold signature available"
 
     @call(0, ceremony_id="u64", signature="SchnorrVerificationComponents")
     def signature_success(self, origin: Origin, ceremony_id: int, signature: Any) -> None:
@@ -109,27 +107,50 @@ class EvmThresholdSigner(ThresholdSigner):
         ready = {"signer": context["key"], "signature_result": ("Ready", ("Ok", signature))}
         self.SignerAndSignature.put(request_id, ready)
         self.deposit(self.Event.ThresholdSignatureSuccess, request_id=request_id, ceremony_id=ceremony_id)
-        result = self._call_back(request_id)
-        self.deposit(
-            self.Event.ThresholdDispatchComplete,
-            request_id=request_id,
-            ceremony_id=ceremony_id,
-            result=result,
-        )
+        self._call_back(request_id, ceremony_id)
+
+    @call(5, keygen_ceremony_id="u64", threshold_request_id="u32", new_public_key="AggKey")
+    def on_keygen_verification_result(
+        self, origin: Origin, keygen_ceremony_id: int, threshold_request_id: int, new_public_key: Any
+    ) -> None:
+        """The key that was generated has been tried by a signature."""
+        origin.ensure_threshold_signed()
+        if self._has_been_signed(threshold_request_id):
+            self.note_verified()
+        else:
+            self.note_failed()
+            self.deposit(self.Event.KeygenVerificationFailure, keygen_ceremony_id=keygen_ceremony_id)
 
     def request_signature(self, payload: bytes) -> int:
-        """Have 32 bytes signed: the request's id. `on_signed` says what then."""
+        """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
+        signatories = self.other(Validator).quorum()
+        return self._request(payload, self.active_key(), self.key_epoch, signatories, "Standard")
+
+    def request_verification(
+        self, key: Any, participants: Sequence[bytes], epoch: int, ceremony_id: int
+    ) -> None:
+        parity = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
+        payload = blake2_256(parity + key["pub_key_x"])
+        request_id = self._request(payload, key, epoch, participants, "KeygenVerification")
+        arguments = {
+            "keygen_ceremony_id": ceremony_id,
+            "threshold_request_id": request_id,
+            "new_public_key": key,
+        }
+        self.on_signed(request_id, (self.name, ("on_keygen_verification_result", arguments)))
+
+    def _request(self, payload: bytes, key: Any, epoch: int, signatories: Sequence[bytes], kind: str) -> int:
         request_id: int = self.ThresholdSignatureRequestIdCounter.mutate(lambda last: last + 1)
-        epoch, key = self.CurrentKeyEpoch.get(), self.active_key()
         self.SignerAndSignature.put(request_id, {"signer": key, "signature_result": "Pending"})
         context = {"request_id": request_id, "attempt_count": 0, "payload": payload}
-        self._begin_ceremony(context, epoch, key)
+        self._begin_ceremony(context, epoch, key, signatories, kind)
         return request_id
 
-    def _begin_ceremony(self, context: dict[str, Any], epoch: int, key: Any) -> None:
-        """Ask the authorities to sign; once more if they have not after a while."""
-        ceremony_id = self.CeremonyIdCounter.mutate(lambda last: last + 1)
-        signatories = self._signatories()
+    def _begin_ceremony(
+        self, context: dict[str, Any], epoch: int, key: Any, signatories: Sequence[bytes], kind: str
+    ) -> None:
+        """Ask the authorities to sign; if they have not after a while, see `_time_out`."""
+        ceremony_id = self.next_ceremony_id()
         self.PendingCeremonies.put(
             ceremony_id,
             {
@@ -139,7 +160,7 @@ class EvmThresholdSigner(ThresholdSigner):
                 "candidates": signatories,
                 "epoch": epoch,
                 "key": key,
-                "threshold_ceremony_type": "Standard",
+                "threshold_ceremony_type": kind,
             },
         )
         retry_at = self.other(System).Number.get() + self.ThresholdSignatureResponseTimeout.get()
@@ -155,16 +176,35 @@ class EvmThresholdSigner(ThresholdSigner):
         )
 
     def on_initialize(self, number: int) -> None:
-        """What has not been signed in time is asked for once more."""
+        """Go on with a rotation, and with what has not been signed in time."""
+        super().on_initialize(number)
         for ceremony_id in self.CeremonyRetryQueues.take(number):
             ceremony = self.PendingCeremonies.take(ceremony_id)
-            if ceremony is None:
-                continue
-            context = ceremony["request_context"]
-            again = context | {"attempt_count": context["attempt_count"] + 1}
-            self._begin_ceremony(again, ceremony["epoch"], ceremony["key"])
-            request_id = context["request_id"]
-            self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
+            if ceremony is not None:
+                self._time_out(ceremony_id, ceremony)
+
+    def _time_out(self, ceremony_id: int, ceremony: dict[str, Any]) -> None:
+        """Ask once more; but a key that is only tried has failed."""
+        context = ceremony["request_context"]
+        request_id = context["request_id"]
+        if ceremony["threshold_ceremony_type"] == "KeygenVerification":
+            failed = {"signer": ceremony["key"], "signature_result": ("Ready", ("Err", []))}
+            self.SignerAndSignature.put(request_id, failed)
+            self._call_back(request_id, ceremony_id)
+            self.deposit(
+                self.Event.ThresholdSignatureFailed,
+                request_id=request_id,
+                ceremony_id=ceremony_id,
+                offenders=[],
+            )
+            return
+        again = context | {"attempt_count": context["attempt_count"] + 1}
+        signatories = self.other(Validator).quorum()
+        self._begin_ceremony(again, ceremony["epoch"], ceremony["key"], signatories, "Standard")
+        self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
+
+    def is_unsigned(self, request_id: int) -> bool:
+        return bool(self.SignerAndSignature.contains(request_id))
 
     def on_signed(self, request_id: int, callback: Any) -> None:
         """Dispatch this call when the request's signature is there."""
@@ -202,20 +242,26 @@ class EvmThresholdSigner(ThresholdSigner):
             "propagate": True,
         }
 
-    def _call_back(self, request_id: int) -> Any:
-        callback = self.RequestCallback.take(request_id)
-        if callback is None:
-            return "Ok", ()
-        try:
-            self.runtime.dispatch(callback, THRESHOLD_SIGNATURE)
-        except DispatchError as error:
-            return "Err", error.value
-        return "Ok", ()
+    def _has_been_signed(self, request_id: int) -> bool:
+        """Whether a request has ended with a signature; it is forgotten."""
+        found = self.SignerAndSignature.take(request_id)
+        self.ensure(found is not None, self.Error.ThresholdSignatureUnavailable)
+        return bool(found["signature_result"][1][0] == "Ok")
 
-    def _signatories(self) -> list[bytes]:
-        """As many of the authorities as have to sign: two thirds, rounded up."""
-        authorities = self.other(Validator).CurrentAuthorities.get()
-        return sorted(authorities[: -(-2 * len(authorities) // 3)])
+    def _call_back(self, request_id: int, ceremony_id: int) -> None:
+        """Dispatch what waits for the end of a request."""
+        callback, result = self.RequestCallback.take(request_id), ("Ok", ())
+        try:
+            if callback is not None:
+                self.runtime.dispatch(callback, THRESHOLD_SIGNATURE)
+        except DispatchError as error:
+            result = ("Err", error.value)
+        self.deposit(
+            self.Event.ThresholdDispatchComplete,
+            request_id=request_id,
+            ceremony_id=ceremony_id,
+            result=result,
+        )
 
     @staticmethod
     def _is_signed(context: Any, signature: Any) -> bool:
@@ -231,21 +277,32 @@ def _signature(value: Any) -> Signature:
 
 def _signed(ceremony_id: int, context: Any) -> dict[str, bytes]:
     """The signature of a ceremony. Its one-time key depends on secret, ceremony and payload, as it must."""
-    payload = context["request_context"]["payload"]
-    one_time = keccak_256(evm_secret() + ceremony_id.to_bytes(8, "little") + payload)
-    made = schnorr.sign(evm_secret(), one_time, payload)
-    return {"s": made.s, "k_times_g_address": made.k_times_g_address}
+    payload, secret = context["request_context"]["payload"], secret_of(context["key"], context["epoch"])
+    one_time = keccak_256(secret + ceremony_id.to_bytes(8, "little") + payload)
+    signature = schnorr.sign(secret, one_time, payload)
+    return {"s": signature.s, "k_times_g_address": signature.k_times_g_address}
 
 
-class BitcoinThresholdSigner(ThresholdSigner):
+class PolkadotThresholdSigner(KeyRotation):
+    """Assethub: sr25519."""
+
+    index = 25
+    crypto = "PolkadotCrypto"
+    names: ClassVar[Mapping[str, str]] = _names("PolkadotAccountId", crypto)
+
+
+class BitcoinThresholdSigner(KeyRotation):
     """Bitcoin: taproot keys."""
 
     index = 26
-    names: ClassVar[Mapping[str, str]] = {"AggKey": "btc::AggKey"}
+    crypto = "BitcoinCrypto"
+    hands_over = True
+    names: ClassVar[Mapping[str, str]] = _names("btc::AggKey", crypto)
 
 
-class SolanaThresholdSigner(ThresholdSigner):
+class SolanaThresholdSigner(KeyRotation):
     """Solana: ed25519."""
 
     index = 42
-    names: ClassVar[Mapping[str, str]] = {"AggKey": "Address"}
+    crypto = "SolanaCrypto"
+    names: ClassVar[Mapping[str, str]] = _names("Address", crypto)

@@ -1,8 +1,7 @@
 """Which epoch is it, and who are its authorities?
 
-Validator (9): an epoch lasts `EpochDuration` blocks. On the main net an auction and a key rotation precede
-the next one; on a development chain the authorities stay, so an epoch changes in one block, and at once if
-governance forces it.
+Validator (9): an epoch lasts `EpochDuration` blocks, then the next begins in one block, with the same
+authorities. How governance has new keys generated before that is `rotation`.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from cfnode.runtime.dev.frame import (
     ErrorSet,
     EventSet,
     Map,
-    Origin,
     Pallet,
     Value,
-    call,
     event,
 )
 
@@ -146,13 +143,6 @@ class Validator(Pallet):
         )
         DelegatorTransferRestricted = "Delegator funds cannot be transferred between accounts."
 
-    @call(1)
-    def force_rotation(self, origin: Origin) -> None:
-        """Begin the next epoch in the next block. Governance."""
-        origin.ensure_governance()
-        self.ensure(not self._is_forced(), self.Error.RotationInProgress)
-        self.CurrentRotationPhase.put(("SessionRotating", (self.CurrentAuthorities.get(), self.Bond.get())))
-
     def genesis(self, config: DevGenesis) -> None:
         self.EpochDuration.put(config.epoch_blocks)
         self.RedemptionPeriodAsPercentage.put(REDEMPTION_PERCENT)
@@ -169,14 +159,44 @@ class Validator(Pallet):
     def on_initialize(self, number: int) -> None:
         expired = self.EpochExpiries.take(number)
         if expired is not None:
-            self.LastExpiredEpoch.put(expired)
-            for account in self.HistoricalAuthorities.get(expired):
-                self._forget_epoch(account, expired)
+            self.expire(expired)
 
-    def epoch_is_over(self, number: int) -> bool:
-        """Whether the next epoch begins in block `number`."""
-        duration: int = self.EpochDuration.get()
-        return self._is_forced() or number - int(self.CurrentEpochStartedAt.get()) >= duration
+    def expire(self, epoch: int) -> None:
+        """An epoch has been over for so long that its authorities are free."""
+        self.LastExpiredEpoch.put(epoch)
+        for account in self.HistoricalAuthorities.get(epoch):
+            self._forget_epoch(account, epoch)
+
+    def session_is_over(self, number: int) -> bool:
+        """Whether the next session begins in block `number`."""
+        phase, duration = self.CurrentRotationPhase.get(), int(self.EpochDuration.get())
+        if phase == "Idle":
+            return bool(number - self.CurrentEpochStartedAt.get() >= duration)
+        return phase[0] in ("NewKeysActivated", "SessionRotating")
+
+    def queue_authorities(self) -> bool:
+        """If a rotation is through, its authorities are those of the session after this one."""
+        phase = self.CurrentRotationPhase.get()
+        if phase[0] != "NewKeysActivated":
+            return False
+        state = phase[1]
+        self.enter_phase(("SessionRotating", (state["primary_candidates"], state["bond"])))
+        return True
+
+    def enter_phase(self, phase: Any) -> None:
+        """Go on with the rotation: a value of `RotationPhase`."""
+        self.CurrentRotationPhase.put(phase)
+        self.deposit(self.Event.RotationPhaseUpdated, new_phase=phase)
+
+    def quorum(self) -> list[bytes]:
+        """As many of the authorities as have to sign, or to share a key: two thirds, rounded up."""
+        authorities = self.CurrentAuthorities.get()
+        return sorted(authorities[: -(-2 * len(authorities) // 3)])
+
+    def end_epoch(self) -> None:
+        """Let the next epoch begin in the next block, without new keys. RotationInProgress."""
+        self.ensure(self.CurrentRotationPhase.get() == "Idle", self.Error.RotationInProgress)
+        self.CurrentRotationPhase.put(("SessionRotating", (self.CurrentAuthorities.get(), self.Bond.get())))
 
     def next_auction(self) -> dict[str, Any]:
         """How an auction would end now (an `AuctionOutcome`): authorities and bond stay."""
@@ -207,6 +227,3 @@ class Validator(Pallet):
         self.HistoricalActiveEpochs.mutate(
             account, lambda active: [each for each in active if each[0] > epoch]
         )
-
-    def _is_forced(self) -> bool:
-        return bool(self.CurrentRotationPhase.get() != "Idle")

@@ -1,7 +1,7 @@
 """From which block of a foreign chain on does an epoch's key hold the vault?
 
-‹Chain›Vault (pallet_cf_vaults). The development chain keeps its keys through all epochs (`runtime.dev.keys`),
-so there is never a rotation to activate.
+‹Chain›Vault (pallet_cf_vaults). A rotation activates the vault of each chain: when the transaction that sets
+the new key there has been signed, or at once where none is needed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.runtime.dev.frame import ErrorSet, EventSet, Map, Value, event
+from cfnode.runtime.dev.keys import GENESIS_EPOCH
 from cfnode.runtime.dev.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING
 
 __all__ = ["VAULTS", "Vault"]
-
-GENESIS_EPOCH = 1
 
 
 class Vault(ChainPallet):
@@ -22,6 +21,7 @@ class Vault(ChainPallet):
 
     crate = "pallet_cf_vaults"
 
+    PendingVaultActivation = Value("VaultActivationStatus", optional=True)
     VaultStartBlockNumbers = Map("Blake2_128Concat", "u32", "Height", optional=True)
     ChainInitialized = Value("bool")
 
@@ -41,8 +41,28 @@ class Vault(ChainPallet):
         self.ChainInitialized.put(True)
 
     def on_new_epoch(self, epoch: int) -> None:
-        """The key of the new epoch holds the vault from now on."""
-        self.VaultStartBlockNumbers.put(epoch, self.other(CHAIN_TRACKING[self.chain.name]).height())
+        """The key holds the vault from now on, unless a rotation has said from when."""
+        if not self.VaultStartBlockNumbers.contains(epoch):
+            self.VaultStartBlockNumbers.put(epoch, self._height())
+
+    def await_activation(self, new_key: Any) -> None:
+        """The transaction that sets a new key is being signed."""
+        self.PendingVaultActivation.put(("AwaitingActivation", {"new_public_key": new_key}))
+
+    def activate(self, epoch: int) -> None:
+        """The new key holds the vault from the chain's next block on."""
+        self.PendingVaultActivation.put("Complete")
+        self.VaultStartBlockNumbers.put(epoch, self.chain.after_period(self._height()))
+        self.deposit(self.Event.VaultActivationCompleted)
+
+    def expire(self, epoch: int) -> None:
+        """Forget since when the keys of epochs up to this one held the vault."""
+        for each, _ in list(self.VaultStartBlockNumbers.items()):
+            if each <= epoch:
+                self.VaultStartBlockNumbers.remove(each)
+
+    def _height(self) -> int:
+        return self.other(CHAIN_TRACKING[self.chain.name]).height()
 
 
 VAULTS = per_chain(Vault, lambda chain: chain.vault_index)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.addresses import AddressError, parse_address, script_to_text
+from cfnode.core.addresses.taproot import TaprootDeposit
 from cfnode.core.amm import price_of, sqrt_price_of_amounts
 from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
@@ -30,7 +31,7 @@ from cfnode.runtime.dev.frame import Pallet
 
 from .addresses import network_of
 from .environment import Environment
-from .ingress_egress.derivation import bitcoin_channel, bitcoin_state
+from .ingress_egress.derivation import bitcoin_state, watched_outputs
 from .ingress_egress.pallet import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
 from .swapping.storage import SwappingStorage
@@ -114,8 +115,7 @@ def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
 def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
     if not sent.amount:
         raise NotNoticed("say how much the transaction pays: its details do not tell")
-    broker, channel_id = _private_channel(pallet, sent.details["deposit_address"])
-    output = bitcoin_channel(pallet.other(INGRESS_EGRESS["Bitcoin"]), channel_id)
+    broker, channel_id, output = _private_channel(pallet, sent.details["deposit_address"])
     utxo = {
         "id": {"tx_id": sent.transaction, "vout": 0},
         "amount": sent.amount,
@@ -139,13 +139,14 @@ def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
     return found | _of_payload(swap, broker, sent)
 
 
-def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int]:
-    """The broker and the channel id of a Bitcoin address."""
+def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDeposit]:
+    """The broker, the channel id and the output of a Bitcoin address."""
     network = network_of(pallet)
     bitcoin = pallet.other(INGRESS_EGRESS["Bitcoin"])
     for broker, channel_id in pallet.other(SwappingStorage).BrokerPrivateBtcChannels.items():
-        if script_to_text(bitcoin_channel(bitcoin, channel_id).script, network) == text:
-            return broker, channel_id
+        for output in watched_outputs(bitcoin, channel_id):
+            if script_to_text(output.script, network) == text:
+                return broker, channel_id, output
     raise NotNoticed(f"{text} is no broker's private channel")
 
 

@@ -31,6 +31,7 @@ from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.system import System
 from cfnode.runtime.dev.pallets.validator import Validator
 
+from .barriers import barriers_of_rotation, last_allowed, lift_barriers, note_rotated
 from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
 
 __all__ = ["Broadcaster"]
@@ -49,6 +50,9 @@ class Broadcaster(ChainPallet):
     Timeouts = Value("Vec<(Height, u32, AccountId32)>")
     PendingBroadcasts = Value("BTreeSet<u32>")
     AbortedBroadcasts = Value("BTreeSet<u32>")
+    BroadcastBarriers = Value("BTreeSet<u32>")
+    IncomingKeyAndBroadcastId = Value("(AggKey, u32)", optional=True)
+    CurrentOnChainKey = Value("AggKey", optional=True)
     BroadcastTimeout = Value("Height", default=100)
 
     class Event(EventSet):
@@ -113,8 +117,37 @@ class Broadcaster(ChainPallet):
         """Send something to the chain: the broadcast's id. `api_call` is None where none is built."""
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
-        self.attempt(broadcast_id)
+        self.begin(broadcast_id)
         return broadcast_id
+
+    def start_rotation(self, api_call: Any, new_key: Any) -> list[int]:
+        """Send the transaction that sets a new key; the requests for its signature.
+
+        It waits for those before it, and those after it wait for it, where the chain needs that.
+        """
+        broadcast_id = self._next_id()
+        self._add_pending(broadcast_id)
+        requests = self._sign_rotation(broadcast_id, api_call)
+        self.BroadcastBarriers.put(barriers_of_rotation(self, broadcast_id))
+        self.IncomingKeyAndBroadcastId.put((new_key, broadcast_id))
+        if not requests:
+            self.begin(broadcast_id)
+        return requests
+
+    def _sign_rotation(self, broadcast_id: int, api_call: Any) -> list[int]:
+        """Have a rotation transaction signed, on a chain whose transactions are built here."""
+        return []
+
+    def begin(self, broadcast_id: int) -> None:
+        """Attempt a broadcast, unless a rotation has to be through before it."""
+        if broadcast_id > last_allowed(self):
+            failed = len(self.FailedBroadcasters.get(broadcast_id))
+            return self._retry_in(broadcast_id, delay_without_nominee(self.chain, failed))
+        return self.attempt(broadcast_id)
+
+    def retry(self, broadcast_id: int) -> None:
+        """Attempt a broadcast once more; have it signed anew first if its signature is of a retired key."""
+        self.attempt(broadcast_id)
 
     def attempt(self, broadcast_id: int) -> None:
         """Ask an authority that has not failed yet to send a transaction; later, if there is none."""
@@ -168,10 +201,17 @@ class Broadcaster(ChainPallet):
             if broadcast_id in self.PendingBroadcasts.get():
                 self.deposit(self.Event.BroadcastTimeout, broadcast_id=broadcast_id)
                 self.fail_attempt(broadcast_id, who)
-        for broadcast_id in again:
-            if broadcast_id in self.PendingBroadcasts.get():
-                self.attempt(broadcast_id)
+        self._try_again(number, again)
         return None
+
+    def _try_again(self, number: int, broadcasts: Sequence[int]) -> None:
+        """Those that a rotation holds back are looked at again in the next block."""
+        last = last_allowed(self)
+        for broadcast_id in broadcasts:
+            if broadcast_id <= last and broadcast_id in self.PendingBroadcasts.get():
+                self.retry(broadcast_id)
+        if waiting := [each for each in broadcasts if each > last]:
+            self._queue(number + 1, waiting)
 
     def _put_off(
         self, number: int, height: int, over: Sequence[tuple[int, bytes]], again: Sequence[int]
@@ -181,12 +221,15 @@ class Broadcaster(ChainPallet):
             later = height + SAFE_MODE_HEIGHTS[self.chain.name]
             self.Timeouts.mutate(lambda waiting: [*waiting, *((later, *each) for each in over)])
         if again:
-            queue = self.DelayedBroadcastRetryQueue
-            queue.mutate(number + SAFE_MODE_BLOCKS, lambda known: sorted({*known, *again}))
+            self._queue(number + SAFE_MODE_BLOCKS, again)
+
+    def _queue(self, number: int, broadcasts: Sequence[int]) -> None:
+        """Look at broadcasts again in block `number`."""
+        self.DelayedBroadcastRetryQueue.mutate(number, lambda ids: sorted({*ids, *broadcasts}))
 
     def _retry_in(self, broadcast_id: int, delay: int) -> None:
         retry_block = self.other(System).Number.get() + delay
-        self.DelayedBroadcastRetryQueue.mutate(retry_block, lambda ids: sorted({*ids, broadcast_id}))
+        self._queue(retry_block, [broadcast_id])
         self.deposit(self.Event.BroadcastRetryScheduled, broadcast_id=broadcast_id, retry_block=retry_block)
 
     def _drawn(self, broadcast_id: int, failed: Sequence[bytes]) -> bytes | None:
@@ -226,6 +269,7 @@ class Broadcaster(ChainPallet):
         """The chain has the transaction; even one that was given up."""
         out, reference = self.identify(broadcast_id)
         self._is_over(broadcast_id)
+        note_rotated(self, broadcast_id)
         self.AbortedBroadcasts.put(_without(self.AbortedBroadcasts.get(), broadcast_id))
         self.FailedBroadcasters.remove(broadcast_id)
         self.forget(broadcast_id)
@@ -246,7 +290,7 @@ class Broadcaster(ChainPallet):
         self.AbortedBroadcasts.put(_without(aborted, broadcast_id))
         if request_broadcast:
             self._add_pending(broadcast_id)
-            self.attempt(broadcast_id)
+            self.begin(broadcast_id)
         return None
 
     def identify(self, broadcast_id: int) -> tuple[Any, Any]:
@@ -262,6 +306,7 @@ class Broadcaster(ChainPallet):
     def _is_over(self, broadcast_id: int) -> None:
         self.PendingBroadcasts.put(_without(self.PendingBroadcasts.get(), broadcast_id))
         self.Timeouts.put([each for each in self.Timeouts.get() if each[1] != broadcast_id])
+        lift_barriers(self)
 
     @property
     def tracking(self) -> ChainTracking:

@@ -47,6 +47,7 @@ class EvmBroadcaster(Broadcaster):
             transaction_payload="Transaction",
             transaction_out_id="TransactionOutId",
         )
+        ThresholdSignatureInvalid = event(5, broadcast_id="u32")
         TransactionFeeDeficitRecorded = event(6, beneficiary="Account", amount="Amount")
         CallResigned = event(8, broadcast_id="u32", transaction_payload="Transaction")
 
@@ -87,6 +88,20 @@ class EvmBroadcaster(Broadcaster):
         self._add_pending(broadcast_id)
         self.sign(broadcast_id, api_call, should_broadcast=True)
         return broadcast_id
+
+    def _sign_rotation(self, broadcast_id: int, api_call: Any) -> list[int]:
+        return [self.sign(broadcast_id, api_call, should_broadcast=True)]
+
+    def retry(self, broadcast_id: int) -> None:
+        api_call = self.PendingApiCalls.get(broadcast_id)
+        if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
+            return
+        signer, _ = api_call[1]["signer_and_sig_data"]
+        if self.CurrentOnChainKey.get() in (None, signer):
+            self.attempt(broadcast_id)
+        else:
+            self.deposit(self.Event.ThresholdSignatureInvalid, broadcast_id=broadcast_id)
+            self.sign(broadcast_id, api_call, should_broadcast=True)
 
     def only_sign(self, api_call: Any) -> int:
         """Have a call signed that somebody else will send: the broadcast's id."""
@@ -139,18 +154,26 @@ class EvmBroadcaster(Broadcaster):
             stored.remove(broadcast_id)
 
     def bound_call(self, kind: str, arguments: Any) -> Any:
-        """An unsigned `‹Chain›Api` call of the vault, or of the gateway, with the next nonce."""
+        """An unsigned `‹Chain›Api` call, with the next nonce."""
         environment, chain = self.other(Environment), self.chain.name
-        gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
-        contract = gateway if kind == "RegisterRedemption" else environment.vault_address(chain)
         protection = {
             "nonce": environment.next_signature_nonce(chain),
             "chain_id": environment.chain_id(chain),
             "key_manager_address": environment.key_manager(chain),
-            "contract_address": contract,
+            "contract_address": self._contract(kind),
         }
         builder = {"signer_and_sig_data": None, "replay_protection": protection, "call": arguments}
         return kind, builder
+
+    def _contract(self, kind: str) -> bytes:
+        """The contract that has a function: the gateway, the key manager, or the vault."""
+        environment, chain = self.other(Environment), self.chain.name
+        if kind == "RegisterRedemption":
+            gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
+            return gateway
+        if kind == "SetAggKeyWithAggKey":
+            return environment.key_manager(chain)
+        return environment.vault_address(chain)
 
     def transaction(self, api_call: Any) -> dict[str, Any]:
         """The transaction of a signed call, without fees."""
@@ -175,7 +198,7 @@ class EvmBroadcaster(Broadcaster):
             "nominee": None,
         }
         self.AwaitingBroadcast.put(broadcast_id, data)
-        self.attempt(broadcast_id)
+        self.begin(broadcast_id)
 
     def ask(self, broadcast_id: int, nominee: bytes) -> None:
         """Tell an authority what to send, at the fees of now."""

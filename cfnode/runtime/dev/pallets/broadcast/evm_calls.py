@@ -16,6 +16,7 @@ from cfnode.core.vault_calls import (
     all_batch,
     execute_x_swap_and_call,
     register_redemption,
+    set_agg_key,
     transfer_fallback,
 )
 
@@ -34,6 +35,9 @@ def contract_call(api_call: Any) -> VaultCall:
         )
     if kind == "RegisterRedemption":
         return _redemption(arguments)
+    if kind == "SetAggKeyWithAggKey":
+        new_key = arguments["new_key"]
+        return set_agg_key(new_key["pub_key_x"], odd=new_key["pub_key_y_parity"] == "Odd")
     transfer = _transfer(arguments["transfer_param"])
     if kind == "TransferFallback":
         return transfer_fallback(transfer)

@@ -14,7 +14,7 @@ from cfnode.runtime.dev.pallets.threshold_signer import BitcoinThresholdSigner
 
 from .storage import IngressEgressStorage
 
-__all__ = ["bitcoin_channel", "bitcoin_state", "derive"]
+__all__ = ["bitcoin_channel", "bitcoin_state", "derive", "is_fresh", "watched_outputs"]
 
 
 def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
@@ -24,10 +24,24 @@ def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[A
 
 def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.TaprootDeposit:
     """The Bitcoin output of a channel id under the current vault key."""
+    return watched_outputs(pallet, channel_id)[0]
+
+
+def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[taproot.TaprootDeposit]:
+    """The Bitcoin outputs of a private channel: under the current vault key, and under the one before."""
     key = pallet.other(BitcoinThresholdSigner).active_key()
     pallet.ensure(key is not None, pallet.Error.MissingBitcoinVault)
     pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
-    return taproot.deposit(key["current"], channel_id)
+    keys = (key["current"], key["previous"])
+    return [taproot.deposit(each, channel_id) for each in keys if each is not None]
+
+
+def is_fresh(pallet: IngressEgressStorage, channel: Any) -> bool:
+    """Whether what is sent to a channel that nobody has used yet could be spent for long."""
+    if pallet.chain.name != "Bitcoin":
+        return True
+    key = pallet.other(BitcoinThresholdSigner).active_key()
+    return key is not None and bool(channel["state"]["pubkey_x"] == key["current"])
 
 
 def bitcoin_state(output: taproot.TaprootDeposit) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from .boost import finalise_boosted
 from .boost_delay import cancel_boost, process_prewitnessed
 from .delay import process_delayed
 from .deposits import Deposit, is_boosted
-from .derivation import derive
+from .derivation import derive, is_fresh
 from .fallback import broadcast_aborted, review_failed_calls
 from .fees import egress_estimate, withhold
 from .governance import IngressEgressGovernance
@@ -146,7 +146,7 @@ class IngressEgress(IngressEgressGovernance):
     def _allocate(self, owner: bytes, asset: str) -> Any:
         """A channel for the account: the first kept back for it, after the store has been filled up."""
         limit = self.MaximumPreallocatedChannels.get(self.other(AccountRoles).role(owner) or "Unregistered")
-        kept = self.PreallocatedChannels.get(owner)
+        kept = [each for each in self.PreallocatedChannels.get(owner) if is_fresh(self, each)]
         while len(kept) <= limit:
             channel = self._from_pool()
             if channel is None:
@@ -165,7 +165,8 @@ class IngressEgress(IngressEgressGovernance):
     def _from_pool(self) -> Any:
         for channel_id, channel in self.DepositChannelPool.items():
             self.DepositChannelPool.remove(channel_id)
-            return channel
+            if is_fresh(self, channel):
+                return channel
         return None
 
     def _generate(self, asset: str) -> Any:

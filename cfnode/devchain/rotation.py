@@ -1,0 +1,85 @@
+"""When is a rotation of keys through, and which transactions bring the EVM chains the new key?
+
+Blocks are added until the new epoch has begun and each EVM chain has been sent its `setAggKeyWithAggKey`. A
+transaction that has to wait for others of its chain is looked for a little longer, and then left out: a chain
+whose transactions are held back never sends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from cfnode.core.block import BlockRef
+from cfnode.core.vault_calls import set_agg_key
+from cfnode.node.chain_view import ChainView
+from cfnode.node.outcome import Event, read_events
+
+__all__ = ["Rotation", "RotationCall", "RotationStopped", "follow"]
+
+EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron")
+MAX_BLOCKS = 60
+"""Far more than the eight blocks of a rotation, and ten more where a key is not tried in time."""
+MAX_BLOCKS_AFTER = 12
+"""A transaction that waits for others is looked at again ten blocks after its signature."""
+
+
+class RotationStopped(Exception):
+    """The rotation does not go on; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RotationCall:
+    """A transaction that sets the new key: the key manager (20 bytes) and the call's signed data."""
+
+    chain: str
+    broadcast_id: int
+    contract: bytes
+    data: bytes
+
+
+@dataclass(slots=True)
+class Rotation:
+    """The first block of the new epoch, and the transactions that were sent."""
+
+    block: BlockRef | None = None
+    epoch: int = 0
+    calls: list[RotationCall] = field(default_factory=list)
+
+    def receive(self, block: BlockRef, event: Event) -> None:
+        """Take note of an event. Raises RotationStopped."""
+        if (event.pallet, event.name) == ("Validator", "RotationAborted"):
+            raise RotationStopped(f"the rotation was aborted in block {block.number}: safe mode forbids it")
+        if (event.pallet, event.name) == ("Validator", "NewEpoch"):
+            self.block, self.epoch = block, event.fields
+        if event.name == "TransactionBroadcastRequest":
+            self._receive_request(event)
+
+    def _receive_request(self, event: Event) -> None:
+        assert isinstance(event.fields, dict)
+        transaction, chain = event.fields["transaction_payload"], event.pallet.removesuffix("Broadcaster")
+        if transaction["data"].startswith(set_agg_key(bytes(32), odd=False).selector):
+            number = event.fields["broadcast_id"]
+            self.calls.append(RotationCall(chain, number, transaction["contract"], transaction["data"]))
+
+    def is_over(self, best: int) -> bool:
+        """Whether nothing more is to be expected once the best block has this number."""
+        if self.block is None:
+            return False
+        return len(self.calls) == len(EVM_CHAINS) or best - self.block.number >= MAX_BLOCKS_AFTER
+
+
+async def follow(chain: ChainView, began: BlockRef, add_block: Callable[[], Awaitable[BlockRef]]) -> Rotation:
+    """Add blocks until a rotation that began in a block is through. Raises RotationStopped."""
+    rotation, seen = Rotation(), began.number
+    while not rotation.is_over(seen):
+        best = await add_block()
+        if best.number - began.number > MAX_BLOCKS:
+            raise RotationStopped(f"the rotation is not through after {MAX_BLOCKS} blocks")
+        for number in range(seen + 1, best.number + 1):
+            hash_ = chain.hash_at(number)
+            assert hash_ is not None
+            for event in await read_events(chain, hash_):
+                rotation.receive(BlockRef(hash_, number), event)
+        seen = best.number
+    return rotation
