@@ -30,13 +30,13 @@ from .vault import VAULTS
 
 __all__ = ["Rotating"]
 
-VAULTS_OF: dict[type[KeyRotation], tuple[str, ...]] = {
-    EvmThresholdSigner: ("Ethereum", "Arbitrum", "Tron"),
-    PolkadotThresholdSigner: ("Assethub",),
-    BitcoinThresholdSigner: ("Bitcoin",),
-    SolanaThresholdSigner: ("Solana",),
-}
-"""The chains whose vaults a scheme's key holds, in the order in which rotations go over them."""
+SIGNERS: tuple[type[KeyRotation], ...] = (
+    EvmThresholdSigner,
+    PolkadotThresholdSigner,
+    BitcoinThresholdSigner,
+    SolanaThresholdSigner,
+)
+"""In the order in which rotations go over them."""
 
 KEEPS_ITS_HISTORY = "Assethub"
 """The vault whose old epochs are never forgotten."""
@@ -81,9 +81,9 @@ class Rotating(Validator):
 
     def expire(self, epoch: int) -> None:
         super().expire(epoch)
-        for chain, vault in VAULTS.items():
+        for chain in self.runtime.release.chains:
             if chain != KEEPS_ITS_HISTORY:
-                self.other(vault).expire(epoch)
+                self.other(VAULTS[chain]).expire(epoch)
 
     @property
     def _enabled(self) -> bool:
@@ -91,7 +91,13 @@ class Rotating(Validator):
 
     @property
     def _signers(self) -> Sequence[KeyRotation]:
-        return [self.other(signer) for signer in VAULTS_OF]
+        return [self.other(signer) for signer in SIGNERS]
+
+    def _chains(self, signer: KeyRotation) -> Sequence[str]:
+        """The chains whose vaults a scheme's key holds, but those that the main net has left."""
+        release = self.runtime.release
+        held = [name for name, each in release.chains.items() if each.family.signer == signer.name]
+        return [name for name in held if name not in release.left]
 
     def _outcome(self) -> str:
         """What has become of the step that all schemes were asked for; Pending until each has an outcome."""
@@ -126,7 +132,7 @@ class Rotating(Validator):
         for signer in self._signers:
             requests = [
                 request
-                for chain in VAULTS_OF[type(signer)]
+                for chain in self._chains(signer)
                 for request in self._rotate_vault(chain, signer.new_key, epoch)
             ]
             signer.await_activation(epoch, requests)
@@ -157,7 +163,7 @@ class Rotating(Validator):
             requests = signer.activation_requests
             if requests is None or any(map(signer.is_unsigned, requests)):
                 continue
-            for chain in VAULTS_OF[type(signer)]:
+            for chain in self._chains(signer):
                 self.other(VAULTS[chain]).activate(epoch)
             signer.complete()
 
