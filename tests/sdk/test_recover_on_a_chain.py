@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
@@ -156,8 +157,13 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
 def test_who_is_to_be_paid_names_the_broadcast(node: NodeProcess) -> None:
     first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer(node, "Ethereum")
     several = recover(node, "ethereum", "--for", RECEIVER)
-    assert several.exit_code == ExitCode.USAGE
-    assert f"{second} pays" in several.output and f"{first} pays" in several.output
+    assert several.exit_code == ExitCode.SEVERAL_CALLS
+    for each in (first, second):
+        assert f"cfnode recover ethereum {each}" in several.output
+    listed = json.loads(recover(node, "--for", RECEIVER, "--json").stdout)
+    assert listed["error"]["code"] == "SEVERAL_CALLS"
+    assert [each["broadcastId"] for each in listed["candidates"]] == [second, first]
+    assert {each["recipient"].lower() for each in listed["candidates"]} == {RECEIVER}
     none = recover(node, "ethereum", "--for", "0x" + "bb" * 20)
     assert none.exit_code == ExitCode.NO_SUCH_CALL
     assert recover(node, "ethereum").exit_code == ExitCode.USAGE
@@ -223,8 +229,8 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
         assert found["payload"]["broadcastId"] == number, owner
     (broker,) = (account for account, _ in node.call("cf_accounts") if account == ALICE)
     both = recover(node, "ethereum", "--for", broker)
-    assert both.exit_code == ExitCode.USAGE
-    assert all(f"{each} pays" in both.output for each in (number, other))
+    assert both.exit_code == ExitCode.SEVERAL_CALLS
+    assert all(f"cfnode recover ethereum {each}" in both.output for each in (number, other))
 
 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
@@ -254,6 +260,9 @@ def forgetful(node: NodeProcess, known_since: int) -> Any:
         return {"result": node.call(call["method"], *call["params"])}
 
     def handle(request: Request) -> bytes:
+        if request.line.startswith("GET"):
+            answer = httpx.get(node.url + request.line.split()[1])
+            return page(answer.status_code, answer.content)
         replies = [{"jsonrpc": "2.0", "id": call["id"], **answered(call)} for call in request.calls]
         return page(200, json.dumps(replies).encode())
 
