@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +23,7 @@ from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
+from tests.conftest import ROOT
 from tests.process import NodeProcess
 from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
 from tests.sdk.loopback import Loopback, Request, page, serving
@@ -108,19 +114,44 @@ def test_from_the_failure_to_the_receivers_balance(
 ) -> None:
     name = chain.lower()
     with evm_chain(chain_id, tmp_path / "anvil.log") as evm:
-        number = fail_a_transfer(node, chain)
+        number, channel = failed_swap(node, chain)
         amount = place_contracts(evm, node, chain, number)
-        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json")
-
-        done = recover(node, name, "--for", RECEIVER, *send)
-        assert done.exit_code == 0, done.output
-        report = json.loads(done.stdout)
-        assert (report["payload"]["broadcastId"], report["payload"]["signedByCurrentKey"]) == (number, True)
+        key.chmod(0o600)
+        send = ("--eth-rpc", evm.url, "--key", str(key))
+        where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
+        status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
+        (line,) = (each for each in status.output.splitlines() if "Send it on: " in each)
+        command = shlex.split(line.partition("Send it on: ")[2])
+        assert command[:4] == ["cfnode", "recover", name, "--for"]
+        asked = in_a_terminal([*command[1:], *send], "Send it?", "y")
+        assert f"Call {number} on {chain} pays" in asked
+        assert "Done:" in asked, asked
         assert evm.balance(RECEIVER) == amount > 0
 
-        again = recover(node, name, str(number), *send)
+        again = recover(node, name, str(number), *send, "--yes", "--json")
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
         assert evm.balance(RECEIVER) == amount
+
+
+def in_a_terminal(arguments: list[str], question: str, answer: str) -> str:
+    """What a terminal has on its screen after a command that asks one question."""
+    controller, terminal = pty.openpty()
+    line = [sys.executable, "-m", "cfnode", *arguments]
+    with subprocess.Popen(line, stdin=terminal, stdout=terminal, stderr=terminal, cwd=ROOT) as process:
+        os.close(terminal)
+        screen, answered = "", False
+        with os.fdopen(controller, "rb", buffering=0) as stream:
+            while True:
+                try:
+                    data = stream.read(4096)
+                except OSError:  # the other end is closed
+                    break
+                screen += data.decode(errors="replace")
+                if question in screen and not answered:
+                    answered = True
+                    os.write(controller, answer.encode() + b"\n")
+        assert process.wait(timeout=30) == 0, screen
+    return screen.replace("\r\n", "\n")
 
 
 def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
@@ -181,11 +212,11 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     assert report["tron"]["parameter"] == report["payload"]["data"][10:]
 
 
-def failed_message(node: NodeProcess, receiver: str) -> int:
+def failed_message(node: NodeProcess, receiver: str, budget: int) -> int:
     """Swap a bitcoin to a contract, with a message that nobody can deliver; the broadcast id."""
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
     ether = {"chain": "Ethereum", "asset": "ETH"}
-    ccm = {"message": MESSAGE, "gas_budget": "0x30d40", "ccm_additional_data": "0x"}
+    ccm = {"message": MESSAGE, "gas_budget": hex(budget), "ccm_additional_data": "0x"}
     channel = node.call(
         "broker_request_swap_deposit_address", BTC, ether, receiver, 0, ccm, None, None, terms
     )
@@ -201,14 +232,15 @@ def failed_message(node: NodeProcess, receiver: str) -> int:
 
 def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_path: Path) -> None:
     with evm_chain(10_997, tmp_path / "anvil.log") as evm:
-        listener = evm.deploy("Listener")
-        number = failed_message(node, listener)
+        listener = evm.deploy("Hungry")
+        number = failed_message(node, listener, 100_000)
         amount = place_contracts(evm, node, "Ethereum", number)
 
         told = recover(node, "ethereum", str(number))
         assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in told.output
         done = recover(node, "ethereum", "--for", listener, "--eth-rpc", evm.url, "--key", str(key), "--yes")
         assert done.exit_code == 0, done.output
+        assert "its limit of 190004" in done.output, done.output
         assert evm.balance(listener) == amount > 0
         heard = evm.call(
             "eth_call", {"to": listener, "data": "0x" + keccak_256(b"heard()")[:4].hex()}, "latest"

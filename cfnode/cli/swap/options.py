@@ -107,6 +107,6 @@ def units(amount: int | None, asset: Asset) -> str:
     """Base units as people count them, with the symbol."""
     if amount is None:
         return ""
-    from cfnode.sdk.recovery.tokens import units as counted
+    from cfnode.sdk.assets import units as counted
 
     return f"{counted(amount, asset.decimals)} {asset.symbol}"

@@ -37,7 +37,7 @@ from cfnode.sdk.recovery.owner import read_owner
 from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
 from cfnode.sdk.recovery.preparing import PrepareTransaction
 from cfnode.sdk.recovery.sending import FetchReceipt, SendTransaction
-from cfnode.sdk.recovery.tokens import amount_text, coin, units
+from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
 from cfnode.sdk.recovery.wallet import KeyFile, Wallet, is_open_to_others, read_password
 from cfnode.sdk.recovery.words import (
@@ -98,6 +98,5 @@ __all__ = [
     "read_owner",
     "read_password",
     "read_payload",
-    "units",
     "unsigned",
 ]

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from cfnode.core.assets import Asset, assets_of, gas_asset
-from cfnode.sdk.assets import contract_address
+from cfnode.sdk.assets import contract_address, units
 from cfnode.sdk.networks import NETWORKS
 from cfnode.sdk.recovery.payload import Payload
 
-__all__ = ["amount_text", "asset_of", "coin", "units"]
-
-
-def units(amount: int, decimals: int) -> str:
-    """Base units as people count them, without trailing zeros."""
-    whole, rest = divmod(amount, 10**decimals)
-    return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
+__all__ = ["amount_text", "asset_of", "coin"]
 
 
 def coin(amount: int, chain: str) -> str:

@@ -134,9 +134,11 @@ contract Listener {
 
 // Needs more gas for a message than the engines' limit has: it fills a dozen fresh slots.
 contract Hungry {
+    bytes public heard;
     mapping(uint256 => uint256) private slots;
 
-    function cfReceive(uint32, bytes calldata, bytes calldata, address, uint256) external payable {
+    function cfReceive(uint32, bytes calldata, bytes calldata message, address, uint256) external payable {
+        heard = message;
         for (uint256 i = 0; i < 12; i++) {
             slots[i] = block.timestamp;
         }
