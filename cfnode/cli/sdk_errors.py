@@ -12,7 +12,7 @@ import msgspec
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.sdk.errors import SdkError, TransportError, ValidationError
 
-__all__ = ["print_json", "reported", "told_by_sdk"]
+__all__ = ["print_json", "reported"]
 
 _RECOVERY = {code.name: code for code in ExitCode} | {"KEY_FILE": ExitCode.CONFIGURATION}
 
@@ -25,19 +25,12 @@ class _Shown(Failure):
 
 
 @contextmanager
-def told_by_sdk(as_json: bool, interrupted: str = "interrupted") -> Iterator[None]:
-    """As `reported`, for a command that has nothing to add to an error."""
-    with reported(as_json, interrupted):
-        yield
-
-
-@contextmanager
 def reported(
     as_json: bool, interrupted: str = "interrupted", report: Mapping[str, Any] | None = None
 ) -> Iterator[None]:
     """Ends the command in words, or with `--json` as `{"error": {"code", "message"}}`.
 
-    `interrupted` says what a Ctrl-C leaves behind; `report` has the members that stand beside the error.
+    `interrupted` says what a Ctrl-C leaves behind; `report` has further members of that object.
     """
     try:
         yield

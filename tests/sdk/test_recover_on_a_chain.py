@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shlex
 import subprocess
 import sys
@@ -38,6 +39,7 @@ ALICE, ALICE_STASH = (
 )
 NOBODY = "http://127.0.0.1:1"
 MESSAGE = "0xdeadc0de"
+PROGRAMS = ROOT / "docs" / "guide" / "recover-programs.md"
 BLOCKS = 30
 """Far more than a swap and its payout take."""
 
@@ -185,7 +187,9 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
     assert (lost.exit_code, "has expired" in lost.output) == (ExitCode.NO_SUCH_CALL, True)
 
 
-def test_who_is_to_be_paid_names_the_broadcast(node: NodeProcess) -> None:
+def test_the_receiver_names_the_calls_that_are_not_paid_yet(
+    node: NodeProcess, key: Path, tmp_path: Path
+) -> None:
     first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer(node, "Ethereum")
     several = recover(node, "ethereum", "--for", RECEIVER)
     assert several.exit_code == ExitCode.SEVERAL_CALLS
@@ -198,6 +202,25 @@ def test_who_is_to_be_paid_names_the_broadcast(node: NodeProcess) -> None:
     none = recover(node, "ethereum", "--for", "0x" + "bb" * 20)
     assert none.exit_code == ExitCode.NO_SUCH_CALL
     assert recover(node, "ethereum").exit_code == ExitCode.USAGE
+
+    with evm_chain(10_997, tmp_path / "anvil.log") as evm:
+        amount = place_contracts(evm, node, "Ethereum", first)
+        done = recover(node, "ethereum", str(first), "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        assert done.exit_code == 0, done.output
+        left = json.loads(recover(node, "--for", RECEIVER, "--eth-rpc", evm.url, "--json").stdout)
+        assert left["payload"]["broadcastId"] == second
+        page_of_programs(node, evm)
+        assert evm.balance(RECEIVER) > amount
+        all_paid = recover(node, "--for", RECEIVER, "--eth-rpc", evm.url)
+        assert (all_paid.exit_code, "already sent" in all_paid.output) == (ExitCode.ALREADY_SENT, True)
+
+
+def page_of_programs(node: NodeProcess, evm: Evm) -> None:
+    """The program of the guide's page, on this node and this chain."""
+    (program,) = re.findall(r"```python\n(.*?)```", PROGRAMS.read_text(), re.DOTALL)
+    for place, url in (("http://127.0.0.1:9944", node.url), ("http://127.0.0.1:8545", evm.url)):
+        program = program.replace(place, url)
+    exec(compile(program, PROGRAMS.name, "exec"), {"__name__": "program"})
 
 
 def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) -> None:
@@ -242,10 +265,10 @@ def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_pa
         assert done.exit_code == 0, done.output
         assert "its limit of 190004" in done.output, done.output
         assert evm.balance(listener) == amount > 0
-        heard = evm.call(
-            "eth_call", {"to": listener, "data": "0x" + keccak_256(b"heard()")[:4].hex()}, "latest"
+        received = evm.call(
+            "eth_call", {"to": listener, "data": "0x" + keccak_256(b"received()")[:4].hex()}, "latest"
         )
-        assert MESSAGE[2:] in heard
+        assert MESSAGE[2:] in received
         again = recover(node, "ethereum", str(number), "--eth-rpc", evm.url)
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
 

@@ -196,7 +196,7 @@ def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
 
 @pytest.fixture
 def held(evm: Evm) -> Iterator[None]:
-    """No block is made by itself."""
+    """Blocks come on request only."""
     evm.call("evm_setAutomine", False)
     yield
     evm.call("evm_mine")

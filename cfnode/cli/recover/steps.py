@@ -24,7 +24,7 @@ class Recovery:
     """A failed call on its way to its receiver, each step printed as it is taken.
 
     `eth_rpc` is None where nothing is asked of the EVM chain; `timeout` is seconds for the receipt; `report`
-    is what `--json` prints, also beside an error.
+    is what `--json` prints, with or without an error.
     """
 
     def __init__(

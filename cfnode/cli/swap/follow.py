@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import Failure
-from cfnode.cli.sdk_errors import print_json, told_by_sdk
+from cfnode.cli.sdk_errors import print_json, reported
 from cfnode.cli.swap.options import client, console, shared_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
 
@@ -33,7 +33,7 @@ _MEANINGS = {
 @shared_options
 def status(reference: str, as_json: bool, **options: Any) -> None:
     """Show the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
-    with told_by_sdk(as_json), client(**options, dca=False) as sdk:
+    with reported(as_json), client(**options, dca=False) as sdk:
         found = sdk.get_status_v2(reference)
     flags = _flags(**options)
     if as_json:
@@ -60,7 +60,7 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
 
     found: SwapStatus | None = None
     left, flags = "stopped watching; the swap goes on without it", _flags(**options)
-    with told_by_sdk(as_json, left), client(**options, dca=False) as sdk:
+    with reported(as_json, left), client(**options, dca=False) as sdk:
         changes, line = sdk.watch_status(reference, seconds=every), ""
         while found is None or not found.is_final:
             with waiting(_MEANINGS.get(found.state, "") if found else "asking", quiet=as_json):

@@ -1,7 +1,7 @@
 """What has happened to money that could not be paid out, and what can its owner do?
 
 On Ethereum, Arbitrum and Tron a signed call that makes the payout is on offer, and anybody may send it. Of a
-whole batch that nobody could send there is none: only Chainflip sends it again.
+whole batch that could not be sent there is none: only Chainflip sends it again.
 """
 
 from __future__ import annotations
