@@ -260,6 +260,13 @@ def epoch(said: Said) -> None:
     said.block(f"epoch {said.call('cf_current_epoch', block)} has begun", block)
 
 
+@command("upgrade")
+@click.argument("release", type=click.Choice(RELEASE_NAMES))
+def upgrade(said: Said, release: str) -> None:
+    """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
+    said.block(f"runtime {release} runs from the next block on", said.call("dev_upgrade", release))
+
+
 @command("rotate")
 def rotate(said: Said) -> None:
     """Rotate the keys of all vaults, into the next epoch; --json has the calls of the key managers."""
@@ -268,13 +275,6 @@ def rotate(said: Said) -> None:
     chains = ", ".join(each["chain"] for each in transactions)
     words = f"epoch {epoch} has begun with new keys, sent to {chains or 'no EVM chain yet'}"
     said.block(words, rotation["block"], epoch=epoch, transactions=transactions)
-
-
-@command("upgrade")
-@click.argument("release", type=click.Choice(RELEASE_NAMES))
-def upgrade(said: Said, release: str) -> None:
-    """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
-    said.block(f"runtime {release} runs from the next block on", said.call("dev_upgrade", release))
 
 
 @command("seal")

@@ -26,6 +26,9 @@ class ExitCode(IntEnum):
     NO_GAS_FUNDS = 16
     WOULD_REVERT = 17
     NEEDS_ARCHIVE = 18
+    SEVERAL_CALLS = 19
+    PENDING = 20
+    BAD_PAYLOAD = 21
     INTERRUPTED = 130
 
 
@@ -36,7 +39,7 @@ MEANINGS = {
     ExitCode.CONFIGURATION: "a chain specification or a key file cannot be used as it is",
     ExitCode.STORE: "the base path or the database: in use elsewhere, full, read-only, damaged, not ours",
     ExitCode.NETWORK: "a port is taken, a node does not answer, the time was up",
-    ExitCode.NO_SUCH_CALL: "recover: no broadcast of that number failed",
+    ExitCode.NO_SUCH_CALL: "recover: nothing of that number or owner has failed; the text says why",
     ExitCode.EXPIRED: "recover: the payload's two epochs are over",
     ExitCode.BEING_SIGNED: "recover: the payload is being signed (anew); ask again in a minute",
     ExitCode.ALREADY_SENT: "recover: somebody has sent it; the receiver has been paid",
@@ -45,7 +48,10 @@ MEANINGS = {
     ExitCode.NO_GAS_FUNDS: "recover: the sending account cannot pay the gas",
     ExitCode.WOULD_REVERT: "recover: the contract, the token or the receiver would refuse; the text says why",
     ExitCode.NEEDS_ARCHIVE: "recover: the node has forgotten the events that tell: name an archive node",
-    ExitCode.INTERRUPTED: "interrupted by Ctrl-C while it waited, or by a second one while a node stopped",
+    ExitCode.SEVERAL_CALLS: "recover: several calls may be meant; the table (JSON: `candidates`) has them",
+    ExitCode.PENDING: "recover: a transaction of the sender waits for its block (JSON: `pending`)",
+    ExitCode.BAD_PAYLOAD: "recover: the node offers no call of the vault, or no key of the chain signed it",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C while it waited or asked, or a second one while a node ends",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,9 +12,9 @@ import msgspec
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.sdk.errors import SdkError, TransportError, ValidationError
 
-__all__ = ["print_json", "told_by_sdk"]
+__all__ = ["print_json", "reported"]
 
-_RECOVERY = {code.name: code for code in ExitCode}
+_RECOVERY = {code.name: code for code in ExitCode} | {"KEY_FILE": ExitCode.CONFIGURATION}
 
 
 class _Shown(Failure):
@@ -25,28 +25,32 @@ class _Shown(Failure):
 
 
 @contextmanager
-def told_by_sdk(as_json: bool, interrupted: str = "interrupted") -> Iterator[None]:
+def reported(
+    as_json: bool, interrupted: str = "interrupted", report: Mapping[str, Any] | None = None
+) -> Iterator[None]:
     """Ends the command in words, or with `--json` as `{"error": {"code", "message"}}`.
 
-    `interrupted` says what a Ctrl-C leaves behind.
+    `interrupted` says what a Ctrl-C leaves behind; `report` has further members of that object.
     """
     try:
         yield
     except SdkError as error:
-        raise _failure(as_json, error.code, error.message, exit_code(error)) from None
+        raise _failure(as_json, error.code, error.message, exit_code(error), report) from None
     except Failure as failure:
         if isinstance(failure, _Shown):
             raise
         code = ExitCode(failure.exit_code)
-        raise _failure(as_json, code.name, failure.message, code) from None
-    except KeyboardInterrupt:
-        raise _failure(as_json, "INTERRUPTED", interrupted, ExitCode.INTERRUPTED) from None
+        raise _failure(as_json, code.name, failure.message, code, report) from None
+    except (KeyboardInterrupt, click.Abort):
+        raise _failure(as_json, "INTERRUPTED", interrupted, ExitCode.INTERRUPTED, report) from None
 
 
-def _failure(as_json: bool, name: str, message: str, code: ExitCode) -> Failure:
+def _failure(
+    as_json: bool, name: str, message: str, code: ExitCode, report: Mapping[str, Any] | None
+) -> Failure:
     if not as_json:
         return Failure(message, code)
-    print_json({"error": {"code": name, "message": message}})
+    print_json({**(report or {}), "error": {"code": name, "message": message}})
     return _Shown(message, code)
 
 

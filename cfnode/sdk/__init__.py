@@ -22,6 +22,7 @@ from cfnode.sdk.errors import (
     ValidationError,
 )
 from cfnode.sdk.models.channel import DepositAddress
+from cfnode.sdk.models.payout import FailedPayout
 from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
@@ -41,6 +42,7 @@ __all__ = [
     "Chains",
     "DcaParams",
     "DepositAddress",
+    "FailedPayout",
     "Features",
     "FillOrKillParams",
     "Networks",

@@ -12,7 +12,15 @@ from cfnode.core.assets import ASSETS, Asset, asset_by_symbol
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Record
 
-__all__ = ["BLOCK_SECONDS", "AssetRef", "asset_named", "contract_address", "display_name", "wire_asset"]
+__all__ = [
+    "BLOCK_SECONDS",
+    "AssetRef",
+    "asset_named",
+    "contract_address",
+    "display_name",
+    "units",
+    "wire_asset",
+]
 
 BLOCK_SECONDS: dict[str, float] = {
     "Ethereum": 12,
@@ -156,6 +164,12 @@ def contract_address(asset: Asset, tokens: str) -> str | None:
     """The token contract on a network, None for a chain's own coin and for assets without contracts."""
     addresses = _CONTRACTS.get(asset.name)
     return addresses[_NETWORKS.index(tokens)] if addresses else None
+
+
+def units(amount: int, decimals: int) -> str:
+    """Base units as people count them, without trailing zeros."""
+    whole, rest = divmod(amount, 10**decimals)
+    return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 
 
 assert set(_NAMES) == set(ASSETS), "every asset of the core has a name"

@@ -30,6 +30,7 @@ __all__ = [
     "backend",
     "read_answer",
     "rpc",
+    "rpc_alone",
     "rpc_batch",
     "rpc_outcomes",
     "shown",
@@ -103,21 +104,35 @@ def rpc_outcomes(
     timeout: float | None = None,
 ) -> Steps[list[Any | RpcCallError]]:
     """What became of each of several calls made in one exchange: its result, or its error."""
-    identities = [str(next(_IDS)) for _ in calls]
-    requests = [
-        {"jsonrpc": "2.0", "id": identity, "method": method, "params": list(params)}
-        for identity, (method, params) in zip(identities, calls, strict=True)
-    ]
-    call = HttpCall(
+    requests = [_request(method, params) for method, params in calls]
+    call = _post(url, requests, timeout or session.options.timeout, opens_channel)
+    replies = _replies(call, (yield call))
+    return [_outcome(call, replies, request["id"]) for request in requests]
+
+
+def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+    """The result of one call that is in no array: some servers take no batches, not even of one."""
+    request = _request(method, params)
+    call = _post(url, request, session.options.timeout, opens_channel=False)
+    outcome = _outcome(call, _replies(call, (yield call)), request["id"])
+    if isinstance(outcome, RpcCallError):
+        raise outcome
+    return outcome
+
+
+def _request(method: str, params: Sequence[Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": str(next(_IDS)), "method": method, "params": list(params)}
+
+
+def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpCall:
+    return HttpCall(
         "POST",
         _http(url),
-        timeout or session.options.timeout,
+        timeout,
         headers=(("content-type", "application/json"),),
-        body=json.dumps(requests, separators=(",", ":")).encode(),
+        body=json.dumps(document, separators=(",", ":")).encode(),
         opens_channel=opens_channel,
     )
-    replies = _replies(call, (yield call))
-    return [_outcome(call, replies, identity) for identity in identities]
 
 
 def _http(url: str) -> str:

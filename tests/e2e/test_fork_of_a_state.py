@@ -16,6 +16,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.ss58 import encode
 from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.runtime.dev.release_names import RELEASE_NAMES
 from tests.e2e.conftest import Cfnode
 from tests.process import NodeProcess, running_node
 
@@ -58,12 +59,13 @@ def said(node: NodeProcess) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["development", "berghain"])
+@pytest.fixture(params=[*RELEASE_NAMES, "berghain"])
 def spec(request: pytest.FixtureRequest, tmp_path: Path, cfnode: Cfnode) -> Path:
-    """A chain of //Alice and //Bob, in Python or in the official WebAssembly."""
+    """A chain of //Alice and //Bob, of each release in Python, and in the official WebAssembly."""
     path = tmp_path / "spec.json"
-    if request.param == "development":
-        made = cfnode("export-chain-spec", "--dev", "--dev-authorities=2", "-o", str(path))
+    if request.param in RELEASE_NAMES:
+        flags = "--dev-authorities=2", f"--dev-runtime={request.param}"
+        made = cfnode("export-chain-spec", "--dev", *flags, "-o", str(path))
     else:
         official = request.getfixturevalue("berghain_spec")
         made = cfnode("build-spec", "--chain", str(official), "-o", str(path))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from cfnode.core.scale.metadata import Metadata
+from tests.conftest import shared
 from tests.interop.asked import Asked, questions
 from tests.interop.lively import BROKER, PROVIDER, Life, account
 from tests.interop.test_clients import report_of, script_of
@@ -121,19 +122,45 @@ SAMPLED_OTHERWISE: Final = {
 """What samples are that no chain's state can be."""
 
 
-async def test_the_newest_parser_understands_the_main_nets_runtime(
-    metadata: Metadata, clients: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+async def samples(metadata: Metadata) -> dict[str, Any]:
+    """By case, the answers of every row on the main net's runtime, with samples of its types."""
     results = {}
     for case, (name, params, changes) in sampled().items():
         cases = {"Asset": "Usdc"} if name in ("cf_environment", "cf_pools_environment") else changes
-        results[case] = [name, await ask(metadata, name, *params, **cases)]
-    file = tmp_path / "results.json"
-    file.write_text(json.dumps(results))
-    script = script_of("chainflip_parsers.mjs", clients, tmp_path)
-    refused = report_of("node", script, CLIENTS[0], str(file))[CLIENTS[0]]
+        results[case] = await ask(metadata, name, *params, **cases)
+    return results
+
+
+def refusals(results: dict[str, Any], clients: Path, folder: Path) -> dict[str, dict[str, str]]:
+    """By client, the words with which its parsers refuse results by case."""
+    folder.mkdir()
+    file = folder / "results.json"
+    file.write_text(json.dumps({case: [case.partition(".")[0], each] for case, each in results.items()}))
+    script = script_of("chainflip_parsers.mjs", clients, folder)
+    refused: dict[str, dict[str, str]] = report_of("node", script, ",".join(CLIENTS), str(file))
+    return refused
+
+
+async def test_the_newest_parser_understands_the_main_nets_runtime(
+    samples: dict[str, Any], clients: Path, tmp_path: Path
+) -> None:
+    refused = refusals(samples, clients, tmp_path / "ours")[CLIENTS[0]]
     assert {case: words for case, words in refused.items() if case not in SAMPLED_OTHERWISE} == {}
     assert set(refused) == set(SAMPLED_OTHERWISE)
+
+
+async def test_a_client_of_any_age_refuses_of_ours_only_what_it_refuses_of_the_official_node(
+    samples: dict[str, Any], clients: Path, tmp_path: Path
+) -> None:
+    official = {path.stem: json.loads(path.read_text()) for path in shared("rpc-examples").glob("cf_*.json")}
+    both = {case: samples[case] for case in samples.keys() & official.keys()}
+    assert len(both) > 40
+    ours = refusals(both, clients, tmp_path / "ours")
+    theirs = refusals(official, clients, tmp_path / "theirs")
+    for client in CLIENTS:
+        more = ours[client].keys() - theirs[client].keys() - set(SAMPLED_OTHERWISE)
+        assert {case: ours[client][case] for case in more} == {}
 
 
 def sampled() -> dict[str, Case]:

@@ -101,7 +101,7 @@ class Sampler:
                 return self.value(inner)
             case Sequence(inner):
                 one = self.value(inner)
-                return bytes([1, 2, 3]) if self._is_byte(inner) else [one]
+                return bytes([1, 2, 3]) if self._is_byte(inner) else self._by_chain(inner, one) or [one]
             case Array(length, inner):
                 return b"\x11" * length if self._is_byte(inner) else [self.value(inner)] * length
             case Tuple(parts):
@@ -122,6 +122,16 @@ class Sampler:
                 return (chosen.name, payload) if chosen.fields else chosen.name
             case BitSequence():
                 return [True]
+
+    def _by_chain(self, inner: int, one: Any) -> list[Any]:
+        """What may be there for a chain stands in the runtime's lists for each chain."""
+        definition = self.registry.type(inner).definition
+        parts = [self.registry.type(part) for part in getattr(definition, "types", ())]
+        if [part.path[-1:] for part in parts] != [("ForeignChain",), ("Option",)]:
+            return []
+        chains = parts[0].definition
+        assert isinstance(chains, Variants)
+        return [one, *((case.name, None) for case in chains.variants if case.name != one[0])]
 
     def _is_byte(self, type_id: int) -> bool:
         return self.registry.type(type_id).definition == Primitive("u8")

@@ -22,13 +22,15 @@ from cfnode.core.hashing import twox_128
 from cfnode.core.header import Header
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.scale.types import Variants
 from cfnode.node.runtime_api import ApiMissing
 from cfnode.node.runtime_info import RuntimeInfo, RuntimeVersion
-from cfnode.rpc.cf import witnessed
+from cfnode.rpc.cf import controlled, witnessed
 from cfnode.rpc.cf.rows import CF, MONITORING
+from cfnode.rpc.cf.rules import vanity_name
 from cfnode.rpc.table import Method
 from tests.conftest import shared
-from tests.rpc.samples import ACCOUNT, BTC, ETH, PARAMS, SOL, USDC, Sampler
+from tests.rpc.samples import ACCOUNT, AMOUNT, BTC, ETH, PARAMS, SOL, USDC, Sampler
 
 METHODS = [row for row in (*CF, *MONITORING) if isinstance(row, Method)]
 ROWS = {name: row for row in METHODS for name in (row.name, *row.aliases)}
@@ -235,6 +237,37 @@ async def test_members_and_value_forms_are_those_of_the_official_node(metadata: 
     assert [line for line in found if line.partition(" ")[0].rpartition(".")[2] not in OPTIONAL] == []
 
 
+async def test_the_environment_names_the_chains_of_its_runtime_and_all_assets(metadata: Metadata) -> None:
+    definition = metadata.registry.find("chains", "ForeignChain").definition
+    assert isinstance(definition, Variants)
+    chains = {case.name for case in definition.variants}
+    answer = await ask(metadata, "cf_ingress_egress_environment")
+    for name in ("witness_safety_margins", "channel_opening_fees", "ingress_delays", "boost_delays"):
+        assert answer[name].keys() == chains == CHAINS.keys() - {"Bsc"}
+    assert answer["minimum_deposit_amounts"]["Bsc"] == {"BNB": "0x0", "USDT": "0x0"}
+    # One asset is in the runtime's map; of each other one unit may be added.
+    minimums = [
+        each for chain in answer["boost_minimum_add_funds_amounts"].values() for each in chain.values()
+    ]
+    assert sorted(set(minimums)) == ["0x1", hex(AMOUNT)]
+    assert minimums.count(hex(AMOUNT)) == 1
+
+
+async def test_a_chain_without_vaults_has_an_empty_list(
+    metadata: Metadata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def none(*_: Any, **__: Any) -> Any:
+        return {"bitcoin_vault": None, "bitcoin": [], "predicted_seconds_until_next_vault_rotation": 0}
+
+    monkeypatch.setattr(controlled, "value", none)
+    monkeypatch.setattr(controlled, "block_update", lambda header, block: {"timestamp": 0})
+    assert await ask(metadata, "cf_controlled_vault_addresses", "Bitcoin") == {"Bitcoin": []}
+
+
+def test_a_vanity_name_that_is_no_text_is_replaced_as_a_whole() -> None:
+    assert (vanity_name("Zoë".encode()), vanity_name(b"a\xff")) == ("Zoë", "<Invalid UTF-8>")
+
+
 async def test_what_was_witnessed_is_written_as_people_and_explorers_do(metadata: Metadata) -> None:
     name = "cf_ingress_egress_events"
     ethereum = await ask(metadata, name, "Ethereum", RawWitnessedEvents="Ethereum", ForeignChainAddress="Eth")
@@ -269,7 +302,7 @@ async def test_what_a_newer_runtime_has_seen_of_assethub(
         {
             "broadcast_chain_block_height": 3,
             "broadcast_id": 7,
-            "tx_out_id": {"signature": "0x" + "22" * 64},
+            "tx_out_id": {"signature": "22" * 64},
             "tx_ref": extrinsic,
         }
     ]

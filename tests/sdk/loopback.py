@@ -26,8 +26,9 @@ class Request:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.body)
-        return found
+        """The JSON-RPC calls, of a batch or a single one."""
+        found = json.loads(self.body)
+        return found if isinstance(found, list) else [found]
 
     def results(self, answers: dict[str, Any]) -> bytes:
         """The JSON-RPC answer to everything that was asked."""

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
@@ -17,6 +24,7 @@ from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
+from tests.conftest import ROOT
 from tests.process import NodeProcess
 from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
 from tests.sdk.loopback import Loopback, Request, page, serving
@@ -31,6 +39,7 @@ ALICE, ALICE_STASH = (
 )
 NOBODY = "http://127.0.0.1:1"
 MESSAGE = "0xdeadc0de"
+PROGRAMS = ROOT / "docs" / "guide" / "recover-programs.md"
 BLOCKS = 30
 """Far more than a swap and its payout take."""
 
@@ -107,17 +116,21 @@ def test_from_the_failure_to_the_receivers_balance(
 ) -> None:
     name = chain.lower()
     with evm_chain(chain_id, tmp_path / "anvil.log") as evm:
-        number = fail_a_transfer(node, chain)
+        number, channel = failed_swap(node, chain)
         amount = place_contracts(evm, node, chain, number)
-        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json")
-
-        done = recover(node, name, "--for", RECEIVER, *send)
-        assert done.exit_code == 0, done.output
-        report = json.loads(done.stdout)
-        assert (report["payload"]["broadcastId"], report["payload"]["signedByCurrentKey"]) == (number, True)
+        key.chmod(0o600)
+        send = ("--eth-rpc", evm.url, "--key", str(key))
+        where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
+        status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
+        (line,) = (each for each in status.output.splitlines() if "Send it on: " in each)
+        command = shlex.split(line.partition("Send it on: ")[2])
+        assert command[:4] == ["cfnode", "recover", name, "--for"]
+        asked = in_a_terminal([*command[1:], *send], "Send it?", "y")
+        assert f"Call {number} on {chain} pays" in asked
+        assert "Done:" in asked, asked
         assert evm.balance(RECEIVER) == amount > 0
 
-        again = recover(node, name, str(number), *send)
+        again = recover(node, name, str(number), *send, "--yes", "--json")
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
         assert evm.balance(RECEIVER) == amount
 
@@ -136,21 +149,43 @@ def test_a_rotation_between_the_failure_and_its_recovery(
         report = json.loads(rotated.stdout)
         assert report["epoch"] == node.call("cf_current_epoch") == 2
 
-        def refused(words: str, *options: str) -> None:
+        def refused(*options: str) -> None:
             result = recover(node, name, str(number), *options)
             assert result.exit_code == ExitCode.KEY_ROTATED, result.output
-            assert words in json.loads(result.stdout)["error"]["message"]
+            message = json.loads(result.stdout)["error"]["message"]
+            assert "the payload is not signed by the State Chain's present key" in message
 
-        refused("the payload is not signed by the State Chain's present key", "--json")
+        refused("--json")
         (call,) = (each for each in report["transactions"] if each["chain"] == chain)
         evm.send(call["data"], to=call["contract"])
-        refused("holds another key", *send)
+        refused(*send)
         assert evm.balance(RECEIVER) == 0
         node.call("dev_newBlock")
         done = recover(node, name, str(number), *send)
         assert (done.exit_code, evm.balance(RECEIVER)) == (0, amount), done.output
         again = recover(node, name, str(number), *send)
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
+
+
+def in_a_terminal(arguments: list[str], question: str, answer: str) -> str:
+    """What a terminal has on its screen after a command that asks one question."""
+    controller, terminal = pty.openpty()
+    line = [sys.executable, "-m", "cfnode", *arguments]
+    with subprocess.Popen(line, stdin=terminal, stdout=terminal, stderr=terminal, cwd=ROOT) as process:
+        os.close(terminal)
+        screen, answered = "", False
+        with os.fdopen(controller, "rb", buffering=0) as stream:
+            while True:
+                try:
+                    data = stream.read(4096)
+                except OSError:  # the other end is closed
+                    break
+                screen += data.decode(errors="replace")
+                if question in screen and not answered:
+                    answered = True
+                    os.write(controller, answer.encode() + b"\n")
+        assert process.wait(timeout=30) == 0, screen
+    return screen.replace("\r\n", "\n")
 
 
 def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
@@ -184,14 +219,40 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
     assert (lost.exit_code, "has expired" in lost.output) == (ExitCode.NO_SUCH_CALL, True)
 
 
-def test_who_is_to_be_paid_names_the_broadcast(node: NodeProcess) -> None:
+def test_the_receiver_names_the_calls_that_are_not_paid_yet(
+    node: NodeProcess, key: Path, tmp_path: Path
+) -> None:
     first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer(node, "Ethereum")
     several = recover(node, "ethereum", "--for", RECEIVER)
-    assert several.exit_code == ExitCode.USAGE
-    assert f"{second} pays" in several.output and f"{first} pays" in several.output
+    assert several.exit_code == ExitCode.SEVERAL_CALLS
+    for each in (first, second):
+        assert f"cfnode recover ethereum {each}" in several.output
+    listed = json.loads(recover(node, "--for", RECEIVER, "--json").stdout)
+    assert listed["error"]["code"] == "SEVERAL_CALLS"
+    assert [each["broadcastId"] for each in listed["candidates"]] == [second, first]
+    assert {each["recipient"].lower() for each in listed["candidates"]} == {RECEIVER}
     none = recover(node, "ethereum", "--for", "0x" + "bb" * 20)
     assert none.exit_code == ExitCode.NO_SUCH_CALL
     assert recover(node, "ethereum").exit_code == ExitCode.USAGE
+
+    with evm_chain(10_997, tmp_path / "anvil.log") as evm:
+        amount = place_contracts(evm, node, "Ethereum", first)
+        done = recover(node, "ethereum", str(first), "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        assert done.exit_code == 0, done.output
+        left = json.loads(recover(node, "--for", RECEIVER, "--eth-rpc", evm.url, "--json").stdout)
+        assert left["payload"]["broadcastId"] == second
+        page_of_programs(node, evm)
+        assert evm.balance(RECEIVER) > amount
+        all_paid = recover(node, "--for", RECEIVER, "--eth-rpc", evm.url)
+        assert (all_paid.exit_code, "already sent" in all_paid.output) == (ExitCode.ALREADY_SENT, True)
+
+
+def page_of_programs(node: NodeProcess, evm: Evm) -> None:
+    """The program of the guide's page, on this node and this chain."""
+    (program,) = re.findall(r"```python\n(.*?)```", PROGRAMS.read_text(), re.DOTALL)
+    for place, url in (("http://127.0.0.1:9944", node.url), ("http://127.0.0.1:8545", evm.url)):
+        program = program.replace(place, url)
+    exec(compile(program, PROGRAMS.name, "exec"), {"__name__": "program"})
 
 
 def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) -> None:
@@ -206,11 +267,11 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     assert report["tron"]["parameter"] == report["payload"]["data"][10:]
 
 
-def failed_message(node: NodeProcess, receiver: str) -> int:
+def failed_message(node: NodeProcess, receiver: str, budget: int) -> int:
     """Swap a bitcoin to a contract, with a message that nobody can deliver; the broadcast id."""
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
     ether = {"chain": "Ethereum", "asset": "ETH"}
-    ccm = {"message": MESSAGE, "gas_budget": "0x30d40", "ccm_additional_data": "0x"}
+    ccm = {"message": MESSAGE, "gas_budget": hex(budget), "ccm_additional_data": "0x"}
     channel = node.call(
         "broker_request_swap_deposit_address", BTC, ether, receiver, 0, ccm, None, None, terms
     )
@@ -226,19 +287,20 @@ def failed_message(node: NodeProcess, receiver: str) -> int:
 
 def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_path: Path) -> None:
     with evm_chain(10_997, tmp_path / "anvil.log") as evm:
-        listener = evm.deploy("Listener")
-        number = failed_message(node, listener)
+        listener = evm.deploy("Hungry")
+        number = failed_message(node, listener, 100_000)
         amount = place_contracts(evm, node, "Ethereum", number)
 
         told = recover(node, "ethereum", str(number))
         assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in told.output
         done = recover(node, "ethereum", "--for", listener, "--eth-rpc", evm.url, "--key", str(key), "--yes")
         assert done.exit_code == 0, done.output
+        assert "its limit of 190004" in done.output, done.output
         assert evm.balance(listener) == amount > 0
-        heard = evm.call(
-            "eth_call", {"to": listener, "data": "0x" + keccak_256(b"heard()")[:4].hex()}, "latest"
+        received = evm.call(
+            "eth_call", {"to": listener, "data": "0x" + keccak_256(b"received()")[:4].hex()}, "latest"
         )
-        assert MESSAGE[2:] in heard
+        assert MESSAGE[2:] in received
         again = recover(node, "ethereum", str(number), "--eth-rpc", evm.url)
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
 
@@ -254,8 +316,8 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
         assert found["payload"]["broadcastId"] == number, owner
     (broker,) = (account for account, _ in node.call("cf_accounts") if account == ALICE)
     both = recover(node, "ethereum", "--for", broker)
-    assert both.exit_code == ExitCode.USAGE
-    assert all(f"{each} pays" in both.output for each in (number, other))
+    assert both.exit_code == ExitCode.SEVERAL_CALLS
+    assert all(f"cfnode recover ethereum {each}" in both.output for each in (number, other))
 
 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
@@ -285,6 +347,9 @@ def forgetful(node: NodeProcess, known_since: int) -> Any:
         return {"result": node.call(call["method"], *call["params"])}
 
     def handle(request: Request) -> bytes:
+        if request.line.startswith("GET"):
+            answer = httpx.get(node.url + request.line.split()[1])
+            return page(answer.status_code, answer.content)
         replies = [{"jsonrpc": "2.0", "id": call["id"], **answered(call)} for call in request.calls]
         return page(200, json.dumps(replies).encode())
 

@@ -23,11 +23,13 @@ from cfnode.sdk.recovery import (
     Expired,
     FailedCall,
     FetchFailedCall,
+    KeyRotated,
     NoSuchCall,
     Payload,
     RecoveryError,
     UnsignedTransaction,
     Wallet,
+    check_key,
     described,
     explained,
     for_tron,
@@ -184,7 +186,7 @@ def test_a_payload_on_tron_in_the_form_of_its_wallets() -> None:
 
 # What the State Chain says of it.
 
-EPOCH = 6
+EPOCH, HEAD = 6, 1400
 
 
 def entries(*listed: tuple[int, int]) -> str:
@@ -216,12 +218,18 @@ def node(
         listed(EPOCH): now,
         listed(EPOCH - 1): before,
     }
+    # x, then 0 for an odd parity and 1 for an even one
+    signer = raw(vector(found["name"])["agg_key"]["compressed"])
+    before_this = (EPOCH - 1).to_bytes(4, "little")
+    earlier = prefix("EvmThresholdSigner", "Keys") + (twox_64(before_this) + before_this).hex()
+    storage[earlier] = "0x" + signer[1:].hex() + f"{3 - signer[0]:02x}"
     results = {
         "chain_getBlockHash": "0x" + "ab" * 32,
+        "chain_getHeader": {"number": hex(HEAD)},
         found["rpc_method"]: found["rpc_result"] if offered else None,
         "cf_eth_vault": [found["agg_key"]["compressed"], 1000],
     }
-    return StorageScript(results, lambda key: storage[key])
+    return StorageScript(results, storage.get)
 
 
 class StorageScript(Script):
@@ -253,17 +261,34 @@ def test_a_call_on_offer(name: str) -> None:
         found["inputs"]["recipient"],
         found["inputs"]["vault"],
         "signed anew in the next one",
+        "until about 2025-02-24 17:44 UTC",  # 600 blocks from the 24th of February, 16:44:12
     ):
         assert part in words
+    assert "Broadcast 7" not in words
     document = described(failed)
     assert json.dumps(document)
     assert (document["signedByCurrentKey"], document["amount"]) == (True, found["inputs"]["amount"])
+    assert (document["lastBlock"], document["deadline"]) == (2000, "2025-02-24T17:44:12Z")
+    assert document["amountText"] == amount
 
 
 def test_a_call_in_its_second_epoch() -> None:
     found = vector(NAMES[0])
     failed = node(found, offered=True, now=entries((7, 5))).run(FetchFailedCall("Ethereum", 7), session())
-    assert "offered until this one ends" in explained(failed)[-1]
+    assert "offered until this one ends (until about 2025-02-24 16:54 UTC)" in explained(failed)[-1]
+
+
+def test_a_payload_that_was_altered_is_not_one_of_a_rotated_key() -> None:
+    found = vector(NAMES[0])
+    data = found["rpc_result"]["data"]
+    altered = found | {"rpc_result": found["rpc_result"] | {"data": data[:-2] + "01"}}
+    rotated = found | {"agg_key": vector(NAMES[1])["agg_key"]}
+    for document, kind in ((altered, BadPayload), (rotated, KeyRotated)):
+        failed = node(document, offered=True, now=entries((7, 6))).run(
+            FetchFailedCall("ethereum", 7), session()
+        )
+        with pytest.raises(kind):
+            check_key(failed)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +300,7 @@ def test_a_call_in_its_second_epoch() -> None:
         (7, entries((8, 6)), entries((9, 5)), Expired, "has expired"),
         (7, entries((7, 6)), None, BeingSigned, "being signed: ask again"),
         (7, None, entries((7, 5)), BeingSigned, "signed anew after an epoch change"),
+        (7, None, entries((7, 4)), Expired, "has expired, as calls do two epochs after"),
     ],
 )
 def test_nothing_on_offer(

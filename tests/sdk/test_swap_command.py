@@ -16,6 +16,7 @@ from cfnode.cli.exits import ExitCode
 from cfnode.cli.swap.options import amount_of, asset_of
 from cfnode.cli.swap.request import qr_code
 from cfnode.core.assets import ASSETS
+from cfnode.sdk import SwapStatus
 from tests.conftest import shared
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.scripted import environment_answer
@@ -152,6 +153,50 @@ def test_the_status_of_a_swap(service: Loopback) -> None:
     assert "refunded" in swap(service, "status", "COMPLETED_refunded").output
     document = json.loads(swap(service, "status", "SENT", "--json").stdout)
     assert document == sample("status-v2.json")["states"]["SENT"]
+
+
+def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback) -> None:
+    name = "FAILED_broadcast_aborted"
+    where = f"--network=perseverance --node={service.url} --backend={service.url}"
+    command = f"cfnode recover ethereum --for 6739624-Bitcoin-34009 {where}"
+    for verb in ("status", "watch"):
+        result = swap(service, verb, name)
+        assert f"Send it on: {command}" in result.output, result.output
+        assert "25.025 ETH for 0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754 could not be paid" in result.output
+        first = json.JSONDecoder().raw_decode(swap(service, verb, name, "--json").stdout)[0]
+        assert first["failedPayout"]["command"] == command
+        assert (first["failedPayout"]["isRecoverable"], first["failedPayout"]["asset"]) == (True, "ETH")
+    ignored = swap(service, "status", "FAILED_deposit_ignored")
+    assert "is not refunded" in ignored.output
+    assert "cfnode recover" not in ignored.output
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"transactionPayload": {"data": "0x5f8c0f9a00"}}, "only Chainflip can send it again"),
+        ({"chain": "Solana", "asset": "SOL"}, "no call that anybody could send"),
+        ({"mode": "SWAP_OUTPUT_TOO_SMALL"}, "smaller than the least"),
+    ],
+)
+def test_a_failed_payout_without_a_call(changes: dict[str, Any], words: str) -> None:
+    document = sample("status-v2.json")["states"]["FAILED_broadcast_aborted"]
+    egress = document["swapEgress"]
+    if "mode" in changes:
+        egress["failure"]["mode"] = changes["mode"]
+    egress["transactionPayload"] = changes.get("transactionPayload")
+    document |= {"destChain": changes.get("chain", "Ethereum"), "destAsset": changes.get("asset", "ETH")}
+    payout = SwapStatus.from_json(document).failed_payout
+    assert payout is not None
+    assert words in payout.explanation
+    assert (payout.is_recoverable, payout.command()) == (False, None)
+
+
+def test_a_secret_in_an_address_is_not_printed(service: Loopback) -> None:
+    backend = f"--backend={service.url}"
+    line = ["swap", "status", "--network=perseverance", f"--node={service.url}/key-of-mine", backend]
+    result = CliRunner().invoke(cli, [*line, "FAILED_broadcast_aborted"])
+    assert ("--node=URL" in result.output, "key-of-mine" in result.output) == (True, False)
 
 
 def test_a_swap_that_is_unknown(service: Loopback) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import Failure
-from cfnode.cli.sdk_errors import print_json, told_by_sdk
+from cfnode.cli.sdk_errors import print_json, reported
 from cfnode.cli.swap.options import client, console, shared_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
 
@@ -33,12 +33,15 @@ _MEANINGS = {
 @shared_options
 def status(reference: str, as_json: bool, **options: Any) -> None:
     """Show the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
-    with told_by_sdk(as_json), client(**options, dca=False) as sdk:
+    with reported(as_json), client(**options, dca=False) as sdk:
         found = sdk.get_status_v2(reference)
+    flags = _flags(**options)
     if as_json:
-        print_json(found.to_json())
-    else:
-        _print_status(found)
+        print_json(_document(found, flags))
+        return
+    _print_status(found)
+    if words := _what_now(found, flags):
+        click.echo(words)
 
 
 @click.command()
@@ -56,24 +59,52 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
     from cfnode.cli.progress import waiting
 
     found: SwapStatus | None = None
-    left = "stopped watching; the swap goes on without it"
-    with told_by_sdk(as_json, left), client(**options, dca=False) as sdk:
+    left, flags = "stopped watching; the swap goes on without it", _flags(**options)
+    with reported(as_json, left), client(**options, dca=False) as sdk:
         changes, line = sdk.watch_status(reference, seconds=every), ""
         while found is None or not found.is_final:
             with waiting(_MEANINGS.get(found.state, "") if found else "asking", quiet=as_json):
                 found = next(changes)
-            if (text := _line(found, as_json)) != line:
+            if (text := _line(found, as_json, flags)) != line:
                 click.echo(line := text)
     if found.state == "FAILED":
+        if not as_json and (words := _what_now(found, flags)):
+            click.echo(words)
         raise Failure("the swap has failed" + (f": {why}" if (why := _failure(found)) else ""))
 
 
-def _line(found: SwapStatus, as_json: bool) -> str:
+def _flags(network: str, node: str | None, backend: str | None, **others: Any) -> list[str]:
+    """The options with which `cfnode recover` asks the same services, without secrets in addresses."""
+    from cfnode.sdk.recovery.storage import host
+
+    named = (("--network", network), ("--node", node), ("--backend", backend))
+    return [
+        f"{name}={value if name == '--network' or host(value) == value.rstrip('/') else 'URL'}"
+        for name, value in named
+        if value is not None
+    ]
+
+
+def _what_now(found: SwapStatus, flags: list[str]) -> str:
+    """What has happened to the money of a failed swap, and the command that brings it back."""
+    if found.state != "FAILED" or (payout := found.failed_payout) is None:
+        return ""
+    command = payout.command(*flags)
+    return payout.explanation if command is None else f"{payout.explanation}\nSend it on: {command}"
+
+
+def _document(found: SwapStatus, flags: list[str]) -> dict[str, Any]:
+    """The status as JSON; that of a failed swap has `failedPayout` besides."""
+    payout = found.failed_payout if found.state == "FAILED" else None
+    return found.to_json() | ({} if payout is None else {"failedPayout": payout.to_json(*flags)})
+
+
+def _line(found: SwapStatus, as_json: bool, flags: list[str]) -> str:
     """A change in one line: all of it as JSON, or what a person wants to know."""
     import msgspec
 
     if as_json:
-        return msgspec.json.encode(found.to_json()).decode()
+        return msgspec.json.encode(_document(found, flags)).decode()
     done = _STEPS.index(found.state) + 1 if found.state in _STEPS else 0
     bar = "●" * done + "○" * (len(_STEPS) - done)
     return f"{bar}  {found.state:<10} {_MEANINGS.get(found.state, '')}{_detail(found)}"

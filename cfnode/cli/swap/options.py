@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfnode.sdk import SwapSDK
 
-__all__ = ["amount_of", "asset_of", "client", "console", "shared_options", "units"]
+__all__ = ["NETWORKS", "amount_of", "asset_of", "client", "console", "shared_options", "units"]
 
 _USUAL = {
     "ETH": "Eth",
@@ -30,9 +30,9 @@ _USUAL = {
     "TRX": "Trx",
     "BNB": "Bnb",
 }
-_NETWORKS = ("mainnet", "perseverance", "sisyphos", "backspin", "dev")
+NETWORKS = ("mainnet", "perseverance", "sisyphos", "backspin", "dev")
 _OPTIONS = (
-    click.option("--network", type=click.Choice(_NETWORKS), default="mainnet", show_default=True),
+    click.option("--network", type=click.Choice(NETWORKS), default="mainnet", show_default=True),
     click.option("--node", metavar="URL", help="A State Chain node, in place of the network's public one."),
     click.option("--backend", metavar="URL", help="A swap service, in place of the network's own."),
     click.option("--broker", metavar="URL", help="Your broker; without it the swap service opens channels."),
@@ -107,6 +107,6 @@ def units(amount: int | None, asset: Asset) -> str:
     """Base units as people count them, with the symbol."""
     if amount is None:
         return ""
-    from cfnode.sdk.recovery.words import units as counted
+    from cfnode.sdk.assets import units as counted
 
     return f"{counted(amount, asset.decimals)} {asset.symbol}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.sdk_errors import print_json, told_by_sdk
+from cfnode.cli.sdk_errors import print_json, reported
 from cfnode.cli.swap.options import amount_of, asset_of, client, console, shared_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
 
@@ -23,7 +23,7 @@ __all__ = ["print_quotes", "quote"]
 @shared_options
 def quote(source: str, destination: str, amount: str, as_json: bool, **options: Any) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
-    with told_by_sdk(as_json), client(**options, dca=True) as sdk:
+    with reported(as_json), client(**options, dca=True) as sdk:
         src, dest = asset_of(source), asset_of(destination)
         found = sdk.get_quote_v2(src.chain, src.symbol, dest.chain, dest.symbol, amount_of(amount, src))
         if as_json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.sdk_errors import print_json, told_by_sdk
+from cfnode.cli.sdk_errors import print_json, reported
 from cfnode.cli.swap.options import amount_of, asset_of, client, console, shared_options, units
 from cfnode.core.assets import Asset
 
@@ -79,7 +79,7 @@ def request(
     **options: Any,
 ) -> None:
     """Open a deposit channel: AMOUNT (whole coins) of SOURCE becomes DESTINATION."""
-    with told_by_sdk(as_json, "interrupted; a deposit channel may have been opened"):
+    with reported(as_json, "interrupted; a deposit channel may have been opened"):
         if min_price is not None and (boost or dca):
             raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
         terms = _terms(refund, retry_blocks, slippage, min_price)

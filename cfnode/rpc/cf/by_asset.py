@@ -1,8 +1,8 @@
-"""How does JSON show one value for each asset, or for each chain?
+"""How does JSON write one value for each asset?
 
-Clients expect every chain and asset of the newest release, whatever the runtime at hand knows. What it does
-not know yet is shown empty: zero, null or [], as Chainflip's node shows the answers of older runtimes. What
-it knows and this build does not is shown under the names of its type.
+Clients expect every asset of the newest release, whatever the runtime at hand knows. What it does not know
+yet is empty: zero, null or [], as Chainflip's node writes the answers of older runtimes. What it knows and
+this build does not stands under the names of its type.
 """
 
 from __future__ import annotations
@@ -14,14 +14,9 @@ from cfnode.core.assets import CHAINS, assets_of
 from cfnode.core.scale.types import Composite, PortableType, Sequence, Variants
 from cfnode.rpc.cf.present import Presenter, Show
 
-__all__ = ["asset_map", "by_asset", "by_chain", "lower_chains"]
+__all__ = ["asset_map", "by_asset", "lower_chains"]
 
 _CHAIN_OF_MODULE = {chain.address.lower(): chain.name for chain in CHAINS.values()}
-
-
-def by_chain(values: Mapping[str, Any], empty: Any) -> dict[str, Any]:
-    """An object with every chain, from the values by name of chain that there are."""
-    return {**dict.fromkeys(CHAINS, empty), **values}
 
 
 def by_asset(values: Mapping[str, Any], empty: Any) -> dict[str, dict[str, Any]]:

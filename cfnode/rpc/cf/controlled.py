@@ -82,7 +82,7 @@ async def vault_addresses(node: Node, chain: str | None, compact: bool | None, a
     assert header is not None  # its state has been asked
     seconds = block_update(header, block)["timestamp"] + vaults["predicted_seconds_until_next_vault_rotation"]
     change = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    found: ByChain = {}
+    found: ByChain = {"Solana": [], "Bitcoin": []}  # in the answer without vaults too
     for vault, address in _named(vaults):
         more = {} if compact else {"explanation": vault.explanation, "rotation_policy": _policy(vault)}
         found.setdefault(chain_of_address(address), []).append(

@@ -17,7 +17,7 @@ import msgspec
 from cfnode.core.scale.types import Variants
 from cfnode.rpc.blocks import Remembered, at_or_best
 from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.cf.by_asset import by_asset, by_chain
+from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, show, value
 from cfnode.rpc.cf.pools import pool_info
 
@@ -55,15 +55,16 @@ class _Each:
 
     of: str
     function: str
-    empty: Any
     form: Form
+    empty: Any = None
+    """Of an asset that the runtime does not know yet."""
 
     def arguments(self, names: Names) -> list[dict[str, str]]:
         return [{self.of: name} for name in names[self.of]]
 
     async def shown(self, node: Node, block: bytes, names: Names, given: Sequence[ApiAnswer]) -> Any:
         found = {name: self.form(each.value) for name, each in zip(names[self.of], given, strict=True)}
-        return (by_asset if self.of == "asset" else by_chain)(found, self.empty)
+        return by_asset(found, self.empty) if self.of == "asset" else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +87,26 @@ def _hex_or_none(amount: int | None) -> str | None:
 
 def _amounts(function: str, empty: Any = "0x0") -> _Each:
     """Amounts by asset: hex, or null."""
-    return _Each("asset", function, empty, _hex_or_none)
+    return _Each("asset", function, _hex_or_none, empty)
 
 
-def _blocks(function: str, empty: Any = 0) -> _Each:
+def _blocks(function: str) -> _Each:
     """Numbers of blocks by chain."""
-    return _Each("chain", function, empty, lambda blocks: blocks)
+    return _Each("chain", function, lambda blocks: blocks)
 
 
 def _boost_minimums(config: dict[str, Any]) -> dict[str, Any]:
     minimums = config["minimum_add_funds_amount"]
-    return by_asset({asset: hex(amount) for asset, amount in minimums}, "0x0")
+    return by_asset({asset: hex(amount) for asset, amount in minimums}, "0x1")
 
 
 _INGRESS_EGRESS: Final[dict[str, _Each | _One]] = {
     "minimum_deposit_amounts": _amounts("cf_min_deposit_amount"),
     "ingress_fees": _amounts("cf_ingress_fee", None),
     "egress_fees": _amounts("cf_egress_fee", None),
-    "witness_safety_margins": _blocks("cf_witness_safety_margin", None),
+    "witness_safety_margins": _blocks("cf_witness_safety_margin"),
     "egress_dust_limits": _amounts("cf_egress_dust_limit"),
-    "channel_opening_fees": _Each("chain", "cf_channel_opening_fee", "0x0", hex),
+    "channel_opening_fees": _Each("chain", "cf_channel_opening_fee", hex),
     "ingress_delays": _blocks("cf_ingress_delay"),
     "boost_delays": _blocks("cf_boost_delay"),
     "boost_minimum_add_funds_amounts": _One("cf_boost_config", _boost_minimums),

@@ -14,6 +14,7 @@ from cfnode.core.scale.types import Variants
 from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import Given, offered, query, value
+from cfnode.rpc.cf.rules import vanity_name
 from cfnode.rpc.convert import account
 from cfnode.rpc.storage import in_state
 
@@ -46,7 +47,7 @@ async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str
     balances = await offered(query(node, block, "cf_free_balances", account_id=account_id), None)
     items = {
         "account_id": account(account_id),
-        "vanity_name": bytes(names.get(account_id, b"")).decode("utf-8", "replace"),
+        "vanity_name": vanity_name(bytes(names.get(account_id, b""))),
         "flip_balance": funds["balance"],
         "asset_balances": balances or await _stored(node, block, _FREE, account_id),
         "bond": funds["bond"],

@@ -16,7 +16,7 @@ from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, script_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale.types import PortableType, Variants
-from cfnode.rpc.cf.by_asset import asset_map, by_asset, by_chain
+from cfnode.rpc.cf.by_asset import asset_map, by_asset
 from cfnode.rpc.cf.present import Member, Presenter, Rules, Show
 from cfnode.rpc.convert import account, to_hex
 
@@ -117,8 +117,12 @@ def _amounts_by_asset(entries: list[tuple[str, int]]) -> dict[str, dict[str, str
     return by_asset({asset: hex(amount) for asset, amount in entries}, "0x0")
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
+def vanity_name(value: bytes) -> str:
+    """An account's own name for itself; the chain has taken names that are no UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return "<Invalid UTF-8>"
 
 
 _TYPES: Final[dict[str, Callable[[Presenter, PortableType, bool], Show]]] = {
@@ -149,7 +153,7 @@ _BARE: Final = Member(bare=True)
 _OPTIONAL: Final = Member(optional=True)
 _HIDDEN: Final = Member(hidden=True)
 _ADDRESS: Final = Member(show=address_to_text)
-_BY_CHAIN: Final = Member(then=lambda entries: by_chain(dict(entries), None))
+_BY_CHAIN: Final = Member(then=dict)
 _BY_ASSET: Final = Member(show=_amounts_by_asset)
 
 _MEMBERS: Final[dict[tuple[str, str], Member]] = {
@@ -192,7 +196,7 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("VaultSwapExtraParameters.Solana", "from_token_account"): Member(show=_optional_text),
     # Accounts
     ("RpcAccountInfoCommonItems", "account_id"): _OPTIONAL,
-    ("RpcAccountInfoCommonItems", "vanity_name"): Member(show=_text, optional=True),
+    ("RpcAccountInfoCommonItems", "vanity_name"): Member(show=vanity_name, optional=True),
     ("RpcAccountInfoCommonItems", "bound_redeem_address"): _OPTIONAL,
     ("RpcAccountInfoCommonItems", "restricted_balances"): _OPTIONAL,
     ("RpcAccountInfoCommonItems", "current_delegation_status"): _OPTIONAL,

@@ -179,10 +179,12 @@ def _broadcast(seen: _Seen, height: int, broadcast_id: int, event: dict[str, Any
 
 
 def _out_id(seen: _Seen, out: Any) -> dict[str, Any]:
-    """By what a transaction of ours is known again: its signature, in numbers on EVM chains, or its hash."""
+    """By what a transaction of ours is known again: its hash, or its signature: numbers on EVM chains, hex
+    without `0x` on Assethub.
+    """
     if isinstance(out, dict):
         return {"signature": {name: list(data) for name, data in out.items()}}
-    return {"hash": seen.hash(out)} if seen.chain == "Bitcoin" else {"signature": to_hex(out)}
+    return {"hash": seen.hash(out)} if seen.chain == "Bitcoin" else {"signature": out.hex()}
 
 
 METHODS: Final = (custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from cfnode.sdk.models.payout import FailedPayout, failed_payout
 from cfnode.sdk.models.quote import Durations, Fee
 from cfnode.sdk.models.request import DcaParams
 from cfnode.sdk.record import NULLABLE, Amount, OpenRecord
@@ -206,6 +207,11 @@ class SwapStatus(_Status):
     def is_final(self) -> bool:
         """Whether nothing will change any more."""
         return self.state in FINAL_STATES
+
+    @property
+    def failed_payout(self) -> FailedPayout | None:
+        """What has happened to the money where it could not be paid out, and the command that recovers it."""
+        return failed_payout(self)
 
 
 @dataclass(frozen=True)

@@ -11,51 +11,70 @@
 Signing needs the extra `cfnode[evm]`; everything else does not.
 """
 
+from cfnode.sdk.recovery.candidates import Candidates, FindCallsOf, FindCallsOfBatch, FindCandidates
+from cfnode.sdk.recovery.contracts import CheckContracts
 from cfnode.sdk.recovery.errors import (
     AlreadySent,
     BadPayload,
     BeingSigned,
     Expired,
+    IsBatch,
+    KeyFileError,
     KeyRotated,
     MissingExtra,
     NeedsArchive,
     NoFundsForGas,
     NoSuchCall,
+    Pending,
     RecoveryError,
     WouldRevert,
     WrongChain,
+    WrongPassword,
 )
-from cfnode.sdk.recovery.evm import (
-    CheckContracts,
-    FetchReceipt,
-    PrepareTransaction,
-    Receipt,
-    SendTransaction,
-    UnsignedTransaction,
+from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, check_key
+from cfnode.sdk.recovery.offered import FindFailedCalls
+from cfnode.sdk.recovery.owner import read_owner
+from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
+from cfnode.sdk.recovery.preparing import PrepareTransaction
+from cfnode.sdk.recovery.sending import FetchReceipt, SendTransaction
+from cfnode.sdk.recovery.tokens import amount_text, coin
+from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
+from cfnode.sdk.recovery.wallet import KeyFile, Wallet, is_open_to_others, read_password
+from cfnode.sdk.recovery.words import (
+    bare_call,
+    bare_gas,
+    candidate,
+    described,
+    explained,
+    for_tron,
+    unsigned,
 )
-from cfnode.sdk.recovery.find import FindCallsOf, FindFailedCalls
-from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall
-from cfnode.sdk.recovery.payload import Payload, read_payload
-from cfnode.sdk.recovery.wallet import Wallet
-from cfnode.sdk.recovery.words import bare_call, described, explained, for_tron, unsigned
 
 __all__ = [
     "AlreadySent",
     "BadPayload",
     "BeingSigned",
+    "Candidates",
     "CheckContracts",
     "Expired",
     "FailedCall",
     "FetchFailedCall",
     "FetchReceipt",
     "FindCallsOf",
+    "FindCallsOfBatch",
+    "FindCandidates",
     "FindFailedCalls",
+    "IsBatch",
+    "KeyFile",
+    "KeyFileError",
     "KeyRotated",
     "MissingExtra",
     "NeedsArchive",
     "NoFundsForGas",
     "NoSuchCall",
     "Payload",
+    "Pending",
+    "PendingTransaction",
     "PrepareTransaction",
     "Receipt",
     "RecoveryError",
@@ -64,10 +83,20 @@ __all__ = [
     "Wallet",
     "WouldRevert",
     "WrongChain",
+    "WrongPassword",
+    "address_text",
+    "amount_text",
     "bare_call",
+    "bare_gas",
+    "candidate",
+    "check_key",
+    "coin",
     "described",
     "explained",
     "for_tron",
+    "is_open_to_others",
+    "read_owner",
+    "read_password",
     "read_payload",
     "unsigned",
 ]

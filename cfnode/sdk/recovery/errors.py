@@ -5,21 +5,26 @@ All are SdkErrors with a `code` that never changes; the command line's exit code
 
 from __future__ import annotations
 
-from cfnode.sdk.errors import SdkError
+from cfnode.sdk.errors import SdkError, ValidationError
+from cfnode.sdk.recovery.transaction import PendingTransaction
 
 __all__ = [
     "AlreadySent",
     "BadPayload",
     "BeingSigned",
     "Expired",
+    "IsBatch",
+    "KeyFileError",
     "KeyRotated",
     "MissingExtra",
     "NeedsArchive",
     "NoFundsForGas",
     "NoSuchCall",
+    "Pending",
     "RecoveryError",
     "WouldRevert",
     "WrongChain",
+    "WrongPassword",
 ]
 
 
@@ -33,6 +38,10 @@ class NoSuchCall(RecoveryError):
     """No failed call has that number, or nothing belongs to that swap: look at the number."""
 
     code = "NO_SUCH_CALL"
+
+
+class IsBatch(NoSuchCall):
+    """The number is that of a batch of transfers: one that failed has a call with a number of its own."""
 
 
 class Expired(RecoveryError):
@@ -65,6 +74,16 @@ class KeyRotated(RecoveryError):
     code = "KEY_ROTATED"
 
 
+class Pending(RecoveryError):
+    """A transaction waits for its block, and another one could pay the gas twice; `transactions` waits."""
+
+    code = "PENDING"
+
+    def __init__(self, message: str, transactions: tuple[PendingTransaction, ...]) -> None:
+        super().__init__(message)
+        self.transactions = transactions
+
+
 class NeedsArchive(RecoveryError):
     """The blocks that would tell are older than the states that the node keeps: ask an archive node."""
 
@@ -88,7 +107,7 @@ class WouldRevert(RecoveryError):
 
 
 class BadPayload(RecoveryError):
-    """The node's answer is no call of the vault, or lacks what it must say: ask another node."""
+    """The node's answer is no call of the vault, or signed by no key of the State Chain: ask another node."""
 
     code = "BAD_PAYLOAD"
 
@@ -97,3 +116,16 @@ class MissingExtra(RecoveryError):
     """The libraries for signing are not installed: cfnode's extra `evm` has them."""
 
     code = "MISSING_EXTRA"
+
+
+class KeyFileError(ValidationError):
+    """The file with the sender's key cannot be used."""
+
+    code = "KEY_FILE"
+
+    def __init__(self, message: str) -> None:
+        super().__init__("key", message)
+
+
+class WrongPassword(KeyFileError):
+    """The keystore does not open with this password."""

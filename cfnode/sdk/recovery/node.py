@@ -8,26 +8,38 @@ pallet's own list of failed calls tells these cases apart. All is read at one bl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cfnode.core.hashing import twox_64
 from cfnode.core.scale import ScaleError, decode_compact
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import SdkError
-from cfnode.sdk.exchange import Steps, rpc, rpc_batch
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.blocks import Counter, block_that_counted, events_at
-from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, NoSuchCall
+from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, IsBatch, KeyRotated, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
-__all__ = ["CHAINS", "FailedCall", "FetchFailedCall", "chain_named", "failed_calls", "list_question"]
+__all__ = [
+    "CHAINS",
+    "FailedCall",
+    "FetchFailedCall",
+    "chain_named",
+    "check_key",
+    "failed_calls",
+    "list_question",
+]
 
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
 
+BLOCK_MS = 6_000
+"""Between two blocks of the State Chain."""
 _MAX_ENTRIES = 100_000
+_KEY_EPOCHS = (-2, -1, 1)
+"""Epochs, from the present one, whose keys may have signed a payload that is offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,8 @@ class FailedCall:
     """A payload on offer, with what is needed to check it.
 
     `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` None if the node
-    does not say.
+    does not say. `earlier_keys` are read only where the present one has not signed; None without an answer.
+    `block` is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
     """
 
     payload: Payload
@@ -44,6 +57,36 @@ class FailedCall:
     epoch: int
     original_epoch: int | None
     epoch_ends_at_block: int | None
+    block: int | None = None
+    read_at_ms: int = 0
+    epoch_blocks: int = 0
+    earlier_keys: tuple[bytes, ...] | None = None
+
+    @property
+    def last_block(self) -> int | None:
+        """The State Chain's block at about which it expires."""
+        if self.epoch_ends_at_block is None or self.last_epoch is None:
+            return None
+        return self.epoch_ends_at_block + self.epoch_blocks * max(self.last_epoch - self.epoch, 0)
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """The time at about which it expires, Unix ms."""
+        if self.block is None or self.last_block is None:
+            return None
+        return self.read_at_ms + (self.last_block - self.block) * BLOCK_MS
+
+    @property
+    def is_altered(self) -> bool:
+        """Whether the signature is certainly of no key of the State Chain, this epoch's or another one's.
+
+        A call that failed in this epoch has been signed by no other key than this epoch's.
+        """
+        if self.is_signed_by_current_key or self.earlier_keys is None:
+            return False
+        if not self.earlier_keys:
+            return self.original_epoch == self.epoch
+        return not any(self.payload.is_signed_by(key, self.key_manager) for key in self.earlier_keys)
 
     @property
     def last_epoch(self) -> int | None:
@@ -77,11 +120,39 @@ class FetchFailedCall(Call[FailedCall]):
         )
         listed = [dict(failed_calls(hex_bytes(each, url))).get(self.broadcast_id) for each in lists]
         if not isinstance(offered, Mapping):
-            raise (yield from _nothing(session, chain, self.broadcast_id, counter, listed))
+            raise (yield from _nothing(session, chain, self.broadcast_id, counter, epoch, listed))
         known_id = hex_number(chain_id, url, 8) or None
         payload = read_payload(chain, self.broadcast_id, offered, known_id)
         ends = started + duration if duration else None
-        return FailedCall(payload, _key(vault), _manager(key_manager, chain, url), epoch, listed[0], ends)
+        failed = FailedCall(
+            payload,
+            _key(vault),
+            _manager(key_manager, chain, url),
+            epoch,
+            listed[0],
+            ends,
+            (yield from _height(session, at)),
+            session.now_ms(),
+            duration,
+        )
+        if failed.is_signed_by_current_key:
+            return failed
+        return replace(failed, earlier_keys=(yield from _earlier_keys(session, epoch, at)))
+
+
+def check_key(failed: FailedCall) -> None:
+    """The State Chain's present key has signed; BadPayload or KeyRotated say what else is the case."""
+    if failed.is_signed_by_current_key:
+        return
+    if failed.is_altered:
+        raise BadPayload(
+            "the payload's signature is of no key that the State Chain has had lately: the payload was "
+            "altered, or the node is not to be trusted; ask another node"
+        )
+    raise KeyRotated(
+        "key rotated: the payload is not signed by the State Chain's present key; it is being signed "
+        "anew, so ask again in a minute"
+    )
 
 
 def chain_named(text: str) -> str:
@@ -127,9 +198,14 @@ def failed_calls(entries: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _nothing(
-    session: Session, chain: str, broadcast_id: int, counter: int, listed: list[int | None]
+    session: Session, chain: str, broadcast_id: int, counter: int, epoch: int, listed: list[int | None]
 ) -> Steps[Exception]:
     """Why there is no payload."""
+    if listed[0] is None and listed[1] is not None and listed[1] + 1 < epoch:
+        return Expired(
+            f"the call of {chain} broadcast {broadcast_id} is not on offer any more: it has expired, as "
+            "calls do two epochs after the failure, and is not signed anew"
+        )
     if any(each is not None for each in listed):
         return BeingSigned(
             f"{chain} broadcast {broadcast_id} has failed, and its payload is being signed"
@@ -142,12 +218,36 @@ def _nothing(
     name = f"{chain} broadcast {broadcast_id}"
     origin = yield from _origin(session, chain, broadcast_id)
     if origin == "BatchBroadcastRequested":
-        return NoSuchCall(
+        return IsBatch(
             f"no such failed call: {name} is a batch of transfers; one that fails gets a number of its own, "
             "which its receiver, its channel or its swap leads to"
         )
     gone = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
     return Expired(gone if origin == "TransferFallbackRequested" else f"{gone}, or it never failed")
+
+
+def _height(session: Session, at: str) -> Steps[int | None]:
+    """The number of a block; None where the node does not say."""
+    header: Any
+    (header,) = yield from rpc_outcomes(session, session.rpc_url, [("chain_getHeader", [at])])
+    try:
+        return int(header["number"], 16)
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def _earlier_keys(session: Session, epoch: int, at: str) -> Steps[tuple[bytes, ...] | None]:
+    """The aggregate keys of the epochs around the present one, compressed; None where it gives no answer."""
+    prefix = storage_key("EvmThresholdSigner", "Keys")
+    indices = [max(epoch + each, 0).to_bytes(4, "little") for each in _KEY_EPOCHS]
+    questions = [("state_getStorage", [prefix + (twox_64(index) + index).hex(), at]) for index in indices]
+    try:
+        entries = yield from rpc_batch(session, session.rpc_url, questions)
+        keys = [hex_bytes(each, session.rpc_url) for each in entries]
+    except SdkError:
+        return None
+    # x, and the parity as an enum whose first variant is odd
+    return tuple(bytes([3 - (key[32] & 1)]) + key[:32] for key in keys if len(key) == 33)
 
 
 def _origin(session: Session, chain: str, broadcast_id: int) -> Steps[str]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import base58
+
 from cfnode.core import schnorr
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import (
@@ -21,9 +23,10 @@ from cfnode.core.vault_calls import (
     execute_x_swap_and_call,
     transfer_fallback,
 )
+from cfnode.sdk.addresses import checksum_address
 from cfnode.sdk.recovery.errors import BadPayload
 
-__all__ = ["HALF_ORDER", "Payload", "read_payload"]
+__all__ = ["HALF_ORDER", "Payload", "address_text", "read_payload"]
 
 HALF_ORDER = (schnorr.ORDER >> 1) + 1
 """The contract takes only keys whose x coordinate is below."""
@@ -38,6 +41,13 @@ _SIGNATURES = {
         ("executexSwapAndCall", execute_x_swap_and_call(Transfer(NATIVE, NATIVE, 0), 0, b"", b"")),
     )
 }
+
+
+def address_text(chain: str, account: bytes) -> str:
+    """A 20-byte account in the chain's own writing."""
+    if chain == "Tron":
+        return base58.b58encode_check(b"\x41" + account).decode()
+    return checksum_address(account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,16 @@ class Payload:
     def is_native(self) -> bool:
         """Whether the chain's own coin is paid, not a token."""
         return self.transfer.token == NATIVE
+
+    @property
+    def token_text(self) -> str:
+        """The token's address as its chain writes it."""
+        return address_text(self.chain, self.transfer.token)
+
+    @property
+    def recipient_text(self) -> str:
+        """The receiver's address as its chain writes it."""
+        return address_text(self.chain, self.transfer.recipient)
 
     @property
     def call(self) -> VaultCall:

@@ -1,29 +1,35 @@
-"""Who signs the user's transaction? eth-account, from the extra `cfnode[evm]`, loaded only here.
+"""Which key signs the user's transaction? eth-account, from the extra `cfnode[evm]`, is loaded only here.
 
-Importing it raises the interpreter's recursion limit to 100,000, at which deep JSON ends the process instead
-of raising an error; the limit is put back.
+A keystore usually names its address, so that its password is needed last, when the person has agreed to the
+transaction. Importing eth-account raises the interpreter's recursion limit to 100,000, at which deep JSON
+ends the process instead of raising an error; the limit is put back.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cfnode.sdk.addresses import evm_account
 from cfnode.sdk.errors import ValidationError
-from cfnode.sdk.recovery.errors import MissingExtra
-from cfnode.sdk.recovery.evm import UnsignedTransaction
+from cfnode.sdk.recovery.errors import KeyFileError, MissingExtra, WrongPassword
+from cfnode.sdk.recovery.transaction import UnsignedTransaction
 
-__all__ = ["Wallet"]
+__all__ = ["KeyFile", "Wallet", "is_open_to_others", "read_password"]
 
-_MAX_FILE = 64 * 1024
+MAX_FILE = 64 * 1024
+"""Bytes of a key file: a keystore has about 500."""
+_OTHERS = 0o077
+_VERSION = 3
 
 
 class Wallet:
-    """A key that can sign; its secret is never shown."""
+    """A key that can sign; its secret is in no text of it."""
 
     def __init__(self, account: Any) -> None:
         self._account = account
@@ -44,33 +50,101 @@ class Wallet:
     @classmethod
     def from_file(cls, path: Path, password: Callable[[], str]) -> Wallet:
         """From a file: a keystore JSON (version 3; `password` is asked for its own) or the key as hex."""
-        if path.stat().st_size > _MAX_FILE:
-            raise ValidationError("key", f"{path} is too large for a key")
-        text = path.read_bytes().decode("utf-8", "replace").strip()
-        if text.startswith("{"):
-            return cls._from_keystore(path, text, password)
-        try:
-            return cls.from_secret(bytes.fromhex(text.removeprefix("0x")))
-        except ValueError:
-            raise ValidationError("key", f"{path} is neither a keystore JSON nor a key in hex") from None
-
-    @classmethod
-    def _from_keystore(cls, path: Path, text: str, password: Callable[[], str]) -> Wallet:
-        account = _eth_account()
-        try:
-            document = json.loads(text)
-            if not isinstance(document.get("crypto", document.get("Crypto")), dict):
-                raise TypeError
-            return cls.from_secret(bytes(account.decrypt(document, password())))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            wrong = "MAC" in str(error)
-            reason = "the password is wrong" if wrong else "it is not a keystore JSON of version 3"
-            raise ValidationError("key", f"{path} cannot be opened: {reason}") from None
+        found = KeyFile.read(path)
+        return found.wallet or found.open(password())
 
     def sign(self, transaction: UnsignedTransaction) -> tuple[bytes, str]:
         """(the raw transaction, its hash as 0x hex)."""
         signed = self._account.sign_transaction(transaction.fields())
         return bytes(signed.raw_transaction), "0x" + bytes(signed.hash).hex()
+
+
+@dataclass(frozen=True)
+class KeyFile:
+    """A file with the sender's key: `wallet` where the key stands there in hex, else a keystore to open.
+
+    `address` (20 bytes) is None for a keystore that does not name it.
+    """
+
+    path: Path
+    address: bytes | None
+    wallet: Wallet | None = None
+    keystore: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> KeyFile:
+        """Raises KeyFileError for a file that holds no key, MissingExtra where none could be used."""
+        try:
+            data = path.read_bytes() if path.stat().st_size <= MAX_FILE else None
+        except OSError as error:
+            raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
+        if data is None:
+            raise KeyFileError(f"{path} is too large for a key")
+        text = data.decode("utf-8", "replace").strip()
+        _eth_account()
+        if text.startswith("{"):
+            return cls._keystore(path, text)
+        try:
+            wallet = Wallet.from_secret(bytes.fromhex(text.removeprefix("0x")))
+        except ValueError:
+            raise KeyFileError(f"{path} is neither a keystore JSON nor a key in hex") from None
+        return cls(path, wallet.address, wallet)
+
+    @classmethod
+    def _keystore(cls, path: Path, text: str) -> KeyFile:
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            raise _unusable(path, "it is not a keystore JSON of version 3") from None
+        version = document.get("version")
+        if not isinstance(document.get("crypto", document.get("Crypto")), dict):
+            raise _unusable(path, "it is not a keystore JSON of version 3")
+        if isinstance(version, bool) or version != _VERSION:
+            raise _unusable(path, f"its version is {version!r:.20}, and only the number 3 is read")
+        named = document.get("address")
+        address = evm_account(named.removeprefix("0x")) if isinstance(named, str) else None
+        return cls(path, address, keystore=document)
+
+    def open(self, password: str) -> Wallet:
+        """The wallet of a keystore; WrongPassword, or KeyFileError for one that is malformed."""
+        try:
+            wallet = Wallet.from_secret(bytes(_eth_account().decrypt(dict(self.keystore), password)))
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+            if "MAC" in str(error):
+                raise WrongPassword(f"{self.path} cannot be opened: the password is wrong") from None
+            raise _unusable(self.path, "it is not a keystore JSON of version 3") from None
+        except (RecursionError, NotImplementedError, MemoryError):
+            raise _unusable(self.path, "its way of encryption is not one that can be used") from None
+        if self.address is not None and wallet.address != self.address:
+            raise _unusable(self.path, "its key belongs to another address than the one that it names")
+        return wallet
+
+
+def read_password(path: Path) -> str:
+    """The first line of a password file; KeyFileError where there is none."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_FILE)
+        lines = data.decode().splitlines()
+    except OSError as error:
+        raise KeyFileError(f"the password file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise KeyFileError(f"the password file {path} is not UTF-8 text") from None
+    if not lines or not lines[0]:
+        raise KeyFileError(f"the password file {path} has no password in its first line")
+    return lines[0]
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether other accounts of this machine may read a file."""
+    try:
+        return bool(path.stat().st_mode & _OTHERS)
+    except OSError:
+        return False
+
+
+def _unusable(path: Path, reason: str) -> KeyFileError:
+    return KeyFileError(f"{path} cannot be opened: {reason}")
 
 
 def _eth_account() -> Any:

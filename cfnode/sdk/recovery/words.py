@@ -2,75 +2,33 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-import base58
-
-from cfnode.core.assets import Asset, assets_of, gas_asset
 from cfnode.sdk.addresses import checksum_address
-from cfnode.sdk.assets import contract_address
-from cfnode.sdk.networks import NETWORKS
-from cfnode.sdk.recovery.evm import UnsignedTransaction
 from cfnode.sdk.recovery.node import FailedCall
-from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.payload import Payload, address_text
+from cfnode.sdk.recovery.tokens import amount_text, asset_of
+from cfnode.sdk.recovery.transaction import UnsignedTransaction
 
-__all__ = [
-    "address_text",
-    "amount_text",
-    "bare_call",
-    "described",
-    "explained",
-    "for_tron",
-    "units",
-    "unsigned",
-]
-
-
-def units(amount: int, decimals: int) -> str:
-    """Base units as people count them, without trailing zeros."""
-    whole, rest = divmod(amount, 10**decimals)
-    return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
-
-
-def address_text(chain: str, account: bytes) -> str:
-    """A 20-byte account in the chain's own writing."""
-    if chain == "Tron":
-        return base58.b58encode_check(b"\x41" + account).decode()
-    return checksum_address(account)
-
-
-def _asset(payload: Payload) -> Asset | None:
-    if payload.is_native:
-        return gas_asset(payload.chain)
-    token = address_text(payload.chain, payload.transfer.token)
-    for network in NETWORKS.values():
-        for asset in assets_of(payload.chain):
-            if (contract_address(asset, network.tokens) or "").lower() == token.lower():
-                return asset
-    return None
-
-
-def amount_text(payload: Payload) -> str:
-    """`1.5 ETH`; base units of the token's address where the token is unknown."""
-    asset = _asset(payload)
-    if asset is None:
-        token = address_text(payload.chain, payload.transfer.token)
-        return f"{payload.transfer.amount} base units of the token {token}"
-    return f"{units(payload.transfer.amount, asset.decimals)} {asset.symbol}"
+__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "unsigned"]
 
 
 def explained(failed: FailedCall) -> list[str]:
     """Sentences that say what the payload does."""
     payload = failed.payload
-    recipient = address_text(payload.chain, payload.transfer.recipient)
-    what = "pays" if payload.message is None else "pays, with a message of its own,"
+    origin = (
+        "in place of a transfer that failed"
+        if payload.message is None
+        else f"with a message that no authority could deliver (broadcast {payload.broadcast_id} was aborted)"
+    )
     lines = [
-        f"Broadcast {payload.broadcast_id} on {payload.chain} failed. "
-        f"Its replacement {what} {amount_text(payload)} to {recipient}.",
+        f"Call {payload.broadcast_id} on {payload.chain} pays {amount_text(payload)} to "
+        f"{payload.recipient_text}, {origin}.",
         f"It is a call of {payload.function} of Chainflip's vault "
         f"{address_text(payload.chain, payload.vault)} (chain id {payload.chain_id}), "
         f"signed with nonce {payload.nonce}.",
-        "Anybody may send it: whoever does pays the gas, and the receiver above gets the funds.",
+        "Anybody may send it: the sender pays the gas, and the receiver above gets the funds.",
     ]
     if payload.message is not None:
         lines.append(f"The receiver is called with {len(payload.message)} bytes of message.")
@@ -83,33 +41,52 @@ def _until(failed: FailedCall) -> str:
         now += f", which lasts until about block {failed.epoch_ends_at_block}"
     if failed.last_epoch is None:
         return f"{now}."
+    end = ""
+    if failed.deadline_ms is not None:
+        end = f" (until about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC)"
     if failed.last_epoch > failed.epoch:
-        return f"{now}. The payload will be signed anew in the next one, and offered until that one ends."
-    return f"{now}. The payload is offered until this one ends."
+        return (
+            f"{now}. The payload will be signed anew in the next one, and offered until that one ends{end}."
+        )
+    return f"{now}. The payload is offered until this one ends{end}, and not signed anew."
+
+
+def _time(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def described(failed: FailedCall) -> dict[str, Any]:
     """The same as a JSON object."""
-    payload = failed.payload
-    asset = _asset(payload)
+    payload, deadline = failed.payload, failed.deadline_ms
     return {
-        "chain": payload.chain,
-        "broadcastId": payload.broadcast_id,
+        **candidate(payload),
         "function": payload.function,
         "chainId": payload.chain_id,
         "vault": address_text(payload.chain, payload.vault),
         "keyManager": address_text(payload.chain, failed.key_manager),
-        "recipient": address_text(payload.chain, payload.transfer.recipient),
-        "token": None if payload.is_native else address_text(payload.chain, payload.transfer.token),
-        "asset": asset and asset.symbol,
-        "amount": str(payload.transfer.amount),
         "nonce": payload.nonce,
-        "message": None if payload.message is None else "0x" + payload.message.hex(),
         "signedByCurrentKey": failed.is_signed_by_current_key,
         "epoch": failed.epoch,
         "lastEpoch": failed.last_epoch,
+        "lastBlock": failed.last_block,
+        "deadline": None if deadline is None else f"{_time(deadline):%Y-%m-%dT%H:%M:%SZ}",
         "data": "0x" + payload.data.hex(),
         "gasLimit": payload.gas_limit,
+    }
+
+
+def candidate(payload: Payload) -> dict[str, Any]:
+    """What tells a call from others, as a JSON object; the amount in base units, and as people count it."""
+    asset = asset_of(payload)
+    return {
+        "chain": payload.chain,
+        "broadcastId": payload.broadcast_id,
+        "recipient": payload.recipient_text,
+        "token": None if payload.is_native else payload.token_text,
+        "asset": asset and asset.symbol,
+        "amount": str(payload.transfer.amount),
+        "amountText": amount_text(payload),
+        "message": None if payload.message is None else "0x" + payload.message.hex(),
     }
 
 
@@ -132,6 +109,16 @@ def bare_call(payload: Payload) -> dict[str, Any]:
         "value": "0x0",
         "data": "0x" + payload.data.hex(),
     }
+
+
+def bare_gas(payload: Payload) -> tuple[dict[str, Any], str]:
+    """The gas that a wallet has to give a bare call: as a JSON object, and in words."""
+    least = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
+    words = (
+        f"Raise the wallet's own gas estimate by a third{least}: the need changes with the block, and a "
+        "transaction with too little gas fails and is paid for all the same."
+    )
+    return {"aboveEstimate": "1/3", "atLeast": payload.gas_limit}, words
 
 
 def unsigned(transaction: UnsignedTransaction) -> dict[str, Any]:

@@ -134,9 +134,33 @@ contract Moody {
 
 // Keeps the last message that came with a payment.
 contract Listener {
-    bytes public heard;
+    bytes public received;
 
     function cfReceive(uint32, bytes calldata, bytes calldata message, address, uint256) external payable {
-        heard = message;
+        received = message;
+    }
+}
+
+// Needs more gas for a message than the engines' limit has: it fills a dozen fresh slots.
+contract Hungry {
+    bytes public received;
+    mapping(uint256 => uint256) private slots;
+
+    function cfReceive(uint32, bytes calldata, bytes calldata message, address, uint256) external payable {
+        received = message;
+        for (uint256 i = 0; i < 12; i++) {
+            slots[i] = block.timestamp;
+        }
+    }
+}
+
+// A token of which nothing exists.
+contract Coin {
+    function balanceOf(address) external pure returns (uint256) {
+        return 0;
+    }
+
+    function transfer(address, uint256) external pure returns (bool) {
+        revert("ERC20: transfer amount exceeds balance");
     }
 }

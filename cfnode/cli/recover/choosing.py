@@ -1,0 +1,73 @@
+"""Which call is meant? One that is found is taken; several are a table for the person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+
+if TYPE_CHECKING:
+    from cfnode.cli.recover.steps import Recovery
+    from cfnode.sdk.recovery import Candidates, NoSuchCall, Payload
+
+__all__ = ["choose", "find_batch"]
+
+
+def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> tuple[str, int]:
+    """Chain and number of the call that belongs to an owner."""
+    from cfnode.sdk.recovery import FindCandidates
+
+    found = work.sdk.call(FindCandidates(owner, chain, archive, work.eth_rpc))
+    return _only(work, found, owner)
+
+
+def find_batch(
+    work: Recovery, chain: str, number: int, archive: str | None, batch: NoSuchCall
+) -> tuple[str, int]:
+    """Chain and number of the call for the failed transfer of a batch; `batch` is raised where none is."""
+    from cfnode.sdk.recovery import AlreadySent, BeingSigned, FindCallsOfBatch, RecoveryError
+
+    try:
+        found = work.sdk.call(FindCallsOfBatch(chain, number, archive, work.eth_rpc))
+    except (AlreadySent, BeingSigned):
+        raise
+    except RecoveryError as error:
+        batch.message = f"{batch.message}; {error.message}"
+        raise batch from None
+    return _only(work, found, f"the batch {number}")
+
+
+def _only(work: Recovery, found: Candidates, owner: str) -> tuple[str, int]:
+    from cfnode.sdk.recovery import candidate
+
+    if found.asked:
+        work.say(f"Looked in {', then '.join(found.asked)}.")
+    if len(found.calls) > 1:
+        work.report["candidates"] = [candidate(each) for each in found.calls]
+        if not work.as_json:
+            _print_table(found.calls)
+        raise Failure(
+            f"{len(found.calls)} calls may belong to {owner}: choose one with CHAIN and its number",
+            ExitCode.SEVERAL_CALLS,
+        )
+    return found.calls[0].chain.lower(), found.calls[0].broadcast_id
+
+
+def _print_table(calls: tuple[Payload, ...]) -> None:
+    from rich.table import Table
+
+    from cfnode.cli.swap.options import console
+    from cfnode.sdk.recovery import amount_text
+
+    table = Table()
+    for name in ("call", "pays", "to", "message", "choose it by"):
+        table.add_column(name, no_wrap=True)
+    for each in calls:
+        message = "" if each.message is None else f"{len(each.message)} bytes"
+        command = f"cfnode recover {each.chain.lower()} {each.broadcast_id}"
+        number = f"{each.chain} {each.broadcast_id}"
+        table.add_row(number, amount_text(each), each.recipient_text, message, command)
+    console().print(table)
+    click.echo()

@@ -1,0 +1,69 @@
+"""How does the sender's key come out of its file? Its password is asked for last, and three times at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from cfnode.sdk.recovery import KeyFile, Wallet
+
+__all__ = ["Signer", "key_file"]
+
+MAX_ATTEMPTS = 3
+"""Wrong passwords that are typed before the command ends."""
+
+
+def key_file(path: Path) -> KeyFile:
+    """The key in a file; warns where others may read it."""
+    from cfnode.sdk.recovery import KeyFile
+
+    found = KeyFile.read(path)
+    warn_if_open(path)
+    return found
+
+
+def warn_if_open(path: Path) -> None:
+    """Print a warning about a secret that other accounts of this machine may read."""
+    from cfnode.sdk.recovery import is_open_to_others
+
+    if is_open_to_others(path):
+        click.echo(f"Warning: other accounts may read {path}: chmod 600 {path}", err=True)
+
+
+class Signer:
+    """The sender: its address as soon as possible, its key as late as possible."""
+
+    def __init__(self, found: KeyFile, password_file: Path | None) -> None:
+        self._file = found
+        self._password_file = password_file
+        self._wallet = found.wallet
+
+    def address(self) -> bytes:
+        """The account's 20 bytes; a keystore that does not name them has to be opened for it."""
+        return self._file.address or self.wallet().address
+
+    def wallet(self) -> Wallet:
+        """The key, for which the password may have to be asked."""
+        if self._wallet is None:
+            self._wallet = self._opened()
+        return self._wallet
+
+    def _opened(self) -> Wallet:
+        from cfnode.sdk.recovery import WrongPassword, read_password
+
+        if self._password_file is not None:
+            warn_if_open(self._password_file)
+            return self._file.open(read_password(self._password_file))
+        for _ in range(MAX_ATTEMPTS - 1):
+            try:
+                return self._file.open(_asked())
+            except WrongPassword:
+                click.echo("The password is wrong; try again.", err=True)
+        return self._file.open(_asked())
+
+
+def _asked() -> str:
+    return str(click.prompt("Password", hide_input=True, err=True))

@@ -1,0 +1,127 @@
+"""What has happened to money that could not be paid out, and what can its owner do?
+
+On Ethereum, Arbitrum and Tron a signed call that makes the payout is on offer, and anybody may send it. Of a
+whole batch that could not be sent there is none: only Chainflip sends it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cfnode.core.assets import asset_by_symbol
+from cfnode.sdk.assets import units
+
+if TYPE_CHECKING:
+    from cfnode.sdk.models.status import Egress, Failure, SwapStatus
+
+__all__ = ["FailedPayout", "failed_payout"]
+
+_WITH_CALLS = ("Ethereum", "Arbitrum", "Tron")
+_BATCH = "0x5f8c0f9a"
+"""The selector of `allBatch`: a call that pays many receivers, and is not offered to anybody."""
+_LOST = {
+    "DEPOSIT_IGNORED": "It stays where it is and is not refunded.",
+    "DEPOSIT_REJECTED": "Chainflip returns it.",
+    "SWAP_OUTPUT_TOO_SMALL": "The output is smaller than the least that Chainflip sends, and is not paid.",
+    "REFUND_OUTPUT_TOO_SMALL": "The refund is smaller than the least that Chainflip sends, and is not paid.",
+}
+_OFFERED = (
+    "The money is in Chainflip's vault. A signed call that pays it out is on offer until the next epoch ends "
+    "(one to two days on the main net), and anybody may send it."
+)
+_BATCH_FAILED = (
+    "The money is in Chainflip's vault. The transaction that should have paid it could not be sent with all "
+    "its payouts, and only Chainflip can send it again."
+)
+_NO_CALL = "The money is in Chainflip's vault, and there is no call that anybody could send: ask Chainflip."
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPayout:
+    """A payout, refund or deposit that failed; `amount` in base units of `asset` (its symbol).
+
+    `explanation` says where the money is. `is_recoverable` says whether `command` leads to it.
+    """
+
+    reference: str
+    chain: str
+    asset: str
+    amount: int
+    recipient: str
+    explanation: str
+    is_recoverable: bool
+
+    def command(self, *flags: str) -> str | None:
+        """The command line that recovers it, with more flags; None where there is nothing to recover."""
+        if not self.is_recoverable:
+            return None
+        return " ".join(("cfnode recover", self.chain.lower(), "--for", self.reference, *flags))
+
+    def to_json(self, *flags: str) -> dict[str, Any]:
+        """As a JSON object."""
+        return {
+            "chain": self.chain,
+            "asset": self.asset,
+            "amount": str(self.amount),
+            "recipient": self.recipient,
+            "explanation": self.explanation,
+            "isRecoverable": self.is_recoverable,
+            "command": self.command(*flags),
+        }
+
+
+def failed_payout(status: SwapStatus) -> FailedPayout | None:
+    """What became of the money of a swap that failed; None where nothing has."""
+    refund = status.fill_or_kill_params.refund_address if status.fill_or_kill_params else ""
+    paid_to = (status.dest_chain or "", status.dest_asset or "", status.dest_address or "")
+    back_to = (status.src_chain or "", status.src_asset or "", refund)
+    egresses = ((status.swap_egress, paid_to), (status.refund_egress, back_to))
+    for egress, place in egresses:
+        if egress is not None and egress.failure is not None:
+            return _of_egress(status, egress, egress.failure, place)
+    if status.fallback_egress is not None and status.state == "FAILED":
+        return _of_egress(status, status.fallback_egress, None, paid_to)
+    if status.deposit is not None and (failure := status.deposit.failure) is not None:
+        return _payout(status, status.deposit.amount, failure, back_to, _LOST.get(failure.mode, ""), False)
+    return None
+
+
+def _of_egress(
+    status: SwapStatus, egress: Egress, failure: Failure | None, place: tuple[str, str, str]
+) -> FailedPayout:
+    if failure is not None and failure.mode in _LOST:
+        return _payout(status, egress.amount, failure, place, _LOST[failure.mode], False)
+    if place[0] not in _WITH_CALLS:
+        return _payout(status, egress.amount, failure, place, _NO_CALL, False)
+    payload = egress.transaction_payload
+    if isinstance(payload, Mapping) and str(payload.get("data")).startswith(_BATCH):
+        return _payout(status, egress.amount, failure, place, _BATCH_FAILED, False)
+    return _payout(status, egress.amount, failure, place, _OFFERED, True)
+
+
+def _payout(
+    status: SwapStatus,
+    amount: int,
+    failure: Failure | None,
+    place: tuple[str, str, str],
+    where: str,
+    is_recoverable: bool,
+) -> FailedPayout:
+    chain, symbol, recipient = place
+    reason = str(failure.reason.get("message") or failure.mode) if failure is not None else ""
+    if failure is not None and failure.mode.startswith("DEPOSIT"):
+        head = f"The deposit of {_units(chain, symbol, amount)} on {chain} failed"
+    else:
+        head = f"{_units(chain, symbol, amount)} for {recipient} could not be paid out on {chain}"
+    text = f"{head}{f' ({reason})' if reason else ''}. {where}".strip()
+    reference = status.deposit_channel.id if status.deposit_channel else status.swap_id or ""
+    return FailedPayout(reference, chain, symbol, amount, recipient, text, is_recoverable and bool(reference))
+
+
+def _units(chain: str, symbol: str, amount: int) -> str:
+    try:
+        return f"{units(amount, asset_by_symbol(chain, symbol).decimals)} {symbol}"
+    except KeyError:
+        return f"{amount} base units of {symbol}"

@@ -1,0 +1,264 @@
+"""Which failed calls may a person mean, by the little that he knows of his swap?
+
+What is on offer is read from the State Chain. An address is first that of the receiver. For anything else
+the payouts of the swap are looked for, in this order: in the events of the node's last blocks, at the swap
+service, in the events of an archive node. A call fits a payout by broadcast or nonce where they are known,
+and always by asset, amount and receiver: two swaps may pay one address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import BackendError, SdkError, TransportError
+from cfnode.sdk.exchange import Steps
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.contracts import unused
+from cfnode.sdk.recovery.errors import AlreadySent, Expired, NeedsArchive, NoSuchCall
+from cfnode.sdk.recovery.history import Finding, Payment
+from cfnode.sdk.recovery.node import CHAINS, chain_named
+from cfnode.sdk.recovery.offered import Offer, being_signed, on_offer
+from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
+from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.search import MAX_BLOCKS, MAX_RECENT, EventSearch
+from cfnode.sdk.recovery.services import find_by_service, services
+from cfnode.sdk.recovery.storage import host
+from cfnode.sdk.recovery.tokens import asset_of
+
+__all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The calls that may be meant, newest first, and which sources were asked for them, in order."""
+
+    calls: tuple[Payload, ...]
+    asked: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FindCandidates(Call[Candidates]):
+    """The failed calls that belong to `owner`.
+
+    `owner` is an address (of the receiver, or one deposited to), a deposit channel's id, a swap's id, a
+    transaction (of the deposit, or of the batch that failed) or a State Chain account (`cF…`: a broker, or
+    one that asked for a payout). Without `chain` all chains are looked at. `archive` is an archive node of
+    the State Chain. With `evm_url`, a node of the EVM chain, calls already paid are left out.
+
+    Raises ValidationError for a text of no such form, before anything is asked; NoSuchCall where nothing of
+    the owner has failed, with the reason; BeingSigned, Expired and AlreadySent where it has, and no call is
+    left; NeedsArchive where no source knows.
+    """
+
+    owner: str | int
+    chain: str | None = None
+    archive: str | None = None
+    evm_url: str | None = None
+
+    def steps(self, session: Session) -> Steps[Candidates]:
+        owner = read_owner(self.owner)
+        chains = tuple(CHAINS.values()) if self.chain is None else (chain_named(self.chain),)
+        return (yield from _Search(session, owner, chains, self.archive, self.evm_url).steps())
+
+
+@dataclass(frozen=True)
+class FindCallsOfBatch(Call[Candidates]):
+    """The failed calls for the transfers of a batch, by the batch's own broadcast id."""
+
+    chain: str
+    broadcast_id: int
+    archive: str | None = None
+    evm_url: str | None = None
+
+    def steps(self, session: Session) -> Steps[Candidates]:
+        chain = chain_named(self.chain)
+        owner = Batch(f"{chain} broadcast {self.broadcast_id}", chain, self.broadcast_id)
+        return (yield from _Search(session, owner, (chain,), self.archive, self.evm_url).steps())
+
+
+@dataclass(frozen=True)
+class FindCallsOf(Call[tuple[Payload, ...]]):
+    """The calls of `FindCandidates` on one chain."""
+
+    chain: str
+    owner: str | int
+    archive: str | None = None
+
+    def steps(self, session: Session) -> Steps[tuple[Payload, ...]]:
+        return (yield from FindCandidates(self.owner, self.chain, self.archive).steps(session)).calls
+
+
+class _Search:
+    """One question on its way through the sources."""
+
+    def __init__(
+        self,
+        session: Session,
+        owner: Owner,
+        chains: tuple[str, ...],
+        archive: str | None,
+        evm_url: str | None,
+    ) -> None:
+        self.session = session
+        self.owner = owner
+        self.chains = chains
+        self.archive = archive
+        self.evm_url = evm_url
+        self.offers: list[Offer] = []
+        self.asked: list[str] = []
+
+    @property
+    def calls(self) -> tuple[Payload, ...]:
+        """All that is on offer."""
+        return tuple(call for offer in self.offers for call in offer.calls)
+
+    def steps(self) -> Steps[Candidates]:
+        for chain in self.chains:
+            self.offers.append((yield from on_offer(self.session, chain)))
+        found = self._paid_to_owner()
+        if not found:
+            finding = yield from self._finding()
+            if not finding.payments and self._may_wait():
+                raise being_signed(self.offers)
+            found = self._fitting(finding)
+        return Candidates((yield from self._unpaid(found)), tuple(self.asked))
+
+    def _paid_to_owner(self) -> tuple[Payload, ...]:
+        if not isinstance(self.owner, Address):
+            return ()
+        return tuple(
+            each
+            for each in self.calls
+            if self.owner.may_be_paid_on(each.chain) and each.transfer.recipient == self.owner.raw
+        )
+
+    def _finding(self) -> Steps[Finding]:
+        """The first source that knows answers; NeedsArchive where none does."""
+        recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
+        self.asked.append(f"the events of {host(recent.url)}")
+        try:
+            partial = found = yield from recent.steps()
+        except NoSuchCall:
+            if (batch := (yield from self._as_batch())) is None:
+                raise
+            return batch
+        if not _is_answer(found) and isinstance(self.owner, Channel | Swap | Transaction):
+            found = yield from self._by_services()
+        if not _is_answer(found) and (self.archive is not None or not recent.is_cut):
+            older = EventSearch(self.session, self.archive or recent.url, self.owner, self.calls, MAX_BLOCKS)
+            self.asked.append(f"the events of {'the archive node ' if self.archive else ''}{host(older.url)}")
+            found = yield from older.steps()
+        if found.is_known or partial.is_known:
+            return found if found.is_known else partial
+        if self._may_wait():
+            raise being_signed(self.offers)
+        raise self._unknown()
+
+    def _may_wait(self) -> bool:
+        """Whether a call that pays the owner may be one of those without a signature."""
+        return isinstance(self.owner, Account | Address) and any(
+            offer.waiting
+            for offer in self.offers
+            if isinstance(self.owner, Account) or self.owner.may_be_paid_on(offer.chain)
+        )
+
+    def _as_batch(self) -> Steps[Finding | None]:
+        """What failed of the batch with the number, where no swap has it."""
+        if not isinstance(self.owner, Swap):
+            return None
+        for chain in self.chains:
+            owner = Batch(f"{chain} broadcast {self.owner.text}", chain, self.owner.number)
+            try:
+                found = yield from EventSearch(
+                    self.session, self.session.rpc_url, owner, self.calls, MAX_RECENT
+                ).steps()
+            except NoSuchCall:
+                continue
+            if found.payments:
+                self.asked.append(f"the events of the batch {owner.text}")
+                return found
+        return None
+
+    def _by_services(self) -> Steps[Finding]:
+        for url in (yield from services(self.session)):
+            name = f"the swap service {host(url)}"
+            try:
+                found = yield from find_by_service(self.session, url, self.owner.text)
+            except (BackendError, TransportError) as error:
+                self.asked.append(f"{name} (no help: {error.message})")
+                continue
+            self.asked.append(name)
+            if found.is_known:
+                return found
+        return Finding(is_known=False)
+
+    def _unknown(self) -> SdkError:
+        if isinstance(self.owner, Address):
+            return NoSuchCall(
+                f"no failed call that can still be recovered pays {self.owner.text}: nothing failed, or it "
+                "has expired. If it is the address of a deposit, name an archive node of the State Chain"
+            )
+        asked = ", then ".join(self.asked)
+        return NeedsArchive(
+            f"none of the sources knows {self.owner.text}; asked were {asked}: name an archive node of the "
+            "State Chain"
+        )
+
+    def _fitting(self, finding: Finding) -> tuple[Payload, ...]:
+        """The calls on offer for the payouts that failed; or why there is none."""
+        if not finding.payments:
+            raise NoSuchCall(finding.reason)
+        found = tuple(call for call in self.calls if any(fits(each, call) for each in finding.payments))
+        return found or self._not_on_offer(finding.payments)
+
+    def _not_on_offer(self, payments: tuple[Payment, ...]) -> tuple[Payload, ...]:
+        here = [each for each in payments if each.chain in self.chains]
+        if not here:
+            chain = payments[0].chain
+            command = f"ask for {chain.lower()}" if chain in CHAINS.values() else "there is no call to send"
+            raise NoSuchCall(f"what failed of {self.owner.text} is a payout on {chain}: {command}")
+        waiting = {(offer.chain, number) for offer in self.offers for number in offer.waiting}
+        if any(
+            (each.chain, each.broadcast_id) in waiting or (each.broadcast_id is None and waiting)
+            for each in here
+        ):
+            raise being_signed(self.offers)
+        raise Expired(
+            f"a payout of {self.owner.text} on {here[0].chain} failed, but its call is not on offer: it has "
+            "expired, as calls do two epochs after the failure"
+        )
+
+    def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
+        """Without those that the EVM chain has taken already."""
+        if self.evm_url is None:
+            return calls
+        found = yield from unused(self.session, self.evm_url, calls)
+        if calls and not found:
+            numbers = ", ".join(str(each.nonce) for each in calls)
+            raise AlreadySent(
+                f"already sent: nonce {numbers} is used on {calls[0].chain}, so the receiver has been paid; "
+                "nothing is left to do"
+            )
+        return found
+
+
+def fits(payment: Payment, call: Payload) -> bool:
+    """Whether a call makes a payout."""
+    if payment.chain != call.chain:
+        return False
+    if payment.broadcast_id is not None:
+        return payment.broadcast_id == call.broadcast_id
+    asset = asset_of(call)
+    pairs = (
+        (payment.nonce, call.nonce),
+        (payment.amount, call.transfer.amount),
+        (payment.recipient, call.transfer.recipient),
+        (payment.asset if asset is not None else None, asset and asset.name),
+    )
+    return all(wanted is None or wanted == found for wanted, found in pairs)
+
+
+def _is_answer(finding: Finding) -> bool:
+    """Whether a source need not be doubted: it names failed payouts, or knows the whole of the matter."""
+    return finding.is_known and (bool(finding.payments) or finding.is_whole)

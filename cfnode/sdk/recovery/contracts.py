@@ -1,0 +1,120 @@
+"""Do the contracts of the EVM chain take the signature, and have they taken it already?
+
+Cheap certainties come first: the chain id, the vault, its key manager, whether the nonce is used, whether the
+contract holds the key that signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cfnode.core.hashing import keccak_256
+from cfnode.core.vault_calls import NATIVE
+from cfnode.sdk.addresses import checksum_address
+from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import RpcCallError
+from cfnode.sdk.exchange import Steps
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.errors import AlreadySent, KeyRotated, WrongChain
+from cfnode.sdk.recovery.node import FailedCall, check_key
+from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.provider import evm_call, evm_number, is_revert, read_number
+
+__all__ = ["CheckContracts", "held_by_vault", "unused"]
+
+
+class CheckContracts(Call[None]):
+    """Whether the EVM chain would take the signature: raises WrongChain, AlreadySent or KeyRotated."""
+
+    def __init__(self, failed: FailedCall, url: str) -> None:
+        self.failed = failed
+        self.url = url
+
+    def steps(self, session: Session) -> Steps[None]:
+        yield from self._vault(session)
+        yield from self._key_manager(session)
+
+    def _vault(self, session: Session) -> Steps[None]:
+        """It is the right chain, and the vault there belongs to the key manager that we know."""
+        payload, url = self.failed.payload, self.url
+        chain_id = yield from evm_number(session, url, "eth_chainId", [])
+        if chain_id != payload.chain_id:
+            raise WrongChain(
+                f"wrong chain: the payload is for chain id {payload.chain_id}, the EVM node serves {chain_id}"
+            )
+        vault = checksum_address(payload.vault)
+        code = yield from evm_call(session, url, "eth_getCode", [vault, "latest"])
+        if not isinstance(code, str) or code in ("0x", "0x0"):
+            raise WrongChain(f"wrong chain: no contract stands at the vault's address {vault}")
+        if (yield from _manager(session, url, payload.vault)) != self.failed.key_manager:
+            raise WrongChain(
+                f"wrong chain: the vault {vault} names another key manager than the State Chain does"
+            )
+
+    def _key_manager(self, session: Session) -> Steps[None]:
+        """The nonce is free, and the key that signed is the one it holds."""
+        payload, manager = self.failed.payload, self.failed.key_manager
+        if (yield from _is_used(session, self.url, manager, payload.nonce)):
+            raise AlreadySent(
+                f"already sent: nonce {payload.nonce} is used on {payload.chain}, so the receiver has been "
+                "paid; nothing is left to do"
+            )
+        key = yield from _view(session, self.url, manager, "getAggregateKey()")
+        if not payload.is_signed_by(bytes([2 + (key[63] & 1)]) + key[:32], manager):
+            check_key(self.failed)
+            raise KeyRotated(
+                f"key rotated: the key manager on {payload.chain} holds another key than the one that "
+                "signed; fetch the payload again in some minutes"
+            )
+
+
+def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:
+    """Those of the calls that the EVM chain has not taken yet; calls for other chains are left in."""
+    chain_id = yield from evm_number(session, url, "eth_chainId", [])
+    left: list[Payload] = []
+    managers: dict[bytes, bytes] = {}
+    for call in calls:
+        if call.chain_id != chain_id:
+            left.append(call)
+            continue
+        if call.vault not in managers:
+            managers[call.vault] = yield from _manager(session, url, call.vault)
+        if not (yield from _is_used(session, url, managers[call.vault], call.nonce)):
+            left.append(call)
+    return tuple(left)
+
+
+def held_by_vault(session: Session, url: str, payload: Payload) -> Steps[int]:
+    """What the vault has of the asset that a call pays, in base units."""
+    if payload.transfer.token == NATIVE:
+        vault = checksum_address(payload.vault)
+        return (yield from evm_number(session, url, "eth_getBalance", [vault, "latest"]))
+    owner = int.from_bytes(payload.vault, "big")
+    held = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner)
+    return read_number(held[:32].hex(), url)
+
+
+def _manager(session: Session, url: str, vault: bytes) -> Steps[bytes]:
+    return (yield from _view(session, url, vault, "getKeyManager()"))[12:32]
+
+
+def _is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
+    return any((yield from _view(session, url, manager, "isNonceUsedByAggKey(uint256)", nonce)))
+
+
+def _view(session: Session, url: str, contract: bytes, signature: str, *arguments: int) -> Steps[bytes]:
+    data = keccak_256(signature.encode())[:4] + b"".join(each.to_bytes(32, "big") for each in arguments)
+    place = checksum_address(contract)
+    call: dict[str, Any] = {"to": place, "data": "0x" + data.hex()}
+    try:
+        raw = bytes.fromhex(str((yield from evm_call(session, url, "eth_call", [call, "latest"])))[2:])
+    except ValueError:
+        raw = b""
+    except RpcCallError as error:
+        if not is_revert(error):
+            raise
+        raw = b""
+    if len(raw) < 32 * (2 if signature == "getAggregateKey()" else 1):
+        raise WrongChain(f"{place} does not answer {signature}: it is not a contract of Chainflip")
+    return raw

@@ -1,0 +1,97 @@
+"""Which failed calls does a chain have on offer?
+
+The State Chain keeps a list of the failed calls of this epoch and of the last: all that can still be
+recovered; what is in neither list has expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cfnode.sdk.calls import Call
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.errors import BeingSigned
+from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question
+from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
+
+__all__ = ["FindFailedCalls", "Offer", "being_signed", "on_offer"]
+
+MAX_CALLS = 2_000
+"""The newest of a chain that are read: each costs a request."""
+_AT_ONCE = 50  # payloads asked for in one exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The payloads of a chain, newest first, and the broadcasts that have none yet.
+
+    A broadcast without one is being signed, for the first time or, from the list of the last epoch, anew.
+    """
+
+    chain: str
+    calls: tuple[Payload, ...]
+    waiting: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FindFailedCalls(Call[tuple[Payload, ...]]):
+    """The payloads on offer on a chain, newest first; with `recipient` (20 bytes) only those that pay it.
+
+    Raises BeingSigned where none pays it, but some still wait for their signature.
+    """
+
+    chain: str
+    recipient: bytes | None = None
+
+    def steps(self, session: Session) -> Steps[tuple[Payload, ...]]:
+        offer = yield from on_offer(session, chain_named(self.chain))
+        if self.recipient is None:
+            return offer.calls
+        chosen = tuple(each for each in offer.calls if each.transfer.recipient == self.recipient)
+        if offer.waiting and not chosen:
+            raise being_signed([offer])
+        return chosen
+
+
+def on_offer(session: Session, chain: str) -> Steps[Offer]:
+    """What a chain has on offer at the node's best block."""
+    url, method = session.rpc_url, f"cf_failed_call_{chain.lower()}"
+    at = yield from rpc(session, url, "chain_getBlockHash", [])
+    numbers, known_id = yield from _alive(session, chain, at)
+    found: list[Payload] = []
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        documents = yield from rpc_batch(session, url, [(method, [number, at]) for number in some])
+        found += [
+            read_payload(chain, number, document, known_id)
+            for number, document in zip(some, documents, strict=True)
+            if isinstance(document, Mapping)
+        ]
+    ready = {each.broadcast_id for each in found}
+    return Offer(chain, tuple(found), tuple(each for each in numbers if each not in ready))
+
+
+def being_signed(offers: Iterable[Offer]) -> BeingSigned:
+    """The error where a call may be one of those that wait for their signature."""
+    waiting = [each for each in offers if each.waiting]
+    count = sum(len(each.waiting) for each in waiting)
+    return BeingSigned(
+        f"{count} failed calls on {' and '.join(each.chain for each in waiting)} are being signed, and their "
+        "receivers are not known until then: ask again in a minute"
+    )
+
+
+def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], int | None]]:
+    """The failed calls of this epoch and the last one at a block, newest first, and the EVM chain's id."""
+    url = session.rpc_url
+    keys = (storage_key("Validator", "CurrentEpoch"), storage_key("Environment", f"{chain}ChainId"))
+    stored = yield from rpc_batch(session, url, [("state_getStorage", [key, at]) for key in keys])
+    epoch, known_id = hex_number(stored[0], url), hex_number(stored[1], url, 8) or None
+    questions = [list_question(chain, each, at) for each in (epoch, epoch - 1)]
+    lists = yield from rpc_batch(session, url, questions)
+    failed = {number: first for each in lists for number, first in failed_calls(hex_bytes(each, url))}
+    alive = (number for number, first in failed.items() if first + 1 >= epoch)
+    return sorted(alive, reverse=True)[:MAX_CALLS], known_id

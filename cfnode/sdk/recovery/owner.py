@@ -1,0 +1,205 @@
+"""Which thing does a person name, of whose funds a call is looked for?
+
+An address (of the receiver, or one that a deposit went to), a deposit channel's id, a swap's id, a
+transaction (of the deposit, or of the batch in which the transfer failed) or a State Chain account. Only the
+form is judged here: a text of no such form is refused before any service is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import base58
+
+from cfnode.core.addresses import NETWORKS, AddressError, script_from_text
+from cfnode.core.ss58 import Ss58Error, decode
+from cfnode.sdk.addresses import checksum_address, evm_account
+from cfnode.sdk.calls.statuses import channel_of
+from cfnode.sdk.errors import ValidationError
+
+__all__ = [
+    "Account",
+    "Address",
+    "Batch",
+    "Channel",
+    "Owner",
+    "Swap",
+    "Transaction",
+    "evm_address",
+    "read_owner",
+]
+
+MAX_OWNER = 200
+"""Characters that are read: more than any address, id or transaction has."""
+_EVM = re.compile(r"0[xX][0-9a-fA-F]{40}\Z")
+_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})\Z")
+_EXTRINSIC = re.compile(r"[0-9]{1,10}-[0-9]{1,10}\Z")
+_U64_DIGITS = 20
+_TRON_PREFIX = 0x41
+_FORMS = (
+    "an address, a depositChannelId (6739624-Bitcoin-34009), a swap's id, a transaction or an account (cF…)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address of any chain, and its bytes as events hold them; `form` is `evm`, `tron` or `other`."""
+
+    text: str
+    raw: bytes
+    form: str = "other"
+
+    def may_be_paid_on(self, chain: str) -> bool:
+        """Whether failed calls of the chain can pay an address of this form."""
+        return self.form == ("tron" if chain == "Tron" else "evm")
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A deposit channel: the State Chain block that opened it, its source chain and number."""
+
+    text: str
+    block: int
+    chain: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A swap request by its number."""
+
+    text: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A transaction of a foreign chain; `hash` is None where events do not hold what the text names."""
+
+    text: str
+    hash: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A State Chain account, 32 bytes."""
+
+    text: str
+    public: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A broadcast that pays several receivers at once."""
+
+    text: str
+    chain: str
+    broadcast_id: int
+
+
+Owner = Address | Channel | Swap | Transaction | Account | Batch
+
+
+def read_owner(reference: str | int) -> Owner:
+    """The thing that a text names; ValidationError for a text that names nothing of the kind."""
+    text = str(reference).strip()
+    if isinstance(reference, bool) or not text or len(text) > MAX_OWNER:
+        raise ValidationError("owner", f"{text[:60]!r} is none of these: {_FORMS}")
+    for read in _READERS:
+        if (found := read(text)) is not None:
+            return found
+    raise ValidationError("owner", f"{text!r:.90} is none of these: {_FORMS}")
+
+
+def _swap(text: str) -> Owner | None:
+    if not (text.isascii() and text.isdigit()):
+        return None
+    if len(text) > _U64_DIGITS or int(text) >= 1 << 64:
+        raise ValidationError("owner", f"{text[:24]} is too large for a swap's id")
+    return Swap(text, int(text))
+
+
+def _channel(text: str) -> Owner | None:
+    try:
+        found = channel_of(text)
+    except ValidationError as error:
+        raise ValidationError("owner", f"{error.message}, in the depositChannelId {text!r}") from None
+    return Channel("-".join(map(str, found)), *found) if found else None
+
+
+def evm_address(text: str) -> Address | None:
+    """An address of an EVM chain; ValidationError where its checksum is wrong."""
+    if not _EVM.match(text):
+        return None
+    if (account := evm_account("0x" + text[2:])) is None:
+        good = checksum_address(bytes.fromhex(text[2:]))
+        raise ValidationError(
+            "owner",
+            f"the checksum of {text} is wrong (upper and lower case): {good} if the letters are right",
+        )
+    return Address(text, account, "evm")
+
+
+def _hash(text: str) -> Owner | None:
+    found = _HASH.match(text)
+    return Transaction(text, bytes.fromhex(found[1])) if found else None
+
+
+def _extrinsic(text: str) -> Owner | None:
+    return Transaction(text) if _EXTRINSIC.match(text) else None
+
+
+def _account(text: str) -> Owner | None:
+    if not text.startswith("cF"):
+        return None
+    try:
+        return Account(text, decode(text)[1])
+    except Ss58Error as error:
+        raise ValidationError("owner", f"{text!r} is no State Chain account: {error}") from None
+
+
+def _base58(text: str) -> Owner | None:
+    """A Tron address, a Solana address or a Solana transaction."""
+    try:
+        data = base58.b58decode(text)
+    except ValueError:
+        return None
+    if text.startswith("T") and len(data) == 25:
+        try:
+            payload = base58.b58decode_check(text)
+        except ValueError:
+            raise ValidationError("owner", f"the checksum of the Tron address {text} is wrong") from None
+        return Address(text, payload[1:], "tron") if payload[0] == _TRON_PREFIX else None
+    return Address(text, data) if len(data) == 32 else Transaction(text) if len(data) == 64 else None
+
+
+def _bitcoin(text: str) -> Owner | None:
+    for rules in NETWORKS.values():
+        try:
+            script_from_text(text, rules)
+        except AddressError:
+            continue
+        return Address(text, text.encode())
+    return None
+
+
+def _substrate(text: str) -> Owner | None:
+    try:
+        return Address(text, decode(text)[1])
+    except Ss58Error:
+        return None
+
+
+_READERS: tuple[Callable[[str], Owner | None], ...] = (
+    _hash,
+    _swap,
+    _channel,
+    evm_address,
+    _extrinsic,
+    _account,
+    _bitcoin,
+    _base58,
+    _substrate,
+)

@@ -1,0 +1,71 @@
+"""Which transactions of an account wait for their block?
+
+The pending block names them where a provider has one; geth's pool does where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from cfnode.sdk.exchange import Steps
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.provider import evm_number, optional_call
+from cfnode.sdk.recovery.transaction import PendingTransaction
+
+__all__ = ["account_nonces", "pending_of"]
+
+MAX_PENDING = 64
+"""Transactions of an account that are looked at; nodes keep about as many of one sender."""
+
+
+def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, int]]:
+    """The account's next nonce by the blocks, and by the transactions that wait as well."""
+    done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
+    found = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
+    try:
+        return done, max(done, int(str(found), 16))
+    except ValueError:
+        return done, done
+
+
+def pending_of(session: Session, url: str, sender: str) -> Steps[list[PendingTransaction]]:
+    """The account's transactions that wait, by nonce; empty where the provider does not name them."""
+    block = yield from optional_call(session, url, "eth_getBlockByNumber", ["pending", True])
+    found = list(islice(_in_block(block, sender), MAX_PENDING))
+    if not found:
+        pool = yield from optional_call(session, url, "txpool_contentFrom", [sender])
+        found = list(islice(_in_pool(pool), MAX_PENDING))
+    return sorted(found, key=lambda each: each.nonce)
+
+
+def _in_block(block: Any, sender: str) -> Iterator[PendingTransaction]:
+    transactions = block.get("transactions") if isinstance(block, Mapping) else None
+    for each in transactions if isinstance(transactions, list) else ():
+        if isinstance(each, Mapping) and str(each.get("from")).lower() == sender.lower():
+            yield from _read(each)
+
+
+def _in_pool(pool: Any) -> Iterator[PendingTransaction]:
+    waiting = pool.get("pending") if isinstance(pool, Mapping) else None
+    for each in waiting.values() if isinstance(waiting, Mapping) else ():
+        if isinstance(each, Mapping):
+            yield from _read(each)
+
+
+def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:
+    """The transaction; nothing where a member is malformed."""
+    most = document.get("maxFeePerGas") or document.get("gasPrice")
+    tip = document.get("maxPriorityFeePerGas") or document.get("gasPrice")
+    try:
+        yield PendingTransaction(
+            str(document["hash"])[:66],
+            int(document["nonce"], 16),
+            bytes.fromhex(str(document.get("to") or "")[2:]),
+            bytes.fromhex(str(document.get("input") or "")[2:]),
+            int(str(most), 16),
+            int(str(tip), 16),
+        )
+    except (KeyError, TypeError, ValueError):
+        return

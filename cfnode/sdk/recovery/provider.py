@@ -1,0 +1,102 @@
+"""How is a node of an EVM chain asked, whatever its provider leaves out?
+
+One call at a time: some providers take no batches, others batches of three. An error names the method and
+the host. What is asked of the pending block is asked of the latest one where a provider has no pending one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.hashing import keccak_256
+from cfnode.sdk.errors import BadAnswer, RpcCallError, TransportError
+from cfnode.sdk.exchange import Steps, rpc_alone
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.storage import host
+
+__all__ = [
+    "at_pending",
+    "evm_call",
+    "evm_number",
+    "is_revert",
+    "optional_call",
+    "read_number",
+    "revert_reason",
+]
+
+MAX_REASON = 1_000
+"""Characters of a contract's own text that are kept."""
+_ERROR = keccak_256(b"Error(string)")[:4].hex()
+_ERROR_DATA = re.compile(rf"0x({_ERROR}[0-9a-fA-F]*)")
+_REVERT_TEXT = re.compile(r"revert(?:ed)?(?: with reason string)?:? +'?([^']+)'?\Z", re.IGNORECASE)
+
+
+def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+    """The result of one call; its error names the method and the host."""
+    try:
+        return (yield from rpc_alone(session, url, method, params))
+    except TransportError as error:
+        _rename(error, f"{method}: {error.message}")
+        raise
+    except RpcCallError as error:
+        _rename(error, f"{method} at {host(url)}: {error.message}")
+        raise
+
+
+def evm_number(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
+    """The result of a call that is answered by a number."""
+    return read_number((yield from evm_call(session, url, method, params)), url)
+
+
+def optional_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+    """As `evm_call`; None where the provider refuses the method."""
+    try:
+        return (yield from evm_call(session, url, method, params))
+    except RpcCallError:
+        return None
+
+
+def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+    """The result at the pending block, else at the latest one; a call that reverts is not tried again."""
+    try:
+        return (yield from evm_call(session, url, method, [*params, "pending"]))
+    except RpcCallError as error:
+        if is_revert(error):
+            raise
+    try:
+        return (yield from evm_call(session, url, method, [*params, "latest"]))
+    except RpcCallError as error:
+        if is_revert(error) or method != "eth_estimateGas":
+            raise
+    return (yield from evm_call(session, url, method, params))
+
+
+def read_number(value: Any, url: str) -> int:
+    """A number of JSON or of 0x hex."""
+    try:
+        return value if isinstance(value, int) else int(str(value), 16)
+    except ValueError:
+        text = f"the EVM node gave {value!r:.60} for a number ({host(url)})"
+        raise BadAnswer(text, url=host(url), sent=True, retryable=False) from None
+
+
+def is_revert(error: RpcCallError) -> bool:
+    """Whether the contract refused, rather than the provider."""
+    return "revert" in error.rpc_message.lower() or bool(revert_reason(error))
+
+
+def revert_reason(error: RpcCallError) -> str:
+    """The contract's own text of a failed simulation, "" where there is none."""
+    found = _ERROR_DATA.search(json.dumps(error.data)) if error.data is not None else None
+    if found and len(raw := bytes.fromhex(found[1][: len(found[1]) & ~1])) >= 68:
+        length = int.from_bytes(raw[36:68], "big")
+        return raw[68 : 68 + min(length, MAX_REASON)].decode("utf-8", "replace")
+    text = _REVERT_TEXT.search(error.rpc_message)
+    return text[1][:MAX_REASON] if text else ""
+
+
+def _rename(error: TransportError | RpcCallError, message: str) -> None:
+    error.message, error.args = message, (message,)

@@ -1,0 +1,132 @@
+"""In which blocks of a node stands what became of a swap, and what do their events say?
+
+1. A swap's number, and a broadcast's, come from counters: the block in which the counter reached it is found
+   by halving. A deposit channel's id begins with its block. From there blocks are read forwards, until
+   everything that was sent has arrived.
+2. Of an address, a transaction or an account no block is known: blocks are read backwards from the best one.
+
+A node keeps the states of its last blocks only; what happened before is unknown to it, not untrue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cfnode.sdk.exchange import Steps
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.blocks import Counter, best_block, block_that_counted, events_of
+from cfnode.sdk.recovery.errors import NoSuchCall
+from cfnode.sdk.recovery.history import Finding, History
+from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap
+from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.storage import storage_key
+
+__all__ = ["MAX_BLOCKS", "MAX_RECENT", "EventSearch"]
+
+MAX_RECENT = 256
+"""Blocks read before the swap service is asked: an official node keeps the states of as many."""
+MAX_BLOCKS = 30_000
+"""Blocks read at most: two epochs of a day, after which every failed call has expired."""
+_AT_ONCE = 25
+_REQUESTS = Counter(storage_key("Swapping", "SwapRequestIdCounter"), 8)
+
+
+@dataclass
+class EventSearch:
+    """Reads at most `limit` blocks of the node at `url`; `calls` are those that may be meant.
+
+    `is_cut` is set where the node had no states of the blocks that would tell.
+    """
+
+    session: Session
+    url: str
+    owner: Owner
+    calls: tuple[Payload, ...]
+    limit: int
+    is_cut: bool = False
+
+    def steps(self) -> Steps[Finding]:
+        """What the events say; NoSuchCall where the chain has never had such a thing."""
+        history = History()
+        best = yield from best_block(self.session, self.url)
+        first = yield from self._first(best)
+        if first is not None and (yield from self._read(history, [first])):
+            self._check_channel(history)
+            is_whole = yield from self._forwards(history, first + 1, best)
+            found = history.find(self.owner)
+            self.is_cut = self.is_cut or (is_whole and not found.is_known)  # it began before the first state
+            return found if found.payments or is_whole else Finding(is_known=False)
+        is_whole = yield from self._backwards(history, best)
+        found = history.find(self.owner)
+        if found.is_known or not is_whole:
+            return found
+        return Finding(reason=self._nothing())
+
+    def _nothing(self) -> str:
+        if isinstance(self.owner, Address):
+            return (
+                f"no failed call that can still be recovered pays {self.owner.text}, and it is not the "
+                "address of a deposit: nothing failed, or it has expired"
+            )
+        return f"nothing of {self.owner.text} that failed is paid out"
+
+    def _first(self, best: int) -> Steps[int | None]:
+        """The block in which the thing began, as far as it is known."""
+        match self.owner:
+            case Swap(number=number):
+                try:
+                    return (yield from block_that_counted(self.session, self.url, _REQUESTS, number))
+                except NoSuchCall as error:
+                    raise NoSuchCall(f"there is no swap {number}: {error.message}") from None
+            case Batch(chain=chain, broadcast_id=number):
+                counter = Counter(storage_key(f"{chain}Broadcaster", "BroadcastIdCounter"), 4)
+                return (yield from block_that_counted(self.session, self.url, counter, number))
+            case Channel(block=block) if block > best:
+                raise NoSuchCall(f"there is no channel {self.owner.text}: the State Chain is at block {best}")
+            case Channel(block=block):
+                return block
+        return None
+
+    def _check_channel(self, history: History) -> None:
+        if isinstance(self.owner, Channel) and (self.owner.chain, self.owner.number) not in history.channels:
+            raise NoSuchCall(
+                f"block {self.owner.block} of the State Chain opened no channel {self.owner.number} for "
+                f"{self.owner.chain}"
+            )
+
+    def _forwards(self, history: History, first: int, best: int) -> Steps[bool]:
+        """Whether everything up to the best block, or to the end of what is asked, has been read."""
+        last = min(best, first + self.limit)
+        for start in range(first, last + 1, _AT_ONCE):
+            if not (yield from self._read(history, range(start, min(start + _AT_ONCE, last + 1)))):
+                return False
+            if history.is_settled(self.owner):
+                return True
+        return last == best
+
+    def _backwards(self, history: History, best: int) -> Steps[bool]:
+        """Whether everything down to the first block, or to the beginning of what is asked, has been read."""
+        oldest = max(best - self.limit, 0)
+        for top in range(best, oldest, -_AT_ONCE):
+            if not (yield from self._read(history, range(top, max(top - _AT_ONCE, oldest), -1))):
+                return False
+            if self._has_all(history):
+                return True
+        return oldest == 0
+
+    def _has_all(self, history: History) -> bool:
+        if isinstance(self.owner, Account):
+            return all(history.explains(each.chain, each.broadcast_id) for each in self.calls)
+        return history.has_beginning(self.owner)
+
+    def _read(self, history: History, blocks: Iterable[int]) -> Steps[bool]:
+        """Whether the node had the states of all of them."""
+        numbers = list(blocks)
+        found = yield from events_of(self.session, self.url, numbers)
+        for number, groups in zip(numbers, found, strict=False):
+            if groups is None:
+                self.is_cut = True
+                return False
+            history.receive(number, groups)
+        return True

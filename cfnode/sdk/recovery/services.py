@@ -1,0 +1,133 @@
+"""Which swap services may be asked for a swap, and what do they say of its payout?
+
+The service of the node comes first: a development node is its own. The network's public service is asked
+after it, but only where the node serves that network: what a person asks a chain on this machine does not
+leave the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+from urllib.parse import urlsplit
+
+from cfnode.core.addresses import AddressError, parse_address
+from cfnode.core.assets import asset_by_symbol
+from cfnode.sdk.calls.statuses import GetStatusV2
+from cfnode.sdk.errors import BackendError, RpcCallError
+from cfnode.sdk.exchange import Steps, rpc
+from cfnode.sdk.models.status import Egress, SwapStatus
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.errors import BadPayload
+from cfnode.sdk.recovery.history import Finding, Payment
+from cfnode.sdk.recovery.payload import read_payload
+
+__all__ = ["find_by_service", "payments_of_status", "services"]
+
+_LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+_GENESIS = {"mainnet": "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"}
+"""The first block of a network, so that a copy of it with authorities of one's own is not taken for it."""
+_UNSENT = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT")
+_NO_SERVICE = (404, 405, 403, 501)
+"""The HTTP statuses of a swap that is unknown, and of a server that is no swap service."""
+
+
+def services(session: Session) -> Steps[tuple[str, ...]]:
+    """The addresses of the services to ask, in order."""
+    if session.options.backend_url is not None:
+        return (session.backend_url,)
+    public, own = session.backend_url, _http(session.rpc_url)
+    if session.options.rpc_url is None or public == own:
+        return (public,)
+    return (own, public) if (yield from _serves_the_network(session)) else (own,)
+
+
+def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding]:
+    """What one service says; `is_known` is False where it does not know the swap."""
+    other = copy(session)
+    other.backend_url = url
+    try:
+        status = yield from GetStatusV2(reference).steps(other)
+    except BackendError as error:
+        if error.status in _NO_SERVICE:
+            return Finding(is_known=False)
+        raise
+    return payments_of_status(status, reference)
+
+
+def payments_of_status(status: SwapStatus, reference: str) -> Finding:
+    """The payouts of a swap that failed, by its status."""
+    refund = status.fill_or_kill_params and status.fill_or_kill_params.refund_address
+    sent = (
+        (status.fallback_egress, status.dest_chain, status.dest_asset, status.dest_address),
+        (status.swap_egress, status.dest_chain, status.dest_asset, status.dest_address),
+        (status.refund_egress, status.src_chain, status.src_asset, refund),
+    )
+    failed = [
+        _payment(egress, chain or "", symbol or "", address or "")
+        for egress, chain, symbol, address in sent
+        if egress is not None and (egress.failure is not None or egress is status.fallback_egress)
+    ]
+    return Finding(tuple(failed), _reason(status, reference))
+
+
+def _payment(egress: Egress, chain: str, symbol: str, address: str) -> Payment:
+    try:
+        asset = asset_by_symbol(chain, symbol).name
+    except KeyError:
+        asset = None
+    return Payment(chain, asset, egress.amount, _account(chain, address), nonce=_nonce(egress, chain))
+
+
+def _nonce(egress: Egress, chain: str) -> int | None:
+    """The nonce of the signed call that the service names: it stays when the call is signed anew."""
+    payload = egress.transaction_payload
+    if not isinstance(payload, Mapping):
+        return None
+    document: dict[str, Any] = {
+        "contract": payload.get("contract"),
+        "data": payload.get("data"),
+        "chain_id": 0,
+    }
+    try:
+        return read_payload(chain, 0, document, None).nonce
+    except BadPayload:
+        return None
+
+
+def _reason(status: SwapStatus, reference: str) -> str:
+    failure = status.deposit.failure if status.deposit is not None else None
+    if failure is not None:
+        return f"the deposit of {reference} was not accepted: {failure.reason.get('message') or failure.mode}"
+    if status.deposit is None and status.state == "WAITING":
+        return f"no deposit has arrived for {reference} yet: there is nothing to recover"
+    if status.state in _UNSENT:
+        return f"nothing of {reference} has failed: it is {status.state}, and not paid out yet"
+    return f"nothing of {reference} has failed: it is {status.state}, and the payout went through"
+
+
+def _account(chain: str, text: str) -> bytes | None:
+    try:
+        account = parse_address(chain, text)[1]
+    except (AddressError, KeyError):
+        return None
+    return account if len(account) == 20 else None
+
+
+def _serves_the_network(session: Session) -> Steps[bool]:
+    """Whether the node's chain is the network's, and not a copy or a development chain."""
+    if session.network.name == "dev":
+        return False
+    try:
+        genesis = yield from rpc(session, session.rpc_url, "chain_getBlockHash", [0])
+        kind = yield from rpc(session, session.rpc_url, "system_chainType", [])
+    except RpcCallError:
+        return False
+    if (known := _GENESIS.get(session.network.name)) is not None:
+        return bool(genesis == known)
+    return kind == "Live" and urlsplit(session.rpc_url).hostname not in _LOCAL
+
+
+def _http(url: str) -> str:
+    return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1).rstrip("/")

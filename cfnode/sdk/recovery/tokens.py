@@ -1,0 +1,36 @@
+"""Which asset does a call pay, and how are amounts of it written?"""
+
+from __future__ import annotations
+
+from cfnode.core.assets import Asset, assets_of, gas_asset
+from cfnode.sdk.assets import contract_address, units
+from cfnode.sdk.networks import NETWORKS
+from cfnode.sdk.recovery.payload import Payload
+
+__all__ = ["amount_text", "asset_of", "coin"]
+
+
+def coin(amount: int, chain: str) -> str:
+    """An amount of the chain's own coin, in units (`0.0012 ETH`)."""
+    asset = gas_asset(chain)
+    return f"{units(amount, asset.decimals)} {asset.symbol}"
+
+
+def asset_of(payload: Payload) -> Asset | None:
+    """The asset that a call pays; None for a token that no network of Chainflip has."""
+    if payload.is_native:
+        return gas_asset(payload.chain)
+    token = payload.token_text
+    for network in NETWORKS.values():
+        for asset in assets_of(payload.chain):
+            if (contract_address(asset, network.tokens) or "").lower() == token.lower():
+                return asset
+    return None
+
+
+def amount_text(payload: Payload, amount: int | None = None) -> str:
+    """`1.5 ETH`: what a call pays, or another amount of its asset; base units where the token is unknown."""
+    asset, amount = asset_of(payload), payload.transfer.amount if amount is None else amount
+    if asset is None:
+        return f"{amount} base units of the token {payload.token_text}"
+    return f"{units(amount, asset.decimals)} {asset.symbol}"

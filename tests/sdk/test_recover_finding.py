@@ -1,0 +1,236 @@
+"""`cfnode recover --for`: each name of a swap leads to that swap's own payout, and to no other one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.recovery import read_owner
+from cfnode.sdk.recovery.owner import Account, Address, Channel, Swap, Transaction
+from cfnode.sdk.recovery.services import payments_of_status, services
+from tests.process import NodeProcess
+from tests.sdk.loopback import Request, page, serving
+from tests.sdk.place import node_with_broker
+from tests.sdk.scripted import NODE, Script, session
+from tests.sdk.test_recover_on_a_chain import BLOCKS, BTC, RECEIVER, REFUND, failed_swap, forgetful
+
+ETH = {"chain": "Ethereum", "asset": "ETH"}
+MAINNET = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
+
+
+@dataclass(frozen=True)
+class TwoSwaps:
+    """Two swaps of one amount to one address: the first failed, the second was paid. A third is unpaid."""
+
+    node: NodeProcess
+    failed: int
+    channels: tuple[str, str, str]
+    addresses: tuple[str, str, str]
+    batch: int
+    transaction: str
+
+
+@pytest.fixture(scope="module")
+def swaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoSwaps]:
+    with node_with_broker(tmp_path_factory.mktemp("swaps")) as node:
+        failed, channel = failed_swap(node, "Ethereum")
+        node.call("dev_failReceiver", RECEIVER, ETH, False)
+        paid = opened(node)
+        node.call("dev_deposit", paid["address"], BTC, 10**8)
+        for _ in range(BLOCKS):
+            node.call("dev_newBlock")
+            if len(successes := broadcasts(node)) > 1:
+                break
+        unpaid = opened(node)
+        batch, transaction = min(successes.items())
+        status = httpx.get(f"{node.url}/v2/swaps/{channel}").json()
+        first = status["depositChannel"]["depositAddress"]
+        names = (
+            channel,
+            *(f"{each['issued_block']}-Bitcoin-{each['channel_id']}" for each in (paid, unpaid)),
+        )
+        addresses = (first, paid["address"], unpaid["address"])
+        yield TwoSwaps(node, failed, names, addresses, batch, transaction)
+
+
+def opened(node: NodeProcess) -> dict[str, Any]:
+    """A deposit channel for bitcoin to the receiver."""
+    terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
+    found: dict[str, Any] = node.call(
+        "broker_request_swap_deposit_address", BTC, ETH, RECEIVER, 0, None, None, None, terms
+    )
+    return found
+
+
+def broadcasts(node: NodeProcess) -> dict[int, str]:
+    """The transactions of the broadcasts to Ethereum that succeeded."""
+    best = int(node.call("chain_getHeader")["number"], 16)
+    return {
+        each["fields"]["broadcast_id"]: each["fields"]["transaction_ref"]
+        for number in range(1, best + 1)
+        for each in node.call("dev_events", node.call("chain_getBlockHash", number))
+        if (each["pallet"], each["name"]) == ("EthereumBroadcaster", "BroadcastSuccess")
+    }
+
+
+def recover(url: str, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["recover", *arguments, "--network", "dev", "--node", url])
+
+
+def number_of(result: Result) -> int:
+    assert result.exit_code == 0, result.output
+    found: int = json.loads(result.stdout)["payload"]["broadcastId"]
+    return found
+
+
+def test_each_name_of_a_failed_swap_leads_to_its_own_call(swaps: TwoSwaps) -> None:
+    names = ("1", swaps.channels[0], swaps.addresses[0], swaps.transaction, RECEIVER)
+    for name in names:
+        assert number_of(recover(swaps.node.url, "--for", name, "--json")) == swaps.failed, name
+    assert number_of(recover(swaps.node.url, "ethereum", str(swaps.batch), "--json")) == swaps.failed
+
+
+def test_a_swap_that_was_paid_is_not_offered_the_call_of_another_one(swaps: TwoSwaps) -> None:
+    for name in ("2", swaps.channels[1], swaps.addresses[1]):
+        for chain in ([], ["ethereum"]):
+            result = recover(swaps.node.url, *chain, "--for", name)
+            assert (result.exit_code, "went through" in result.output) == (ExitCode.NO_SUCH_CALL, True), (
+                name,
+                result.output,
+            )
+
+
+def test_a_channel_without_a_deposit(swaps: TwoSwaps) -> None:
+    for name in (swaps.channels[2], swaps.addresses[2]):
+        result = recover(swaps.node.url, "--for", name)
+        assert result.exit_code == ExitCode.NO_SUCH_CALL, result.output
+        assert "no deposit has arrived" in result.output, result.output
+
+
+def test_another_chain_than_the_payouts(swaps: TwoSwaps) -> None:
+    result = recover(swaps.node.url, "arbitrum", "--for", "1")
+    assert result.exit_code == ExitCode.NO_SUCH_CALL
+    assert "a payout on Ethereum: ask for ethereum" in result.output
+
+
+def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps: TwoSwaps) -> None:
+    best = int(swaps.node.call("chain_getHeader")["number"], 16)
+    with forgetful(swaps.node, best) as poor:
+        found = recover(poor.url, "--for", "1")
+        assert (found.exit_code, "pays" in found.output) == (0, True), found.output
+        first, second = f"the events of {poor.url}", f"the swap service {swaps.node.url}"
+        by_service = recover(poor.url, "--for", "1", "--backend", swaps.node.url)
+        assert by_service.output.index(first) < by_service.output.index(second)
+        lost = recover(poor.url, "--for", "1", "--backend", "http://127.0.0.1:1")
+        assert (lost.exit_code, "name an archive node" in lost.output) == (ExitCode.NEEDS_ARCHIVE, True)
+        assert lost.output.index(first) < lost.output.index("the swap service http://127.0.0.1:1 (no help")
+        third = recover(
+            poor.url, "--for", "1", "--backend", "http://127.0.0.1:1", "--archive", swaps.node.url
+        )
+        assert f"the events of the archive node {swaps.node.url}" in third.output, third.output
+        paid = recover(poor.url, "--for", "2", "--backend", swaps.node.url)
+        assert (paid.exit_code, "went through" in paid.output) == (ExitCode.NO_SUCH_CALL, True), paid.output
+
+
+# What a text names
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("12", Swap),
+        ("6739624-bitcoin-34009", Channel),
+        (RECEIVER, Address),
+        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", Address),
+        ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", Address),
+        ("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", Address),
+        ("So11111111111111111111111111111111111111112", Address),
+        ("0x" + "ab" * 32, Transaction),
+        ("ab" * 32, Transaction),
+        ("6739624-7", Transaction),
+        ("cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n", Account),
+    ],
+)
+def test_the_form_of_a_name(text: str, kind: type) -> None:
+    assert isinstance(read_owner(text), kind)
+
+
+MALFORMED = (
+    "hello",
+    "",
+    "0x12",
+    "1-Nowhere-2",
+    "9" * 30,
+    "0xFCd3C82b154CB4717Ac98718D0Fd13EEBA3D2754",
+    "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u",
+    "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8m",
+    "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb",
+    "x" * 5000,
+)
+
+
+def test_a_malformed_name_is_refused_before_anything_is_asked() -> None:
+    def silent(request: Request) -> bytes:
+        return page(500, b"{}")
+
+    with serving(silent) as server:
+        for text in MALFORMED:
+            with pytest.raises(ValidationError):
+                read_owner(text)
+            result = recover(server.url, "--for", text, "--backend", server.url)
+            assert result.exit_code == ExitCode.USAGE, (text, result.output)
+        assert server.requests == []
+
+
+# Which services are asked
+
+
+@pytest.mark.parametrize(
+    ("genesis", "asked"),
+    [
+        (MAINNET, ("http://node.test", "https://chainflip-swap.chainflip.io")),
+        ("0x" + "11" * 32, ("http://node.test",)),
+    ],
+)
+def test_the_networks_service_is_asked_only_about_the_networks_own_chain(
+    genesis: str, asked: tuple[str, ...]
+) -> None:
+    class Ask:
+        steps = staticmethod(services)
+
+    script = Script({"chain_getBlockHash": genesis, "system_chainType": "Live"})
+    assert script.run(Ask, session(network="mainnet")) == asked  # type: ignore[arg-type]
+    assert script.run(Ask, session(network="mainnet", backend_url=NODE)) == (NODE,)  # type: ignore[arg-type]
+    alone = session(network="mainnet", rpc_url=None)
+    assert script.run(Ask, alone) == ("https://chainflip-swap.chainflip.io",)  # type: ignore[arg-type]
+    assert script.run(Ask, session(network="dev")) == (NODE,)  # type: ignore[arg-type]
+
+
+def test_what_a_status_says_of_a_payout() -> None:
+    failure = {"failedAt": 1, "failedBlockIndex": "1-1", "mode": "SENDING_FAILED", "reason": {}}
+    egress = {"amount": "7", "scheduledAt": 1, "scheduledBlockIndex": "1-1"}
+    base = {"srcChain": "Arbitrum", "srcAsset": "USDC", "destChain": "Ethereum", "destAsset": "ETH"}
+    terms = {"refundAddress": "0x" + "cc" * 20, "minPrice": "1", "retryDurationBlocks": 1}
+    base |= {"state": "FAILED", "destAddress": RECEIVER, "fillOrKillParams": terms}  # type: ignore[dict-item]
+    deposit = {"amount": "5"}
+    sent = SwapStatus.from_json(base | {"deposit": deposit, "swapEgress": egress | {"failure": failure}})
+    (payment,) = payments_of_status(sent, "x").payments
+    assert (payment.chain, payment.asset, payment.amount) == ("Ethereum", "Eth", 7)
+    assert payment.recipient == bytes.fromhex(RECEIVER[2:])
+    refunded = SwapStatus.from_json(
+        base | {"deposit": deposit, "refundEgress": egress | {"failure": failure}}
+    )
+    (refund,) = payments_of_status(refunded, "x").payments
+    assert (refund.chain, refund.asset, refund.recipient) == ("Arbitrum", "ArbUsdc", b"\xcc" * 20)
+    waiting = SwapStatus.from_json(base | {"state": "WAITING"})
+    assert "no deposit has arrived" in payments_of_status(waiting, "x").reason

@@ -1,0 +1,379 @@
+"""`cfnode recover` sends once, with gas enough, through providers that leave things out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from cfnode.cli.exits import ExitCode
+from cfnode.core import schnorr
+from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, VaultCall, execute_x_swap_and_call
+from cfnode.core.vault_calls import transfer_fallback as fallback
+from tests.sdk.anvil import (
+    DEPLOYER,
+    KEY_MANAGER,
+    USER,
+    USER_KEY,
+    VAULT,
+    Evm,
+    evm_chain,
+    require_eth_account,
+)
+from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.sdk.test_recover_command import ETHER, ended, recover, state_chain
+from tests.sdk.test_recovery import raw, vector
+
+LIMIT = 190_005
+NONCES = count(100)
+Answer = dict[str, Any] | None
+
+
+@pytest.fixture(scope="module")
+def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
+    require_eth_account()
+    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
+        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
+        yield chain
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text(USER_KEY)
+    path.chmod(0o600)
+    return path
+
+
+def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
+    """A State Chain's answer with a signed call, each with a nonce of its own."""
+    found, nonce = vector("native-ethereum-even-key"), next(NONCES)
+    protection = ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT))
+    secret = raw(found["inputs"]["agg_secret"])
+    signature = schnorr.sign(secret, nonce.to_bytes(32, "big"), call.message_hash(protection))
+    result = found["rpc_result"] | {"data": call.data(nonce, signature).hex()} | changes
+    return found | {"rpc_result": result}
+
+
+def transfer(amount: int = ETHER, token: bytes = NATIVE) -> tuple[str, dict[str, Any]]:
+    """A receiver that has nothing yet, and a call that pays it."""
+    receiver = f"0x{next(NONCES):040x}"
+    return receiver, offered(fallback(Transfer(token, raw(receiver), amount)))
+
+
+def message(receiver: str, amount: int, limit: int | None = LIMIT) -> dict[str, Any]:
+    call = execute_x_swap_and_call(Transfer(NATIVE, raw(receiver), amount), 3, b"", b"hello")
+    return offered(call, gas_limit=limit and hex(limit))
+
+
+def report(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+# Providers with limits
+
+
+def provider(
+    evm: Evm, refuses: Callable[[Any], Answer], sends: Callable[[Answer], Answer] = lambda answer: answer
+) -> AbstractContextManager[Loopback]:
+    """A provider before the chain: `refuses` may answer a request, `sends` changes what a send gets back."""
+
+    def handle(request: Request) -> bytes | None:
+        document = json.loads(request.body)
+        if (refusal := refuses(document)) is not None:
+            return page(200, json.dumps({"jsonrpc": "2.0", "id": None} | refusal).encode())
+        answer = evm.client.post(evm.url, json=document).json()
+        if not isinstance(document, list) and document["method"] == "eth_sendRawTransaction":
+            answer = sends(answer)
+        return None if answer is None else page(200, json.dumps(answer).encode())
+
+    return serving(handle)
+
+
+def error(code: int, text: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": text}}
+
+
+def no_batches(document: Any) -> Answer:
+    return error(-32600, "batches are not served") if isinstance(document, list) else None
+
+
+def batches_of_three(document: Any) -> Answer:
+    return error(-32600, "too many") if isinstance(document, list) and len(document) > 3 else None
+
+
+def no_tips(document: Any) -> Answer:
+    is_tip = "eth_maxPriorityFeePerGas" in json.dumps(document)
+    return error(-32601, "the method does not exist") if is_tip else None
+
+
+def only_latest(document: Any) -> Answer:
+    return error(-32000, "pending state is not available") if '"pending"' in json.dumps(document) else None
+
+
+def nothing(document: Any) -> Answer:
+    return None
+
+
+@pytest.mark.parametrize("refuses", [no_batches, batches_of_three, no_tips, only_latest])
+def test_one_payment_through_a_provider_that_leaves_something_out(
+    refuses: Callable[[Any], Answer], evm: Evm, key: Path
+) -> None:
+    receiver, found = transfer()
+    with state_chain(found) as server, provider(evm, refuses) as proxy:
+        done = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
+        ended(done, ExitCode.OK)
+        assert evm.balance(receiver) == ETHER
+        assert evm.call("eth_getTransactionReceipt", report(done)["hash"])["status"] == "0x1"
+        assert all(isinstance(json.loads(each.body), dict) for each in proxy.requests)
+
+
+def test_an_error_of_a_provider_names_the_method_and_the_host(evm: Evm, key: Path) -> None:
+    def tired(document: Any) -> Answer:
+        return error(-32005, "limit exceeded") if document["method"] == "eth_getCode" else None
+
+    with state_chain(transfer()[1]) as server, provider(evm, tired) as proxy:
+        result = recover(server, "--eth-rpc", f"{proxy.url}/a-secret-token", "--key", str(key), "--yes")
+    ended(result, ExitCode.FAILURE, f"eth_getCode at {proxy.url}", "limit exceeded")
+    assert "a-secret-token" not in result.output
+
+
+# Once, and never twice
+
+
+@pytest.mark.parametrize("answer", [None, error(-32603, "internal error")])
+def test_an_answer_of_the_send_that_is_lost(answer: Answer, evm: Evm, key: Path) -> None:
+    receiver, found = transfer()
+    lost = answer and {"jsonrpc": "2.0", "id": None} | answer
+    with state_chain(found) as server, provider(evm, nothing, lambda _: lost) as proxy:
+        send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
+        done = recover(server, *send)
+        ended(done, ExitCode.OK)
+        assert evm.balance(receiver) == ETHER
+        assert evm.call("eth_getTransactionByHash", report(done)["hash"])["from"] == USER.lower()
+        ended(recover(server, *send), ExitCode.ALREADY_SENT)
+        sends = [each for each in proxy.requests if b"eth_sendRawTransaction" in each.body]
+        assert len(sends) == 1
+
+
+def test_a_send_that_is_refused_keeps_its_hash(evm: Evm, key: Path) -> None:
+    def closed(document: Any) -> Answer:
+        return error(-32000, "closed") if document["method"] == "eth_sendRawTransaction" else None
+
+    receiver, found = transfer()
+    with state_chain(found) as server, provider(evm, closed) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
+    ended(result, ExitCode.FAILURE)
+    document = report(result)
+    assert (document["error"]["code"], document["hash"][:2], len(document["hash"])) == ("RPC", "0x", 66)
+    assert f"eth_sendRawTransaction at {proxy.url}" in document["error"]["message"]
+    assert evm.balance(receiver) == 0
+
+
+def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
+    """Between the simulation and the block, somebody else sends the same call."""
+    receiver, found = transfer()
+    data = "0x" + found["rpc_result"]["data"]
+
+    def overtaken(document: Any) -> Answer:
+        if document["method"] == "eth_sendRawTransaction":
+            evm.submit({"from": DEPLOYER, "to": VAULT, "data": data})
+        return None
+
+    with state_chain(found) as server, provider(evm, overtaken) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
+    ended(result, ExitCode.ALREADY_SENT)
+    assert evm.call("eth_getTransactionReceipt", report(result)["hash"])["status"] == "0x0"
+    assert evm.balance(receiver) == ETHER
+
+
+@pytest.fixture
+def held(evm: Evm) -> Iterator[None]:
+    """Blocks come on request only."""
+    evm.call("evm_setAutomine", False)
+    yield
+    evm.call("evm_mine")
+    evm.call("evm_setAutomine", True)
+
+
+def test_a_transaction_that_waits_is_named_and_replaced_only_on_request(
+    evm: Evm, key: Path, held: None
+) -> None:
+    receiver, found = transfer()
+    with state_chain(found) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", "--timeout=1")
+        first = recover(server, *send)
+        ended(first, ExitCode.NETWORK)
+        before = report(first)
+        assert "not in a block" in before["error"]["message"]
+
+        again = recover(server, *send)
+        ended(again, ExitCode.PENDING)
+        (pending,) = report(again)["pending"]
+        assert pending["hash"] == before["hash"]
+        assert (before["hash"] in again.output, "--replace" in again.output) == (True, True)
+
+        after = report(recover(server, *send, "--replace"))
+        assert after["hash"] != before["hash"]
+        assert after["transaction"]["nonce"] == before["transaction"]["nonce"]
+        for name in ("maxFeePerGas", "maxPriorityFeePerGas"):
+            old, new = (int(each["transaction"][name], 16) for each in (before, after))
+            assert new * 100 >= old * 110
+        evm.call("evm_mine")
+        assert evm.balance(receiver) == ETHER
+        ended(recover(server, *send), ExitCode.ALREADY_SENT)
+    assert evm.call("eth_getTransactionReceipt", before["hash"]) is None
+
+
+def test_another_transaction_of_the_sender_is_not_replaced(evm: Evm, key: Path, held: None) -> None:
+    waiting = evm.call("eth_sendTransaction", {"from": USER, "to": DEPLOYER, "value": "0x1"})
+    receiver, found = transfer()
+    with state_chain(found) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--replace")
+    ended(result, ExitCode.PENDING, waiting, "nothing is replaced")
+    evm.call("evm_mine")
+    assert (evm.balance(receiver), evm.call("eth_getTransactionReceipt", waiting)["status"]) == (0, "0x1")
+
+
+# More gas than the limit
+
+
+def test_a_message_that_needs_more_gas_than_its_limit(evm: Evm, key: Path) -> None:
+    hungry = evm.deploy("Hungry")
+    with state_chain(message(hungry, 100)) as server:
+        bare = report(recover(server, "--unsigned", "--json"))
+        assert bare["gas"] == {"aboveEstimate": "1/3", "atLeast": LIMIT}
+        ended(recover(server, "--unsigned"), ExitCode.OK, "by a third", f"at least {LIMIT}")
+
+        whole = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER, "--json")
+        call = {"from": USER, "to": VAULT, "data": bare["transaction"]["data"]}
+        estimate = int(evm.call("eth_estimateGas", call), 16)
+        assert estimate > LIMIT
+        assert int(report(whole)["transaction"]["gas"], 16) >= estimate * 4 // 3
+
+        done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        ended(done, ExitCode.OK, f"its limit of {LIMIT}", "more gas is sent", "Done: 0.0000000000000001 ETH")
+    assert evm.balance(hungry) == 100
+
+
+def test_a_message_that_stays_below_its_limit_gets_all_of_it(evm: Evm, key: Path) -> None:
+    listener = evm.deploy("Listener")
+    with state_chain(message(listener, 7)) as server:
+        dry = recover(server, "--eth-rpc", evm.url, "--dry-run", "--from", USER, "--json")
+    assert int(report(dry)["transaction"]["gas"], 16) == LIMIT
+
+
+# The right words
+
+
+def test_a_vault_that_is_too_poor_for_a_message_or_a_token(evm: Evm, key: Path) -> None:
+    send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
+    listener, coin = evm.deploy("Listener"), evm.deploy("Coin")
+    with state_chain(message(listener, 500 * ETHER)) as server:
+        ended(
+            recover(server, *send),
+            ExitCode.WOULD_REVERT,
+            "the vault holds",
+            "less than is to be paid (500 ETH)",
+        )
+    with state_chain(transfer(9, raw(coin))[1]) as server:
+        ended(
+            recover(server, *send), ExitCode.WOULD_REVERT, "exceeds balance", "the vault holds 0 base units"
+        )
+
+
+def test_a_payload_that_was_altered(evm: Evm, key: Path) -> None:
+    _, found = transfer()
+    data = found["rpc_result"]["data"]
+    altered = found | {"rpc_result": found["rpc_result"] | {"data": data[:-4] + "beef"}}
+    with state_chain(altered) as server:
+        for where in ([], ["--eth-rpc", evm.url]):
+            result = recover(server, *where)
+            ended(result, ExitCode.BAD_PAYLOAD, "the payload was altered")
+            assert "rotated" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"version": 1, "crypto": {}}, "its version is 1"),
+        ({"version": "3", "crypto": {}}, "its version is '3'"),
+        ({"version": 3, "crypto": {}}, "not a keystore JSON of version 3"),
+        ({"version": 3, "crypto": {"cipher": 5, "kdf": None, "kdfparams": "x"}}, "cannot be opened"),
+        ({"version": 3}, "not a keystore JSON of version 3"),
+        ([], "neither a keystore JSON nor a key in hex"),
+    ],
+)
+def test_a_keystore_that_cannot_be_used(document: Any, words: str, evm: Evm, tmp_path: Path) -> None:
+    store, word = tmp_path / "store.json", tmp_path / "password"
+    store.write_text(json.dumps(document))
+    word.write_text("a secret\n")
+    with state_chain(transfer()[1]) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(store), "--password-file", str(word), "--yes", "--json")
+        result = recover(server, *send)
+    ended(result, ExitCode.CONFIGURATION)
+    error = report(result)["error"]
+    assert (error["code"], words in error["message"]) == ("KEY_FILE", True), error
+
+
+@pytest.mark.parametrize(("content", "words"), [(b"", "no password"), (b"\xff\xfe", "not UTF-8")])
+def test_a_password_file_that_holds_none(content: bytes, words: str, evm: Evm, tmp_path: Path) -> None:
+    store, word = keystore(tmp_path), tmp_path / "password"
+    word.write_bytes(content)
+    with state_chain(transfer()[1]) as server:
+        result = recover(
+            server, "--eth-rpc", evm.url, "--key", str(store), "--password-file", str(word), "--yes"
+        )
+    ended(result, ExitCode.CONFIGURATION, words)
+
+
+def keystore(folder: Path, **changes: Any) -> Path:
+    account = require_eth_account().Account
+    document = account.encrypt(USER_KEY, "a secret", kdf="pbkdf2", iterations=10) | changes
+    path = folder / "store.json"
+    path.write_text(json.dumps(document))
+    path.chmod(0o600)
+    return path
+
+
+def test_the_password_is_asked_for_last_and_three_times(evm: Evm, tmp_path: Path) -> None:
+    receiver, found = transfer()
+    with state_chain(found) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(keystore(tmp_path)))
+        wrong = recover(server, *send, typed="y\n1\n2\n3\n")
+        ended(wrong, ExitCode.CONFIGURATION, "the password is wrong")
+        assert wrong.output.count("Password") == 3
+        assert wrong.output.index("costs at most") < wrong.output.index("Password")
+        done = recover(server, *send, typed="y\n1\n2\na secret\n")
+        ended(done, ExitCode.OK, "Done: 1 ETH")
+    assert evm.balance(receiver) == ETHER
+    assert "a secret" not in wrong.output + done.output
+    assert "Warning" not in done.output
+
+
+def test_an_interruption_at_a_question(evm: Evm, key: Path, tmp_path: Path) -> None:
+    with state_chain(transfer()[1]) as server:
+        asked = recover(server, "--eth-rpc", evm.url, "--key", str(key))
+        ended(asked, ExitCode.INTERRUPTED, "Send it?", "interrupted")
+        typed = recover(server, "--eth-rpc", evm.url, "--key", str(keystore(tmp_path)), typed="y\n")
+        ended(typed, ExitCode.INTERRUPTED, "Password")
+
+
+def test_a_key_that_others_may_read_is_warned_about(evm: Evm, key: Path) -> None:
+    key.chmod(0o644)
+    with state_chain(transfer()[1]) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--dry-run")
+    ended(result, ExitCode.OK, f"Warning: other accounts may read {key}")
+    assert USER_KEY[2:] not in result.output
+
+
+def test_without_an_evm_node_it_may_be_paid_already() -> None:
+    with state_chain(transfer()[1]) as server:
+        ended(recover(server), ExitCode.OK, "it may be paid")
