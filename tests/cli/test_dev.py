@@ -130,8 +130,8 @@ def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
         return result({"dev_rotate": rotation, "chain_getHeader": {"number": "0x2a"}}[request["method"]])
 
     with serving(answer) as url:
-        told, record = (run("dev", "rotate", *more, "--url", url)[1] for more in ((), ("--json",)))
-    assert told == f"epoch 2 has begun with new keys, sent to Ethereum: block 42 {BLOCK}\n"
+        printed, record = (run("dev", "rotate", *more, "--url", url)[1] for more in ((), ("--json",)))
+    assert printed == f"epoch 2 has begun with new keys, sent to Ethereum: block 42 {BLOCK}\n"
     assert json.loads(record) == rotation | {"number": 42}
 
 

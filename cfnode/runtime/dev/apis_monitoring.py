@@ -87,7 +87,7 @@ struct("pallet_cf_validator::auction_resolver::AuctionOutcome<Id, Amount>", winn
 
 
 class MonitoringApi(RuntimeApi):
-    """The figures of a development chain: nobody is suspended."""
+    """The figures of a development chain: no validator is suspended."""
 
     api = "MonitoringRuntimeApi"
 

@@ -17,7 +17,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "70abbd403df601dbb1d45788e48414afb4ab2e5c2cf5c92977ef4e01fce0c711"
+DEV_GENESIS_HASH = "0f52b02908e6226d60456e77e32955f0130af3137057b5d2dca015b58597af50"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

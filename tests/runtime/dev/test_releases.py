@@ -31,8 +31,8 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from tests.runtime.dev.memory import MemoryHost
 
 DIGESTS = {
-    "2.2.3": "94a89afa7b7c8314219f38bb194f06902c3b1f5d6ebb99e9c17250e7f7fd0514",
-    "2.2.9": "ec1b92bd44e22a4326d17ad6500bcd03318a22b6e94179d2885258d10c6a8266",
+    "2.2.3": "0abe1670ae205a1eef9c48c12ae05b202ef8f4709bf3e8bc476fdfa25b9d4288",
+    "2.2.9": "c4f36b77dc50910c60517cf4cb727078cd5e122ecfc65eba59ab3dae84f699b3",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 

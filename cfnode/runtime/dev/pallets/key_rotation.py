@@ -27,7 +27,7 @@ _OUTCOMES = {
     "Failed": "Failed",
     "": "Void",
 }
-"""What the other pallets are told of a status; all others are `Pending`."""
+"""The status as other pallets see it; those that are not here are `Pending`."""
 
 
 class KeyRotation(Pallet):

@@ -41,7 +41,7 @@ class Vault(ChainPallet):
         self.ChainInitialized.put(True)
 
     def on_new_epoch(self, epoch: int) -> None:
-        """The key holds the vault from now on, unless a rotation has said from when."""
+        """The key holds the vault from now on, unless a rotation has set another height."""
         if not self.VaultStartBlockNumbers.contains(epoch):
             self.VaultStartBlockNumbers.put(epoch, self._height())
 

@@ -37,7 +37,7 @@ def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[tapro
 
 
 def is_fresh(pallet: IngressEgressStorage, channel: Any) -> bool:
-    """Whether what is sent to a channel that nobody has used yet could be spent for long."""
+    """Whether deposits on an unused channel could be spent: on Bitcoin, by the vault's present key."""
     if pallet.chain.name != "Bitcoin":
         return True
     key = pallet.other(BitcoinThresholdSigner).active_key()
