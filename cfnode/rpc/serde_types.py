@@ -34,6 +34,8 @@ class Struct:
     members: Mapping[str, Member]
     is_range: bool = False
     """serde's own reader of ranges refuses unknown members."""
+    defaults: int = 0
+    """Members at the end that an array may lack: those with serde's `default`."""
     is_flat: bool = False
     """Members of another struct are among its own: an array of members is no such struct."""
 
@@ -67,11 +69,11 @@ class Struct:
             for index, (name, entry) in enumerate(zip(self.members, value, strict=False))
         }
         count = len(self.members)
-        if len(value) < count:
+        if len(value) < count - self.defaults:
             elements = "" if self.is_range else f" with {count} element{'s' * (count != 1)}"
             raise Misread(f"invalid length {len(value)}, expected {self.name}{elements}")
         _check_end(value, count)
-        return found
+        return {name: found.get(name) for name in self.members}
 
     def _read(self, name: str, entry: Any, step: int | None = None) -> Any:
         read, optional = self.members[name]

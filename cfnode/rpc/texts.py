@@ -19,7 +19,7 @@ __all__ = ["base58_of", "bounded_hex", "signature_hex"]
 MAX_BASE58: Final = 4
 """Characters of base58 for each byte that are looked at: twice as many as fill them."""
 _ORDER: Final = {letter: value for value, letter in enumerate(base58.BITCOIN_ALPHABET.decode())}
-_DIGITS: Final = frozenset(b"0123456789abcdefABCDEF")
+_DIGITS: Final = b"0123456789abcdefABCDEF"
 
 
 def bounded_hex(limit: int) -> Callable[[Any], bytes]:
@@ -96,7 +96,8 @@ def _too_long() -> Misread:
 
 
 def _wrong_digit(raw: bytes) -> int | None:
-    return next((index for index, digit in enumerate(raw) if digit not in _DIGITS), None)
+    wrong = raw.translate(None, _DIGITS)
+    return raw.index(wrong[:1]) if wrong else None
 
 
 def _debug(letter: int) -> str:

@@ -69,6 +69,7 @@ _QUERY: Final = Struct(
         "type": (enum("StorageQueryType", dict.fromkeys((VALUE, HASH, CLOSEST, *BELOW))), False),
         "paginationStartKey": (read_key_text, True),
     },
+    defaults=1,
 )
 
 
