@@ -87,7 +87,7 @@ def read_ccm(value: Any) -> dict[str, Any]:
 
     Published clients leave empty additional data out (up to 1.9), or call it `cf_parameters` (up to 1.7).
     """
-    if isinstance(value, dict) and value.get("ccm_additional_data") is None:
+    if isinstance(value, dict) and "ccm_additional_data" not in value:
         value = {**value, "ccm_additional_data": value.get("cf_parameters") or ""}
     return _CCM(value)
 

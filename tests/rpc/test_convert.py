@@ -131,7 +131,6 @@ def test_a_cross_chain_message_is_written_without_0x_as_the_official_node_does()
     ("given", "read"),
     [
         ({}, b""),
-        ({"ccm_additional_data": None}, b""),
         ({"cf_parameters": "0x0102"}, b"\x01\x02"),
         ({"ccm_additional_data": "0x03", "cf_parameters": "0x0102"}, b"\x03"),
     ],
@@ -151,6 +150,7 @@ def test_additional_data_may_be_left_out_or_have_its_older_name(given: dict[str,
             "invalid length 3001, expected 3000 bytes",
         ),
         ("gas_budget", "0x1" + "0" * 32, "Failed to deserialize number."),
+        ("ccm_additional_data", None, "invalid type: null, expected a string"),
         ("gas_budget", -1, "data did not match any variant of untagged enum NumberOrHex"),
     ],
 )
