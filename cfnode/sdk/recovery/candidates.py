@@ -232,9 +232,12 @@ class _Search:
                 "has expired. If it is the address of a deposit, name an archive node of the State Chain"
             )
         asked = ", then ".join(self.asked)
+        hint = ""
+        if isinstance(self.owner, Transaction) and self.evm_url is None:
+            hint = ", or for a transaction of the payout's chain a node of that chain (--eth-rpc)"
         return NeedsArchive(
             f"none of the sources knows {self.owner.text}; asked were {asked}: name an archive node of the "
-            "State Chain"
+            f"State Chain{hint}"
         )
 
     def _fitting(self, finding: Finding) -> tuple[Payload, ...]:
