@@ -266,7 +266,7 @@ class _Search:
 
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
         """Without those that the EVM chain has taken already."""
-        if self.evm_url is None:
+        if self.evm_url is None or all(each.chain == "Tron" for each in calls):
             return calls
         found = yield from unused(self.session, self.evm_url, calls)
         if calls and not found:

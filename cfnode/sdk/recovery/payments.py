@@ -39,10 +39,9 @@ def fits(payment: Payment, call: Payload) -> bool:
     """Whether a call makes a payout."""
     if payment.chain != call.chain:
         return False
-    if payment.broadcast_id is not None:
-        return payment.broadcast_id == call.broadcast_id
     asset = asset_of(call)
     pairs = (
+        (payment.broadcast_id, call.broadcast_id),
         (payment.nonce, call.nonce),
         (payment.amount, call.transfer.amount),
         (payment.recipient, call.transfer.recipient),
