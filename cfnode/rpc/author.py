@@ -17,9 +17,9 @@ from cfnode.core.suri import SuriError
 from cfnode.node.pool_errors import VerificationFailed
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.blocks import ask_runtime
-from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, shown, to_hex
+from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, to_hex
 from cfnode.rpc.extrinsics import EMPTY, decoded
-from cfnode.rpc.serde import Misread
+from cfnode.rpc.serde_types import enum
 from cfnode.rpc.table import Access, Method, Param, Reader, Subscription
 from cfnode.runtime.door import RuntimeTrap
 from cfnode.store.keystore import KEY_TYPE_LENGTH, KeystoreError
@@ -81,23 +81,15 @@ def pending(node: Node) -> list[str]:
     return [to_hex(transaction.data) for transaction in node.pool.ready()]
 
 
+_read_removed: Final = enum(
+    "ExtrinsicOrHash", {"hash": HASH.read, "extrinsic": lambda value: blake2_256(decoded(BYTES.read(value)))}
+)
+
+
 def _read_target(value: Any) -> bytes:
-    if isinstance(value, dict) and len(value) == 1:
-        (kind,) = value
-        if kind == "hash":
-            return _inside(kind, HASH, value[kind])
-        if kind == "extrinsic":
-            return blake2_256(decoded(_inside(kind, BYTES, value[kind])))
-        raise Misread(f"unknown variant `{shown(kind)[1:-1]}`, expected `hash` or `extrinsic`")
-    raise ValueError(f'expected {{"hash": "0x…"}} or {{"extrinsic": "0x…"}}, got {shown(value)}')
-
-
-def _inside(member: str, reader: Reader, value: Any) -> bytes:
-    try:
-        data: bytes = reader.read(value)
-    except Misread as error:
-        raise error.inside(member) from None
-    return data
+    """The hash of an extrinsic that is to go."""
+    _, tx_hash = _read_removed(value)
+    return bytes(tx_hash)
 
 
 def remove(node: Node, hashes: list[bytes]) -> list[str]:

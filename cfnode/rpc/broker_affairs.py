@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-import base58
-
-from cfnode.core.addresses import address_to_text, parse_address
+from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.rpc.broker import broker_of, withdrawal_json
 from cfnode.rpc.broker_params import ASSET, address_on
 from cfnode.rpc.cf import vault_swaps, views
 from cfnode.rpc.cf.method import own, own_by_choice, same
-from cfnode.rpc.cf.params import ADDRESS20, members, one_of
+from cfnode.rpc.cf.params import ADDRESS20, one_of
 from cfnode.rpc.convert import (
     ACCOUNT,
     TEXT,
@@ -22,11 +20,12 @@ from cfnode.rpc.convert import (
     U64,
     account,
     fixed_hex,
-    shown,
     to_hex,
     write_number_or_hex,
 )
+from cfnode.rpc.serde_types import Struct, enum, tuple_of
 from cfnode.rpc.table import Access, Method, Param, Reader
+from cfnode.rpc.texts import base58_of, signature_hex
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -64,28 +63,20 @@ async def bind_address(node: Node, address: bytes) -> str:
 # Rejections
 
 
-def _pubkey(value: Any) -> bytes:
-    return parse_address("Solana", TEXT.read(value))[1]
-
-
-def _read_solana_id(value: Any) -> tuple[bytes, int]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"expected an address and a slot, got {shown(value)}")
-    return _pubkey(value[0]), U64.read(value[1])
-
-
-_TX_IDS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(("Bitcoin", "Ethereum", "Arbitrum", "Tron", "Bsc"), fixed_hex(32)),
-    "Solana": _read_solana_id,
-    "SolanaDepositChannel": _pubkey,
-}
-
-
-def _read_tx_id(value: Any) -> tuple[str, Any]:
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(f"expected an object with one chain, got {shown(value)}")
-    ((chain, tx_id),) = value.items()
-    return chain, _TX_IDS[one_of(*_TX_IDS).read(chain)](tx_id)
+_pubkey: Final = base58_of(32)
+_hash: Final = fixed_hex(32)
+TX_ID: Final = Reader(
+    "{chain: transaction id}",
+    enum(
+        "TransactionInId",
+        {
+            **dict.fromkeys(("Bitcoin", "Ethereum", "Arbitrum", "Tron"), _hash),
+            "Solana": tuple_of(_pubkey, U64.read),
+            "SolanaDepositChannel": _pubkey,
+            "Bsc": _hash,
+        },
+    ),
+)
 
 
 async def mark_for_rejection(node: Node, tx_id: tuple[str, Any]) -> None:
@@ -100,29 +91,28 @@ async def mark_for_rejection(node: Node, tx_id: tuple[str, Any]) -> None:
 # Accounts to be
 
 
-def _base58_of(length: int) -> Callable[[Any], bytes]:
-    def read(value: Any) -> bytes:
-        data = base58.b58decode(TEXT.read(value))
-        if len(data) != length:
-            raise ValueError(f"expected {length} bytes of base58, got {len(data)}")
-        return data
-
-    return read
-
-
-_SIGNATURES: Final = {
-    "Ethereum": members(
-        signature=fixed_hex(65), signer=ADDRESS20.read, sig_type=one_of("PersonalSign", "Eip712").read
+SIGNATURE: Final = Reader(
+    "{Ethereum} or {Solana}",
+    enum(
+        "SignatureData",
+        {
+            "Solana": {
+                "signature": (base58_of(64), False),
+                "signer": (_pubkey, False),
+                "sig_type": (one_of("Domain").read, False),
+            },
+            "Ethereum": {
+                "signature": (signature_hex(65), False),
+                "signer": (ADDRESS20.read, False),
+                "sig_type": (one_of("PersonalSign", "Eip712").read, False),
+            },
+        },
     ),
-    "Solana": members(signature=_base58_of(64), signer=_pubkey, sig_type=one_of("Domain").read),
-}
-
-
-def _read_signature(value: Any) -> tuple[str, Any]:
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(f"expected an object with one chain, got {shown(value)}")
-    ((chain, signature),) = value.items()
-    return chain, _SIGNATURES[one_of(*_SIGNATURES).read(chain)](signature)
+)
+BOUNDS: Final = Reader(
+    "{nonce, expiry_block}",
+    Struct("struct TransactionMetadata", {"nonce": (U32.read, False), "expiry_block": (U32.read, False)}),
+)
 
 
 async def request_account_channel(
@@ -186,16 +176,16 @@ METHODS: Final = (
         "broker_mark_transaction_for_rejection",
         "broker_MarkTransactionForRejection",
         mark_for_rejection,
-        Param("tx_id", Reader("{chain: transaction id}", _read_tx_id)),
+        Param("tx_id", TX_ID),
     ),
     _submitting(
         "broker_request_account_creation_deposit_address",
         "broker_requestAccountCreationDepositAddress",
         request_account_channel,
-        Param("signature_data", Reader("{Ethereum} or {Solana}", _read_signature)),
+        Param("signature_data", SIGNATURE),
         Param(
             "transaction_metadata",
-            Reader("{nonce, expiry_block}", members(nonce=U32.read, expiry_block=U32.read)),
+            BOUNDS,
         ),
         Param("asset", ASSET),
         Param("boost_fee", U16, optional=True),

@@ -7,7 +7,7 @@ that only the chain of their asset gives a meaning, so they stay strings here an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,14 +19,14 @@ from cfnode.rpc.convert import (
     TEXT,
     U16,
     U32,
-    Member,
+    U128_MAX,
     read_hex_number,
-    read_members,
     read_number_or_hex,
-    read_whole_bytes,
-    shown,
 )
+from cfnode.rpc.serde import Misread, Place
+from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
+from cfnode.rpc.texts import bounded_hex
 
 OTHER_ERROR: Final = -32020
 MAX_MESSAGE: Final = 15_000
@@ -35,22 +35,28 @@ MAX_AFFILIATES: Final = 5
 _OLD_SYMBOLS: Final = {"ETH": "Eth", "FLIP": "Flip", "USDC": "Usdc", "DOT": "Dot", "BTC": "Btc"}
 _NOT_AN_ASSET: Final = (
     "Expected a valid asset specifier. Assets should be specified as upper-case strings, "
-    'e.g. "ETH", and can be optionally distinguished by chain, e.g. { chain: "Ethereum", asset: "ETH" }.'
+    'e.g. `"ETH"`, and can be optionally distinguished by chain, e.g. `{ chain: "Ethereum", asset: "ETH" }.'
 )
 
 
 def read_asset(value: Any) -> str:
     """The SCALE variant name of an asset, `"ArbUsdc"`."""
-    if isinstance(value, str) and value in _OLD_SYMBOLS:
-        return _OLD_SYMBOLS[value]
+    old = _unit(value)
+    if old in _OLD_SYMBOLS:
+        return _OLD_SYMBOLS[old]
     if isinstance(value, dict):
-        chain, symbol = value.get("chain"), value.get("asset")
-        if isinstance(chain, str) and isinstance(symbol, str):
-            try:
-                return asset_by_symbol(chain, symbol).name
-            except KeyError:
-                pass
-    raise ValueError(f"{_NOT_AN_ASSET} Got {shown(value)}")
+        try:
+            return asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
+        except KeyError:
+            pass
+    raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
+
+
+def _unit(value: Any) -> str:
+    """The name of a variant that has no value, `"ETH"` or `{"ETH": null}`; empty for anything else."""
+    if isinstance(value, dict) and [*value.values()] == [None]:
+        (value,) = value
+    return value if isinstance(value, str) else ""
 
 
 def write_asset(name: str) -> dict[str, str]:
@@ -59,29 +65,21 @@ def write_asset(name: str) -> dict[str, str]:
     return {"chain": asset.chain, "asset": asset.symbol}
 
 
-def _bounded_hex(limit: int) -> Callable[[Any], bytes]:
-    def read(value: Any) -> bytes:
-        data = read_whole_bytes(value)
-        if len(data) > limit:
-            raise ValueError(f"invalid length {len(data)}, expected {limit} bytes")
-        return data
-
-    return read
+def _budget(value: Any) -> int:
+    budget = read_number_or_hex(value)
+    if budget > U128_MAX:
+        raise Misread("Failed to deserialize number.", Place.OUTSIDE)
+    return budget
 
 
-_CCM: Final[dict[str, Member]] = {
-    "message": (_bounded_hex(MAX_MESSAGE), False),
-    "gas_budget": (lambda value: read_u128(read_number_or_hex(value)), False),
-    "ccm_additional_data": (_bounded_hex(MAX_ADDITIONAL_DATA), True),
-    "cf_parameters": (_bounded_hex(MAX_ADDITIONAL_DATA), True),
-}
-
-
-def read_u128(value: int) -> int:
-    """An amount that the chain can hold."""
-    if value >> 128:
-        raise ValueError("an amount has at most 128 bits")
-    return value
+_CCM: Final = Struct(
+    "struct CcmChannelMetadata",
+    {
+        "message": (bounded_hex(MAX_MESSAGE), False),
+        "gas_budget": (_budget, False),
+        "ccm_additional_data": (bounded_hex(MAX_ADDITIONAL_DATA), False),
+    },
+)
 
 
 def read_ccm(value: Any) -> dict[str, Any]:
@@ -89,11 +87,9 @@ def read_ccm(value: Any) -> dict[str, Any]:
 
     Published clients leave empty additional data out (up to 1.9), or call it `cf_parameters` (up to 1.7).
     """
-    found = read_members(value, _CCM)
-    older = found.pop("cf_parameters")
-    if found["ccm_additional_data"] is None:
-        found["ccm_additional_data"] = older or b""
-    return found
+    if isinstance(value, dict) and "ccm_additional_data" not in value:
+        value = {**value, "ccm_additional_data": value.get("cf_parameters") or ""}
+    return _CCM(value)
 
 
 def write_ccm(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,13 +107,16 @@ def _plain(value: Any) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-_REFUND: Final[dict[str, Member]] = {
-    "retry_duration": (U32.read, False),
-    "refund_address": (TEXT.read, False),
-    "min_price": (read_hex_number, False),
-    "refund_ccm_metadata": (read_ccm, True),
-    "max_oracle_price_slippage": (U16.read, True),
-}
+_REFUND: Final = Struct(
+    "struct ChannelRefundParameters",
+    {
+        "retry_duration": (U32.read, False),
+        "refund_address": (TEXT.read, False),
+        "min_price": (read_hex_number, False),
+        "refund_ccm_metadata": (read_ccm, True),
+        "max_oracle_price_slippage": (U16.read, True),
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class RefundParameters:
 
 def read_refund(value: Any) -> RefundParameters:
     """refund_parameters as clients write them."""
-    members = read_members(value, _REFUND)
+    members = _REFUND(value)
     return RefundParameters(members.pop("refund_address"), members)
 
 
@@ -150,22 +149,7 @@ def write_refund(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_dca(value: Any) -> dict[str, Any]:
-    """dca_parameters: in how many chunks, how many blocks apart."""
-    return read_members(value, {"number_of_chunks": (U32.read, False), "chunk_interval": (U32.read, False)})
-
-
-def _read_affiliate(value: Any) -> dict[str, Any]:
-    return read_members(value, {"account": (ACCOUNT.read, False), "bps": (U16.read, False)})
-
-
-def read_affiliates(value: Any) -> tuple[dict[str, Any], ...]:
-    """affiliate_fees: at most five accounts and their basis points."""
-    if not isinstance(value, list):
-        raise ValueError(f"expected an array, got {shown(value)}")
-    if len(value) > MAX_AFFILIATES:
-        raise ValueError(f"invalid length {len(value)}, expected at most {MAX_AFFILIATES}")
-    return tuple(_read_affiliate(entry) for entry in value)
+_AFFILIATE: Final = Struct("struct Beneficiary", {"account": (ACCOUNT.read, False), "bps": (U16.read, False)})
 
 
 def address_on(chain: str, text: str) -> EncodedAddress:
@@ -182,5 +166,10 @@ REFUND: Final = Reader(
     "{retry_duration, refund_address, min_price, refund_ccm_metadata?, max_oracle_price_slippage?}",
     read_refund,
 )
-DCA: Final = Reader("{number_of_chunks, chunk_interval}", read_dca)
-AFFILIATES: Final = Reader("[{account, bps}]", read_affiliates)
+DCA: Final = Reader(
+    "{number_of_chunks, chunk_interval}",
+    Struct(
+        "struct DcaParameters", {"number_of_chunks": (U32.read, False), "chunk_interval": (U32.read, False)}
+    ),
+)
+AFFILIATES: Final = Reader("[{account, bps}]", sequence(_AFFILIATE, MAX_AFFILIATES))

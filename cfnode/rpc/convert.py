@@ -7,13 +7,13 @@ on output; on input `0x` is optional.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import base58
 
 from cfnode.core import ss58
-from cfnode.rpc.serde import Misread, Place, invalid_type, invalid_value, missing_field
+from cfnode.rpc.serde import Misread, Place, invalid_type, invalid_value
 from cfnode.rpc.table import Reader
 
 SS58_PREFIX = 2112
@@ -24,9 +24,6 @@ MAX_KEY = 32 * 1024
 MAX_TEXT = 64 * 1024
 """Characters of a parameter that is text: names, addresses, secret URIs. A longer one takes up to four bytes
 a character while its call lasts."""
-
-Member = tuple[Callable[[Any], Any], bool]
-"""How an object's member is read, and whether it may be missing or null."""
 
 
 def shown(value: Any) -> str:
@@ -152,12 +149,6 @@ def read_key(value: Any) -> bytes:
     return read_hex(value)
 
 
-def read_whole_key(value: Any) -> bytes:
-    """The same, an even number of digits."""
-    _check_key(value)
-    return read_whole_bytes(value)
-
-
 def fixed_hex(length: int) -> Callable[[Any], bytes]:
     """Hex of exactly so many bytes, `0x` optional."""
     return _sized_hex(2 * length, 2 * length, f"{_HEX_BYTES} containing {length} bytes")
@@ -266,22 +257,15 @@ def _fault_of(text: str) -> str:
     return "BadLength" if len(raw) != prefix_length + 34 else "InvalidChecksum"
 
 
-def read_members(value: Any, members: Mapping[str, Member]) -> dict[str, Any]:
-    """An object's members; missing optional ones are None, unknown ones are ignored. Raises ValueError."""
-    if not isinstance(value, dict):
-        raise ValueError(f"expected an object, got {shown(value)}")
-    found = {}
-    for name, (read, optional) in members.items():
-        if name not in value and not optional:
-            raise missing_field(name)
-        entry = value.get(name)
-        try:
-            found[name] = None if entry is None and optional else read(entry)
-        except Misread as error:
-            raise error.inside(name) from None
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
-    return found
+def read_u128(value: Any) -> int:
+    """A JSON number up to 2^128 - 1, which serde_json reads digit by digit."""
+    if type(value) is float and value >= 0:
+        raise Misread("trailing characters", Place.DIGITS)
+    if type(value) not in (int, float):
+        raise Misread("invalid number", Place.FIRST)
+    if not 0 <= value <= U128_MAX:
+        raise Misread("number out of range", Place.FIRST if value < 0 else Place.AFTER)
+    return int(value)
 
 
 def listed(reader: Reader, maximum: int) -> Reader:
@@ -306,15 +290,13 @@ def _read_entry(reader: Reader, index: int, entry: Any) -> Any:
 
 BYTES = Reader("0x hex", read_hex)
 STORAGE_KEY = Reader("0x hex", read_key)
-WHOLE_BYTES = Reader("hex", read_whole_bytes)
-WHOLE_KEY = Reader("hex", read_whole_key)
 HASH = Reader("0x hash", fixed_hex(32))
 BOOL = Reader("bool", read_bool)
 TEXT = Reader("string", read_text)
 U16 = Reader("u16", bounded_integer(U16_MAX))
 U32 = Reader("u32", bounded_integer(U32_MAX))
 U64 = Reader("u64", bounded_integer(U64_MAX))
-U128 = Reader("u128", bounded_integer(U128_MAX))
+U128 = Reader("u128", read_u128)
 AMOUNT = Reader("u128 or 0x hex", read_amount)
 NUMBER_OR_HEX = Reader("number or hex", read_number_or_hex)
 ACCOUNT = Reader("SS58 account", read_account)

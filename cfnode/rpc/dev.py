@@ -25,10 +25,10 @@ from cfnode.rpc.convert import (
     U32,
     U64,
     listed,
-    read_members,
     shown,
     to_hex,
 )
+from cfnode.rpc.serde_types import Struct
 from cfnode.rpc.table import Access, Method, Param, Reader
 from cfnode.rpc.typed import read_call
 from cfnode.runtime.dev.release_names import RELEASE_NAMES
@@ -44,11 +44,14 @@ MOST_EXACT: Final = 2**53
 FUNDS: Final = 1_000 * 10**18
 
 TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
-_MEMBERS: Final = {
-    "parent": (HASH.read, True),
-    "transactions": (TRANSACTIONS.read, True),
-    "finalize": (BOOL.read, True),
-}
+_NEW_BLOCK: Final = Struct(
+    "an object",
+    {
+        "parent": (HASH.read, True),
+        "transactions": (TRANSACTIONS.read, True),
+        "finalize": (BOOL.read, True),
+    },
+)
 
 
 def _dev(node: Node) -> DevControl:
@@ -62,9 +65,9 @@ def _read_parent(value: Any) -> bytes | dict[str, Any]:
     if not isinstance(value, dict):
         block: bytes = HASH.read(value)
         return block
-    if unknown := sorted(set(value) - set(_MEMBERS)):
-        raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(_MEMBERS)}")
-    return read_members(value, _MEMBERS)
+    if unknown := sorted(set(value) - set(_NEW_BLOCK.members)):
+        raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(_NEW_BLOCK.members)}")
+    return _NEW_BLOCK(value)
 
 
 def _read_object(value: Any) -> dict[str, Any]:
@@ -83,7 +86,7 @@ async def new_block(
     that the runtime does not take is an error that names it; the block is there all the same.
     """
     if isinstance(place, dict):
-        parent, transactions, final = (place[name] for name in _MEMBERS)
+        parent, transactions, final = (place[name] for name in _NEW_BLOCK.members)
     else:
         parent = place
     made = await _dev(node).new_block(parent, transactions, bool(final))

@@ -6,11 +6,11 @@ is refused, and each key is empty.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.rpc.convert import BYTES, shown
-from cfnode.rpc.serde import Misread, invalid_type
+from cfnode.rpc.convert import BYTES
+from cfnode.rpc.serde_types import enum
 from cfnode.rpc.table import Access, Method, Param, Reader
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ NOT_AVAILABLE: Final = RpcError(5001, "This storage kind is not available yet")
 NO_WORKERS: Final = RpcError(
     ErrorCode.CALL_FAILED, "No offchain workers run on this node: nothing would read what is written here"
 )
-
-
-def _read_kind(value: Any) -> str:
-    if not isinstance(value, str):
-        raise invalid_type(value, "string or map")
-    if value not in ("PERSISTENT", "LOCAL"):
-        raise Misread(f"unknown variant `{shown(value)[1:-1]}`, expected `PERSISTENT` or `LOCAL`")
-    return value
 
 
 def _check_kind(kind: str) -> None:
@@ -51,7 +43,9 @@ def clear(node: Node, kind: str, key: bytes) -> None:
     _check_kind(kind)
 
 
-KIND: Final = Param("kind", Reader("PERSISTENT|LOCAL", _read_kind))
+KIND: Final = Param(
+    "kind", Reader("PERSISTENT|LOCAL", enum("StorageKind", dict.fromkeys(("PERSISTENT", "LOCAL"))))
+)
 KEY: Final = Param("key", BYTES)
 
 METHODS: Final = (

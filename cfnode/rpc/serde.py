@@ -12,13 +12,14 @@ the client sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Misread", "Place", "invalid_type", "invalid_value", "located", "missing_field"]
+__all__ = ["Misread", "Place", "cut", "invalid_type", "invalid_value", "located", "missing_field"]
 
 MAX_REPEATED: Final = 1024
 """Characters that an error repeats of a text; the official node repeats all of it."""
@@ -44,20 +45,40 @@ class Place(Enum):
     """Behind it."""
     OUTSIDE = "outside"
     """Behind it and out of its reach: a parameter of its own gets no place."""
+    FIRST = "first"
+    """Behind its first byte, which begins nothing that it wants."""
+    SECOND = "second"
+    """Behind the first byte after its bracket."""
+    NAME = "name"
+    """Behind the name of the member that the path ends with."""
+    COLON = "colon"
+    """At the colon behind that name."""
+    NEXT = "next"
+    """At what follows it, where an end is wanted."""
+    DIGITS = "digits"
+    """Behind the first byte after its leading digits."""
 
 
 class Misread(ValueError):
     """A value that is not of the official node's type, in the words of serde."""
 
-    def __init__(self, text: str, place: Place = Place.AFTER, path: tuple[Step, ...] = ()) -> None:
+    def __init__(
+        self,
+        text: str,
+        place: Place = Place.AFTER,
+        path: tuple[Step, ...] = (),
+        buffered: str | None = None,
+    ) -> None:
         super().__init__(text)
         self.text = text
         self.place = place
         self.path = path
+        self.buffered = buffered
+        """Other words, for a value that was kept before its type was known."""
 
     def inside(self, step: Step) -> Misread:
         """The same as an error of the array or object that holds the value."""
-        return Misread(self.text, self.place, (step, *self.path))
+        return Misread(self.text, self.place, (step, *self.path), self.buffered)
 
 
 def invalid_type(value: Any, expected: str) -> Misread:
@@ -96,16 +117,22 @@ def _found(value: Any) -> str:
 
 
 def _float(value: int | float) -> str:
+    """As serde_json writes it: without exponent from 0.00001 on."""
     try:
-        return repr(float(value)).replace("e+", "e")
+        text = repr(float(value))
     except OverflowError:
         return "inf"
+    return f"{Decimal(text):f}" if text.endswith("e-05") else text.replace("e-0", "e-")
+
+
+def cut(text: str) -> str:
+    """A text as an error repeats it: not all of a long one."""
+    return f"{text[:MAX_REPEATED]}…" if len(text) > MAX_REPEATED else text
 
 
 def quoted(text: str) -> str:
     """A text as Rust's Debug writes it, cut short where it is long."""
-    cut = "…" if len(text) > MAX_REPEATED else ""
-    return '"' + "".join(_QUOTED.get(letter, letter) for letter in text[:MAX_REPEATED]) + cut + '"'
+    return '"' + "".join(_QUOTED.get(letter, letter) for letter in cut(text)) + '"'
 
 
 def located(error: Misread, params: bytes) -> str:
@@ -167,15 +194,32 @@ def _after(tokens: _Tokens, index: int) -> int:
     return index
 
 
+_NEAR: Final[dict[Place, Callable[[_Tokens, int], int]]] = {
+    Place.BEFORE: lambda tokens, first: tokens[first][1],
+    Place.FIRST: lambda tokens, first: tokens[first][1] + 1,
+    Place.SECOND: lambda tokens, first: tokens[first + 1][1] + 1,
+    Place.NAME: lambda tokens, first: tokens[first - 2][2],
+    Place.COLON: lambda tokens, first: tokens[first - 1][1],
+    Place.DIGITS: lambda tokens, first: tokens[first][1] + _digits(tokens[first][0]) + 1,
+}
+"""Where the reader stands before the end of a value."""
+
+
+def _digits(number: bytes) -> int:
+    return len(number) - len(number.lstrip(b"0123456789"))
+
+
 def _stop(tokens: _Tokens, first: int, place: Place, *, in_array: bool) -> int:
     """Where the reader stands. Out of a value's reach it has tried to read the end of what holds it, and has
     passed over a comma in an array.
     """
-    if place is Place.BEFORE:
-        return tokens[first][1]
+    if place in _NEAR:
+        return _NEAR[place](tokens, first)
     after = _after(tokens, first)
     if place is Place.AFTER or after >= len(tokens):
         return tokens[after - 1][2]
+    if place is Place.NEXT:
+        return tokens[after][1]
     if tokens[after][0] in _CLOSING:
         return tokens[after][2]
     return tokens[after + in_array][1]

@@ -105,17 +105,22 @@ class Row:
     def bind(self, arguments: list[Any] | dict[str, Any]) -> list[Any]:
         """The handler's arguments after the node. Raises Misread or InvalidParams."""
         if isinstance(arguments, dict):
-            return [_by_name(param, arguments) for param in self.params]
+            return _by_name(self.params, arguments)
         return [_by_position(param, arguments, index) for index, param in enumerate(self.params)]
 
 
-def _by_name(param: Param, arguments: dict[str, Any]) -> Any:
-    name = next((name for name in param.names if name in arguments), None)
-    if name is not None:
-        return _convert(param, arguments[name], name)
-    if param.optional:
-        return None
-    raise missing_field(param.name)
+def _by_name(params: Sequence[Param], arguments: dict[str, Any]) -> list[Any]:
+    """Members are read in the order in which they stand there."""
+    named = {name: param for param in params for name in param.names}
+    found = {
+        named[name].name: _convert(named[name], value, name)
+        for name, value in arguments.items()
+        if name in named
+    }
+    for param in params:
+        if param.name not in found and not param.optional:
+            raise missing_field(param.name)
+    return [found.get(param.name) for param in params]
 
 
 def _by_position(param: Param, arguments: list[Any], index: int) -> Any:

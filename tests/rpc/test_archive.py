@@ -18,7 +18,7 @@ SYSTEM = "0x" + twox_128(b"System").hex()
 NUMBER = SYSTEM + twox_128(b"Number").hex()
 
 
-async def told(ws: WebSocket, method: str, *params: Any) -> list[dict[str, Any]]:
+async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, Any]]:
     """All events of a stream with an end."""
     identity = (await ws.call(method, *params))["result"]
     found: list[dict[str, Any]] = []
@@ -82,17 +82,29 @@ async def test_an_archive_answers_questions_about_any_state(
     pairs = await served.call("state_getPairs", SYSTEM, blocks[0])
     async with served.websocket() as ws:
         below = [{"key": SYSTEM, "type": "descendantsValues"}]
-        *found, done = await told(ws, "archive_v1_storage", blocks[0], below)
+        *found, done = await events_of(ws, "archive_v1_storage", blocks[0], below)
         assert [[event["key"], event["value"]] for event in found] == pairs
         assert done == {"event": "storageDone"}
         later = [{**below[0], "paginationStartKey": pairs[4][0]}, {"key": NUMBER, "type": "hash"}]
-        *found, number, _ = await told(ws, "archive_v1_storage", blocks[0], later)
+        *found, number, _ = await events_of(ws, "archive_v1_storage", blocks[0], later)
         assert [event["key"] for event in found] == [key for key, _ in pairs[5:]]
         assert number["hash"] == "0x" + blake2_256(bytes.fromhex(dict(pairs)[NUMBER][2:])).hex()
-        assert (await told(ws, "archive_v1_storage", UNKNOWN, below))[0]["event"] == "storageError"
-        assert await told(ws, "archive_v1_storage", blocks[0], below, "0x6e6f6e65") == [done]
+        assert (await events_of(ws, "archive_v1_storage", UNKNOWN, below))[0]["event"] == "storageError"
+        assert await events_of(ws, "archive_v1_storage", blocks[0], below, "0x6e6f6e65") == [done]
         bad = await ws.call("archive_v1_storage", blocks[0], [{"key": "0x", "type": "some"}])
-        assert bad["error"]["code"] == -32602
+        assert bad["error"]["data"].startswith("unknown variant `some`, expected one of `value`")
+        for query, text in (
+            ({"key": "0xabc", "type": "value"}, "0xabc"),
+            ({"key": NUMBER, "type": "value", "paginationStartKey": NUMBER}, "paginationStartKey is only"),
+        ):
+            (event,) = await events_of(ws, "archive_v1_storage", blocks[0], [query])
+            assert event["error"].startswith(f"Invalid parameter: {text}")
+        (event,) = await events_of(
+            ws, "archive_v1_storageDiff", blocks[1], [{"key": "z", "returnType": "hash"}]
+        )
+        assert event == {"event": "storageDiffError", "error": "Invalid parameter: z"}
+    error = await served.error("archive_v1_call", blocks[0], "Core_version", "0x0")
+    assert error == {"code": 3001, "message": "Invalid parameter: 0x0"}
 
 
 async def test_an_archive_says_what_differs_between_two_states(
@@ -112,7 +124,7 @@ async def test_an_archive_says_what_differs_between_two_states(
             value = after.get(key, before.get(key))
             expected.append({"event": "storageDiff", "key": key, "value": value, "type": kind})
     async with served.websocket() as ws:
-        *found, done = await told(ws, "archive_v1_storageDiff", blocks[1], None, genesis)
+        *found, done = await events_of(ws, "archive_v1_storageDiff", blocks[1], None, genesis)
         assert found == expected
         assert {"added", "modified"} <= {event["type"] for event in found}
         assert done == {"event": "storageDiffDone"}
@@ -121,13 +133,13 @@ async def test_an_archive_says_what_differs_between_two_states(
             {"key": SYSTEM, "returnType": "hash"},
             {"returnType": "value", "childTrieKey": "0x6e6f6e65"},
         ]
-        *found, _ = await told(ws, "archive_v1_storageDiff", blocks[1], items)
+        *found, _ = await events_of(ws, "archive_v1_storageDiff", blocks[1], items)
         keys = [event["key"] for event in found]
         assert keys[0] == NUMBER
         assert len(keys) == len(set(keys)) > 2
         assert {event["hash"] is not None for event in found} == {True}
         for earlier in (UNKNOWN, blocks[2]):
-            (error,) = await told(ws, "archive_v1_storageDiff", blocks[1], None, earlier)
+            (error,) = await events_of(ws, "archive_v1_storageDiff", blocks[1], None, earlier)
             assert error["event"] == "storageDiffError"
 
 

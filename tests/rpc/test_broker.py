@@ -135,7 +135,7 @@ async def test_everything_a_channel_can_have(instant: Served) -> None:
 
 
 BAD: list[tuple[list[Any], int, str]] = [
-    (["ETHER", BTC, BTC_ADDRESS, 10], -32602, "source_asset: Expected a valid asset specifier"),
+    (["ETHER", BTC, BTC_ADDRESS, 10], -32602, "Expected a valid asset specifier"),
     (
         [ETH, BTC, BTC_ADDRESS, 70_000],
         -32602,

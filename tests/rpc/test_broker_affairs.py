@@ -201,9 +201,13 @@ BAD: list[tuple[str, list[Any], str]] = [
         ["0x11"],
         "invalid length 2, expected a (both 0x-prefixed",
     ),
-    ("broker_mark_transaction_for_rejection", [{"Doge": "0x"}], "tx_id: unknown variant 'Doge'"),
-    ("broker_mark_transaction_for_rejection", [{"Solana": ["x"]}], "tx_id: expected an address and a slot"),
-    ("broker_get_open_deposit_channels", ["Some"], "query: unknown variant 'Some', expected one of `All`"),
+    ("broker_mark_transaction_for_rejection", [{"Doge": "0x"}], "unknown variant `Doge`, expected one of"),
+    (
+        "broker_mark_transaction_for_rejection",
+        [{"Solana": ["x"]}],
+        "invalid length 1, expected a tuple of size 2 at line 1 column 16",
+    ),
+    ("broker_get_open_deposit_channels", ["Some"], "unknown variant `Some`, expected `All` or `Mine` at"),
     (
         "broker_set_vault_swap_minimum_broker_fee",
         [70_000],
@@ -212,7 +216,7 @@ BAD: list[tuple[str, list[Any], str]] = [
     (
         "broker_request_swap_parameter_encoding",
         [ETH, BTC, "x", 1, {"chain": "Doge"}],
-        "extra_parameters: unknown variant 'Doge'",
+        "unknown variant `Doge`, expected one of `Bitcoin`",
     ),
 ]
 

@@ -290,11 +290,16 @@ async def test_a_question_that_is_none_is_a_wrong_parameter(served_node: Served,
         [{"key": "0x"}],
         [{"key": "0x", "type": "all"}],
         [{"key": "0xabc", "type": "value"}],
-        [{"key": "0x", "type": "value", "paginationStartKey": "0x"}],
         [{"key": "0x", "type": "value"}] * 1025,
     )
     for items in questions:
         assert await head.code("storage", block, items) == -32602
+    page = [{"key": "0x", "type": "value", "paginationStartKey": "0x"}]
+    assert (await head.call("storage", block, page))["result"] == "started"
+    error = (await head.answer("storage", block, [{"key": "0xabc", "type": "value"}]))["error"]
+    assert error == {"code": -32602, "message": "Invalid parameter: 0xabc"}
+    error = (await head.answer("call", block, "Core_version", "zz"))["error"]
+    assert error == {"code": -32602, "message": "Invalid parameter: zz"}
 
 
 async def test_one_connection_follows_four_times_at_most(served_node: Served) -> None:

@@ -22,6 +22,7 @@ from cfnode.store.keystore import Keystore
 from tests.conftest import shared
 from tests.process import ROOT, NodeProcess, running_node
 from tests.rpc.clients import Http, WebSocket
+from tests.rpc.mutations import mutated
 from tests.rpc.sane import PARAMS, REFUSED, UNSUPPORTED
 from tests.signing import metadata_of, signed
 
@@ -145,6 +146,10 @@ async def test_a_method_answers_nothing_garbage_and_what_makes_sense(name: str, 
             for params in GARBAGE:
                 for answer in await both(http, ws, row, params):
                     check(name, params, answer)
+            if sane := filled(node, PARAMS.get(name, [])):
+                for params in mutated(sane, name, 3):
+                    for answer in await both(http, ws, row, params):
+                        check(name, params, answer)
             if name.startswith("dev_"):  # finality may have been held, or its voters silenced
                 await http.call("dev_silence", [])
                 await http.call("dev_holdFinality", False)

@@ -116,6 +116,7 @@ async def test_parameters_come_by_position_or_by_name_in_both_spellings(params: 
         ([], "No more params"),
         ({}, "missing field `the_text` at line 1 column 2"),
         ({"times": 1}, "missing field `the_text` at line 1 column 12"),
+        ({"times": "x", "the_text": 5}, 'invalid type: string "x", expected u32 at line 1 column 13'),
         ([5], "invalid type: integer `5`, expected a string at line 1 column 1"),
         ([None], "invalid type: null, expected a string at line 1 column 4"),
         (["a", "b"], 'invalid type: string "b", expected u32 at line 1 column 4'),

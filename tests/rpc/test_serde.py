@@ -1,9 +1,13 @@
 """What cannot be read is refused in the words of the official node, with line and column.
 
 `serde.json` is what its own readers say: rows of a Rust type, the `params` as text, and the value or the
-error data that jsonrpsee-types 0.24.10 gives with impl-serde 0.5.0 and serde_json 1.0.140. A type after `2:`
+error data that jsonrpsee-types 0.24.10 gives with impl-serde 0.5.0 and serde_json 1.0.149. A type after `2:`
 stands second, behind bytes; the length of no account id is right; `Named` is an object of `key` (bytes), and
 optionally `count` (u32), `who` (an account) and `inner`.
+
+`serde_types.json` is the same of Chainflip's own types, without the values: those of a program that declares
+the types as Chainflip's node does and gives them to the same crates (and hex 0.4, bs58 0.5, array-bytes 6.2).
+A `?` behind a type: it may be null.
 """
 
 from __future__ import annotations
@@ -16,27 +20,31 @@ import pytest
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Call, InvalidParams
+from cfnode.rpc import broker_affairs, broker_params
+from cfnode.rpc.cf import calls, params, streams, vault_swaps
 from cfnode.rpc.convert import (
     ACCOUNT,
     BOOL,
     BYTES,
     HASH,
+    NUMBER_OR_HEX,
     TEXT,
     U16,
     U32,
     U64,
+    U128,
     bounded_integer,
     listed,
-    read_members,
 )
 from cfnode.rpc.dispatch import read_arguments
+from cfnode.rpc.serde_types import Struct
 from cfnode.rpc.table import Method, Param, Reader
+from cfnode.rpc.v1 import chain_head, queries
 
-VECTORS: list[list[str]] = json.loads(Path(__file__).with_name("serde.json").read_text())
-
-
-def _read_inner(value: Any) -> Any:
-    return read_members(value, {"a": (U16.read, False), "who": (ACCOUNT.read, True)})
+HERE = Path(__file__).parent
+VECTORS: list[list[str]] = json.loads((HERE / "serde.json").read_text())
+OWN: list[list[str]] = json.loads((HERE / "serde_types.json").read_text())
+_read_inner = Struct("struct Inner", {"a": (U16.read, False), "who": (ACCOUNT.read, True)})
 
 
 READERS = {
@@ -50,6 +58,38 @@ READERS = {
     "Account": ACCOUNT,
     "Vec<Bytes>": listed(BYTES, 10),
     "Vec<Account>": listed(ACCOUNT, 10),
+}
+OWN_READERS = {
+    "Accounts10": listed(ACCOUNT, 10),
+    "Affiliates": broker_params.AFFILIATES,
+    "Asset": broker_params.ASSET,
+    "Ccm": broker_params.CCM,
+    "CcmData": params.CCM_DATA,
+    "Chain": params.CHAIN.reader,
+    "Dca": broker_params.DCA,
+    "Details": vault_swaps.VAULT_SWAP.reader,
+    "Encoding": calls.ENCODING,
+    "EthCall": calls.CONTRACT_CALL,
+    "Extra": vault_swaps.EXTRA,
+    "Fees": params.EXCLUDE_FEES,
+    "H160": params.ADDRESS20,
+    "Hashes": chain_head.HASHES,
+    "Metadata": broker_affairs.BOUNDS,
+    "Nonce": calls.NONCE,
+    "Notify": streams.BEHAVIOUR.reader,
+    "NumberOrHex": NUMBER_OR_HEX,
+    "Orders": params.ADDITIONAL_ORDERS,
+    "Pair": params.PRICE_PAIR,
+    "Queries": queries.QUERIES,
+    "Query": params.one_of("All", "Mine"),
+    "Range": params.TICK_RANGE.reader,
+    "Refund": broker_params.REFUND,
+    "Roles": params.ROLES,
+    "Signature": broker_affairs.SIGNATURE,
+    "TxId": broker_affairs.TX_ID,
+    "U256": params.U256,
+    "VecU8": params.BYTE_NUMBERS,
+    "u128": U128,
 }
 NAMED = (
     Param("key", BYTES),
@@ -70,11 +110,15 @@ def _params(kind: str) -> tuple[Param, ...]:
     return (Param("first", BYTES), param) if place else (param,)
 
 
-def _answer(kind: str, params: str) -> Any:
+def _answer(kind: str, text: str) -> Any:
     """What the reader of a kind gives, or the data of its error."""
-    call = jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{params}}}', 1)
+    return _read(_params(kind), text)
+
+
+def _read(wanted: tuple[Param, ...], text: str) -> Any:
+    call = jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1)
     assert isinstance(call, Call)
-    row = Method("m", lambda node, *values: values[-1], params=_params(kind))
+    row = Method("m", lambda node, *values: values[-1], params=wanted)
     try:
         return read_arguments(row, call)[-1]
     except InvalidParams as error:
@@ -96,6 +140,16 @@ def _written(kind: str, answer: Any) -> str:
     if isinstance(answer, list):
         return f"ok [{', '.join(f'Bytes({list(entry)})' for entry in answer)}]"
     return answer if str(answer).startswith("error") else f"ok {json.dumps(answer)}"
+
+
+@pytest.mark.parametrize("kind", OWN_READERS)
+def test_chainflips_types_are_read_or_refused_as_its_node_does_it(kind: str) -> None:
+    rows = [row for row in OWN if row[0].removeprefix("2:").removesuffix("?") == kind]
+    assert len(rows) > 2
+    for name, text, expected in rows:
+        param = Param("value", OWN_READERS[kind], optional=name.endswith("?"))
+        answer = _read((Param("first", BYTES), param) if name.startswith("2:") else (param,), text)
+        assert (text, answer if str(answer).startswith("error ") else "ok") == (text, expected)
 
 
 @pytest.mark.parametrize("text", ["0x" + "z" * 70_000, "a" * 70_000])

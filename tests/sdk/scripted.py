@@ -75,6 +75,9 @@ class Script:
             return HttpAnswer(status, body if isinstance(body, bytes) else json.dumps(body).encode())
         assert call.body is not None, call
         requests = json.loads(call.body)
+        if isinstance(requests, dict):
+            self.requests.append(requests)
+            return HttpAnswer(200, json.dumps(self._reply(requests)).encode())
         self.requests.extend(requests)
         return HttpAnswer(200, json.dumps([self._reply(request) for request in requests]).encode())
 

@@ -15,7 +15,9 @@ from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.options import Session
 from cfnode.sdk.recovery import read_owner
+from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.owner import Account, Address, Channel, Swap, Transaction
 from cfnode.sdk.recovery.services import payments_of_status, services
 from tests.process import NodeProcess
@@ -23,6 +25,7 @@ from tests.sdk.loopback import Request, page, serving
 from tests.sdk.place import node_with_broker
 from tests.sdk.scripted import NODE, Script, session
 from tests.sdk.test_recover_on_a_chain import BLOCKS, BTC, RECEIVER, REFUND, failed_swap, forgetful
+from tests.sdk.test_recovery import payload_of, vector
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 MAINNET = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
@@ -89,7 +92,12 @@ def recover(url: str, *arguments: str) -> Result:
 
 def number_of(result: Result) -> int:
     assert result.exit_code == 0, result.output
-    found: int = json.loads(result.stdout)["payload"]["broadcastId"]
+    found: int = report(result)["payload"]["broadcastId"]
+    return found
+
+
+def report(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result.stdout)
     return found
 
 
@@ -138,6 +146,11 @@ def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps:
             poor.url, "--for", "1", "--backend", "http://127.0.0.1:1", "--archive", swaps.node.url
         )
         assert f"the events of the archive node {swaps.node.url}" in third.output, third.output
+        address = recover(poor.url, "--for", swaps.addresses[0], "--json")
+        assert number_of(address) == swaps.failed
+        assert report(address)["asked"] == [first, f"the open channels of {poor.url}"]
+        batch = recover(poor.url, "--for", swaps.transaction, "--archive", swaps.node.url, "--json")
+        assert number_of(batch) == swaps.failed
         paid = recover(poor.url, "--for", "2", "--backend", swaps.node.url)
         assert (paid.exit_code, "went through" in paid.output) == (ExitCode.NO_SUCH_CALL, True), paid.output
 
@@ -214,6 +227,39 @@ def test_the_networks_service_is_asked_only_about_the_networks_own_chain(
     alone = session(network="mainnet", rpc_url=None)
     assert script.run(Ask, alone) == ("https://chainflip-swap.chainflip.io",)  # type: ignore[arg-type]
     assert script.run(Ask, session(network="dev")) == (NODE,)  # type: ignore[arg-type]
+
+
+def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
+    call = payload_of(vector("token-ethereum-odd-key"))
+    pay = call.transfer
+
+    def log(topic: str, *topics: bytes, amount: int = pay.amount) -> dict[str, Any]:
+        return {
+            "address": "0x" + call.vault.hex(),
+            "topics": ["0x" + topic, *("0x" + each.rjust(32, b"\0").hex() for each in topics)],
+            "data": f"0x{amount:064x}" + "00" * 64,
+        }
+
+    token = "158555118e14c8fb6d2e41d2bf4c3c75c8bcab740492ca50f44458a2bd021715"
+    native = "2c024f929e1e2dec521388b8607f880d3bb3165478e3c80b1a4c280e0130d981"
+    cases: list[tuple[Any, bool]] = [
+        ([log(token, pay.recipient, pay.token)], True),
+        ([{"topics": 5}, None, log(token), log(token, pay.recipient, pay.token)], True),
+        ([log(native, pay.recipient)], False),
+        ([log(token, pay.recipient, pay.token, amount=1)], False),
+        ([log(token, pay.token, pay.recipient)], False),
+        ({}, False),
+    ]
+    for logs, is_found in cases:
+        script = Script({"eth_getTransactionReceipt": {"logs": logs}})
+
+        class Ask:
+            @staticmethod
+            def steps(on: Session) -> Any:
+                return calls_for_batch(on, NODE, b"\x01" * 32, [call])
+
+        found = script.run(Ask, session())  # type: ignore[arg-type]
+        assert (found == (call,)) == is_found, logs
 
 
 def test_what_a_status_says_of_a_payout() -> None:

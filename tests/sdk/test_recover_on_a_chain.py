@@ -260,6 +260,8 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     number = fail_a_transfer(node, "Tron", "USDT", receiver)
     told = recover(node, "tron", "--for", receiver)
     assert (told.exit_code, f"USDT to {receiver}" in told.output) == (0, True), told.output
+    found = recover(node, "--for", receiver, "--eth-rpc", NOBODY)  # it is no node of Tron, and not asked
+    assert (found.exit_code, "Any Tron wallet" in found.output) == (0, True), found.output
     report = json.loads(recover(node, "tron", str(number), "--json").stdout)
     assert report["payload"]["signedByCurrentKey"] is True
     assert report["tron"]["contract_address"] == report["payload"]["vault"]

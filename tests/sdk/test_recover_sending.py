@@ -358,6 +358,15 @@ def test_the_password_is_asked_for_last_and_three_times(evm: Evm, tmp_path: Path
     assert "Warning" not in done.output
 
 
+def test_a_keystore_that_names_another_address(evm: Evm, tmp_path: Path) -> None:
+    receiver, found = transfer()
+    store = keystore(tmp_path, address=DEPLOYER[2:].lower())
+    with state_chain(found) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(store), typed="y\na secret\n")
+    ended(result, ExitCode.CONFIGURATION, "belongs to another address")
+    assert evm.balance(receiver) == 0
+
+
 def test_an_interruption_at_a_question(evm: Evm, key: Path, tmp_path: Path) -> None:
     with state_chain(transfer()[1]) as server:
         asked = recover(server, "--eth-rpc", evm.url, "--key", str(key))

@@ -150,6 +150,7 @@ def test_the_status_of_a_swap(service: Loopback) -> None:
         assert text in done.output
     failed = swap(service, "status", "FAILED_broadcast_aborted")
     assert "SENDING_FAILED: The swap broadcast was aborted" in failed.output
+    assert "not sent" in failed.output
     assert "refunded" in swap(service, "status", "COMPLETED_refunded").output
     document = json.loads(swap(service, "status", "SENT", "--json").stdout)
     assert document == sample("status-v2.json")["states"]["SENT"]

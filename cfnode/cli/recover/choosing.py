@@ -17,9 +17,11 @@ __all__ = ["choose", "find_batch"]
 
 def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> tuple[str, int]:
     """Chain and number of the call that belongs to an owner."""
+    from cfnode.cli.progress import waiting
     from cfnode.sdk.recovery import FindCandidates
 
-    found = work.sdk.call(FindCandidates(owner, chain, archive, work.eth_rpc))
+    with waiting("looking for the call", quiet=work.as_json):
+        found = work.sdk.call(FindCandidates(owner, chain, archive, work.eth_rpc))
     return _only(work, found, owner)
 
 
@@ -42,6 +44,7 @@ def find_batch(
 def _only(work: Recovery, found: Candidates, owner: str) -> tuple[str, int]:
     from cfnode.sdk.recovery import candidate
 
+    work.report["asked"] = list(found.asked)
     if found.asked:
         work.say(f"Looked in {', then '.join(found.asked)}.")
     if len(found.calls) > 1:

@@ -50,7 +50,7 @@ class Recovery:
         self.report["payload"] = described(self.failed)
         for line in explained(self.failed):
             self.say(line)
-        if self.eth_rpc is not None:
+        if self.eth_rpc is not None and self.failed.payload.chain != "Tron":
             self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
             self.say("The contracts on the chain accept the signature, and it has not been used.")
         else:

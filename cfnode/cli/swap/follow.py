@@ -13,6 +13,7 @@ from cfnode.core.assets import Asset, asset_by_symbol
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapStatus
+    from cfnode.sdk.models.status import Egress
 
 __all__ = ["status", "watch"]
 
@@ -131,15 +132,24 @@ def _print_status(found: SwapStatus) -> None:
         "deposit to": found.deposit_channel and found.deposit_channel.deposit_address,
         "deposited": source and found.deposit and units(found.deposit.amount, source),
         "receiver": found.dest_address,
-        "sent": destination and found.swap_egress and units(found.swap_egress.amount, destination),
+        _outcome("sent", found.swap_egress): _amount(found.swap_egress, destination),
         "sent as": found.swap_egress and found.swap_egress.tx_ref,
-        "refunded": source and found.refund_egress and units(found.refund_egress.amount, source),
+        _outcome("refunded", found.refund_egress): _amount(found.refund_egress, source),
         "failure": _failure(found),
     }
     for name, value in rows.items():
         if value:
             table.add_row(name, str(value))
     console().print(table)
+
+
+def _outcome(done: str, egress: Egress | None) -> str:
+    """The name of an amount in the table, which differs where the payout failed."""
+    return f"not {done}" if egress is not None and egress.failure is not None else done
+
+
+def _amount(egress: Egress | None, asset: Asset | None) -> str:
+    return "" if egress is None or asset is None else units(egress.amount, asset)
 
 
 def _failure(found: SwapStatus) -> str | None:

@@ -14,6 +14,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.node.broker import ChannelRequest
 from cfnode.rpc.backend.fields import MAX_BPS, Refusal, amount, asset_pair, invalid, member, number, text
 from cfnode.rpc.broker_params import address_on, read_ccm
+from cfnode.rpc.serde import Misread
 
 __all__ = ["read_address", "read_request"]
 
@@ -75,8 +76,8 @@ def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
     wire = {"message": given.get("message"), "gas_budget": budget, "ccm_additional_data": more or "0x"}
     try:
         return read_ccm(wire)
-    except ValueError as error:
-        raise invalid(f"{name}.{error}") from None
+    except Misread as error:
+        raise invalid(f"{'.'.join([name, *map(str, error.path)])}: {error}") from None
 
 
 def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:

@@ -4,66 +4,65 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from cfnode.rpc.broker_params import read_u128
+from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.rpc.cf.method import Given, method
-from cfnode.rpc.cf.params import ADDRESS20, members, one_of
+from cfnode.rpc.cf.params import ADDRESS20, one_of
 from cfnode.rpc.convert import (
     ACCOUNT,
     BYTES,
     U32,
-    Member,
-    bounded_integer,
-    read_members,
+    U128_MAX,
     read_number_or_hex,
-    shown,
 )
+from cfnode.rpc.serde_types import enum, tagged, untagged
 from cfnode.rpc.table import Param, Reader
 
-U32_MAX: Final = 2**32 - 1
-
-
-def _tag(value: Any, *names: str) -> tuple[str, Any]:
-    """An externally tagged enum with a payload: `{"Name": payload}`."""
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(f"expected an object with one member of {', '.join(names)}, got {shown(value)}")
-    ((name, payload),) = value.items()
-    return one_of(*names).read(name), payload
-
-
-def _some(value: Any, name: str) -> Any:
-    """ "Max", or an amount under `name`."""
-    if value == "Max":
-        return "Max"
-    return name, read_u128(read_number_or_hex(_tag(value, name)[1]))
-
-
-_DELEGATION: Final[dict[str, dict[str, Member]]] = {
-    "Delegate": {"operator": (ACCOUNT.read, False), "increase": (lambda v: _some(v, "Some"), False)},
-    "Undelegate": {"decrease": (lambda v: _some(v, "Some"), False)},
-    "Redeem": {
-        "amount": (lambda v: _some(v, "Exact"), False),
-        "address": (ADDRESS20.read, False),
-        "executor": (ADDRESS20.read, True),
+_ADDRESS: Final = ADDRESS20.read
+_DELEGATION: Final = enum(
+    "DelegationApi",
+    {
+        "Delegate": {
+            "operator": (ACCOUNT.read, False),
+            "increase": (enum("DelegationAmount", {"Max": None, "Some": read_number_or_hex}), False),
+        },
+        "Undelegate": {
+            "decrease": (enum("DelegationAmount", {"Max": None, "Some": read_number_or_hex}), False),
+        },
+        "Redeem": {
+            "amount": (enum("RedemptionAmount", {"Max": None, "Exact": read_number_or_hex}), False),
+            "address": (_ADDRESS, False),
+            "executor": (_ADDRESS, True),
+        },
     },
-}
+)
+CONTRACT_CALL: Final = Reader(
+    "{API, call}", tagged("EthereumSCApi", "API", {"Delegation": {"call": (_DELEGATION, False)}})
+)
+ENCODING: Final = Reader(
+    '{"Eth"} or {"Sol"}',
+    enum(
+        "EncodingType",
+        {"Eth": one_of("PersonalSign", "Eip712").read, "Sol": one_of("Domain").read},
+    ),
+)
+NONCE: Final = Reader(
+    "number or SS58 account",
+    untagged(
+        "data did not match any variant of untagged enum NonceOrAccount",
+        lambda value: ("Nonce", U32.read(value)),
+        lambda value: ("Account", ACCOUNT.read(value)),
+    ),
+)
 
 
-def _read_call(value: Any) -> tuple[str, Any]:
-    call = members(API=one_of("Delegation").read, call=lambda entry: entry)(value)["call"]
-    name, payload = _tag(call, *_DELEGATION)
-    return "Delegation", {"call": (name, read_members(payload, _DELEGATION[name]))}
-
-
-def _read_encoding(value: Any) -> tuple[str, str]:
-    kind, form = _tag(value, "Eth", "Sol")
-    forms = one_of("PersonalSign", "Eip712") if kind == "Eth" else one_of("Domain")
-    return kind, forms.read(form)
-
-
-def _read_nonce(value: Any) -> tuple[str, Any]:
-    if isinstance(value, str):
-        return "Account", ACCOUNT.read(value)
-    return "Nonce", bounded_integer(U32_MAX)(value)
+def _within_chain(given: Given) -> Given:
+    """The same; refuses an amount that the chain cannot hold. Raises RpcError."""
+    _, terms = given["call"][1]["call"]
+    for amount in terms.values():
+        if isinstance(amount, tuple) and amount[1] > U128_MAX:
+            words = "Failed to convert call parameters: integer overflow when casting to u128."
+            raise RpcError(ErrorCode.INVALID_PARAMS, words)
+    return given
 
 
 # EIP-712 typed data
@@ -104,7 +103,8 @@ METHODS: Final = (
     method(
         "cf_evm_calldata",
         "The Ethereum transaction with which an account delegates or redeems.",
-        params=(Param("caller", ADDRESS20), Param("call", Reader("{API, call}", _read_call))),
+        params=(Param("caller", ADDRESS20), Param("call", CONTRACT_CALL)),
+        arguments=_within_chain,
     ),
     method(
         "cf_encode_non_native_call",
@@ -112,8 +112,8 @@ METHODS: Final = (
         params=(
             Param("call", BYTES),
             Param("blocks_to_expiry", U32),
-            Param("nonce_or_account", Reader("number or SS58 account", _read_nonce)),
-            Param("encoding", Reader('{"Eth"} or {"Sol"}', _read_encoding)),
+            Param("nonce_or_account", NONCE),
+            Param("encoding", ENCODING),
         ),
         bare=True,
         then=_encoded,

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
-from cfnode.core.assets import CHAINS
 from cfnode.rpc.broker_params import ASSET
 from cfnode.rpc.convert import (
     ACCOUNT,
     U32,
-    U128,
     U128_MAX,
     bounded_integer,
     fixed_hex,
     listed,
     read_hex_number,
-    read_members,
-    shown,
+    read_u128,
 )
+from cfnode.rpc.serde import Misread, Place, invalid_type
+from cfnode.rpc.serde_types import Struct, enum, sequence, tuple_of
 from cfnode.rpc.table import Param, Reader
 
 __all__ = [
@@ -38,69 +36,74 @@ __all__ = [
     "TICK_RANGE",
     "TO",
     "U256",
-    "members",
     "one_of",
 ]
 
 MAX_ORDERS: Final = 256
 MAX_BYTES: Final = 1_000_000
+MAX_FEES: Final = 8
 MAX_TICK: Final = 2**31 - 1
 
 
-def one_of(*names: str) -> Reader:
+def one_of(*names: str, owner: str = "") -> Reader:
     """One of these words."""
+    return Reader("|".join(names), enum(owner, dict.fromkeys(names)))
 
-    def read(value: Any) -> str:
-        if value not in names or not isinstance(value, str):
-            expected = ", ".join(f"`{name}`" for name in names)
-            raise ValueError(f"unknown variant {shown(value)}, expected one of {expected}")
-        return value
 
-    return Reader("|".join(names), read)
+_read_byte: Final = bounded_integer(255)
 
 
 def _read_bytes(value: Any) -> bytes:
-    if not isinstance(value, list) or len(value) > MAX_BYTES:
-        raise ValueError(f"expected an array of at most {MAX_BYTES} bytes, got {shown(value)}")
-    try:
+    """Bytes as an array of numbers."""
+    if not isinstance(value, list):
+        raise invalid_type(value, "a sequence")
+    if len(value) > MAX_BYTES:
+        raise ValueError(f"expected an array of at most {MAX_BYTES} bytes, got {len(value)}")
+    if set(map(type, value)) <= {int} and min(value, default=0) >= 0 and max(value, default=0) <= 255:
         return bytes(value)
-    except (TypeError, ValueError):
-        raise ValueError("expected an array of numbers from 0 to 255") from None
-
-
-def members(**readers: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """An object with these members, all of them required."""
-    return lambda value: read_members(value, {name: (read, False) for name, read in readers.items()})
+    return bytes(sequence(_read_byte, MAX_BYTES)(value))
 
 
 _TICK: Final = bounded_integer(MAX_TICK, -MAX_TICK - 1)
-_SIDES: Final = {"buy": "Buy", "sell": "Sell"}
+_side: Final = one_of("buy", "sell").read
 
 
-def _read_side(value: Any) -> str:
-    return _SIDES[one_of(*_SIDES).read(value)]
+def _read_sell_amount(value: Any) -> int:
+    """What is beyond the chain's numbers counts as the largest."""
+    return min(read_hex_number(value), U128_MAX)
 
 
-_LIMIT_ORDER: Final = members(
-    base_asset=ASSET.read,
-    quote_asset=ASSET.read,
-    side=_read_side,
-    tick=_TICK,
-    sell_amount=lambda value: min(read_hex_number(value), U128_MAX),
+_read_order: Final = enum(
+    "SwapRateV2AdditionalOrder",
+    {
+        "LimitOrder": {
+            "base_asset": (ASSET.read, False),
+            "quote_asset": (ASSET.read, False),
+            "side": (lambda value: str(_side(value)).capitalize(), False),
+            "tick": (_TICK, False),
+            "sell_amount": (_read_sell_amount, False),
+        }
+    },
 )
 
 
-def _read_order(value: Any) -> tuple[str, Any]:
-    return "LimitOrder", members(LimitOrder=_LIMIT_ORDER)(value)["LimitOrder"]
+def _read_budget(value: Any) -> int:
+    try:
+        return read_u128(value)
+    except Misread as error:
+        is_fraction = error.place is Place.DIGITS
+        raise Misread("expected `,` or `}`" if is_fraction else error.text, error.place) from None
 
 
-def _read_pair(value: Any) -> tuple[str, str]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"expected two assets, got {shown(value)}")
-    first, second = (PRICE_ASSET.read(entry) for entry in value)
-    return first, second
+_FEES: Final = "Network", "IngressDepositChannel", "Egress", "IngressVaultSwap"
 
 
+def _read_fees(value: Any) -> list[str]:
+    """A set, in the order of its type."""
+    return sorted(set(listed(one_of(*_FEES), MAX_FEES).read(value)), key=_FEES.index)
+
+
+_CHAINS: Final = "Ethereum", "Polkadot", "Bitcoin", "Arbitrum", "Solana", "Assethub", "Tron", "Bsc"
 PRICE_ASSET: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")
 U256: Final = Reader("U256 hex", read_hex_number)
 
@@ -110,14 +113,21 @@ BASE: Final = Param("base_asset", ASSET)
 QUOTE: Final = Param("quote_asset", ASSET)
 FROM: Final = Param("from_asset", ASSET)
 TO: Final = Param("to_asset", ASSET)
-CHAIN: Final = Param("chain", one_of(*CHAINS))
-TICK_RANGE: Final = Param("tick_range", Reader("{start, end}", members(start=_TICK, end=_TICK)))
+CHAIN: Final = Param("chain", one_of(*_CHAINS))
+TICK_RANGE: Final = Param(
+    "tick_range",
+    Reader(
+        "{start, end}",
+        Struct("struct Range", {"start": (_TICK, False), "end": (_TICK, False)}, is_range=True),
+    ),
+)
 BYTE_NUMBERS: Final = Reader("[byte]", _read_bytes)
 ADDRESS20: Final = Reader("20 bytes of hex", fixed_hex(20))
 ROLES: Final = listed(one_of("Unregistered", "Validator", "LiquidityProvider", "Broker", "Operator"), 16)
 CCM_DATA: Final = Reader(
-    "{gas_budget, message_length}", members(gas_budget=U128.read, message_length=U32.read)
+    "{gas_budget, message_length}",
+    Struct("struct CcmData", {"gas_budget": (_read_budget, False), "message_length": (U32.read, False)}),
 )
-EXCLUDE_FEES: Final = listed(one_of("Network", "IngressDepositChannel", "Egress", "IngressVaultSwap"), 8)
+EXCLUDE_FEES: Final = Reader(f"[{'|'.join(_FEES)}]", _read_fees)
 ADDITIONAL_ORDERS: Final = listed(Reader("{LimitOrder}", _read_order), MAX_ORDERS)
-PRICE_PAIR: Final = Reader("[price asset, price asset]", _read_pair)
+PRICE_PAIR: Final = Reader("[price asset, price asset]", tuple_of(PRICE_ASSET.read, PRICE_ASSET.read))

@@ -5,7 +5,6 @@ A broker's form of these rows (`broker_*`) has the same parameters without the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
@@ -18,26 +17,26 @@ from cfnode.rpc.broker_params import (
     REFUND,
     RefundParameters,
     read_refund,
-    read_u128,
 )
 from cfnode.rpc.cf.method import Given, method
-from cfnode.rpc.cf.params import BROKER, members, one_of
+from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.convert import (
     TEXT,
     U16,
     U32,
-    Member,
+    U128_MAX,
     bounded_integer,
     fixed_hex,
+    listed,
     read_bool,
+    read_hex,
     read_hex_number,
-    read_members,
     read_number_or_hex,
-    read_whole_bytes,
-    shown,
 )
 from cfnode.rpc.errors import PROCESSING
+from cfnode.rpc.serde_types import Member, Read, Struct, tagged
 from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.texts import base58_of, bounded_hex
 
 MAX_ACCOUNTS: Final = 64
 MAX_SEED: Final = 32
@@ -47,92 +46,76 @@ MAX_SEED: Final = 32
 # Parameters
 
 
-def _amount(value: Any) -> int:
-    return read_u128(read_number_or_hex(value))
-
-
-def _seed(value: Any) -> bytes:
-    seed = read_whole_bytes(value)
-    if len(seed) > MAX_SEED:
-        raise ValueError(f"invalid length {len(seed)}, expected at most {MAX_SEED} bytes")
-    return seed
-
-
-_EVM: Final[dict[str, Member]] = {
-    "input_amount": (_amount, False),
-    "refund_parameters": (read_refund, False),
-}
-_EXTRA: Final[dict[str, dict[str, Member]]] = {
-    "Bitcoin": {
-        "min_output_amount": (_amount, False),
-        "retry_duration": (U32.read, False),
-        "max_oracle_price_slippage": (bounded_integer(255), True),
+_EVM: Final = Struct(
+    "struct EvmVaultSwapExtraParameters",
+    {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
+)
+_read_extra: Final = tagged(
+    "VaultSwapExtraParameters",
+    "chain",
+    {
+        "Bitcoin": {
+            "min_output_amount": (read_number_or_hex, False),
+            "retry_duration": (U32.read, False),
+            "max_oracle_price_slippage": (bounded_integer(255), True),
+        },
+        "Ethereum": _EVM,
+        "Arbitrum": _EVM,
+        "Solana": {
+            "from": (TEXT.read, False),
+            "seed": (bounded_hex(MAX_SEED), False),
+            "input_amount": (read_number_or_hex, False),
+            "refund_parameters": (read_refund, False),
+            "from_token_account": (TEXT.read, True),
+        },
+        "Tron": _EVM,
+        "Bsc": _EVM,
     },
-    "Ethereum": _EVM,
-    "Arbitrum": _EVM,
-    "Solana": {
-        "from": (TEXT.read, False),
-        "seed": (_seed, False),
-        "input_amount": (_amount, False),
-        "refund_parameters": (read_refund, False),
-        "from_token_account": (TEXT.read, True),
-    },
-    "Tron": _EVM,
-    "Bsc": _EVM,
-}
+)
+_ACCOUNT: Final = Struct(
+    "struct AccountMeta",
+    {"pubkey": (base58_of(32), False), "is_signer": (read_bool, False), "is_writable": (read_bool, False)},
+)
 
 
-def _tagged(value: Any, cases: Mapping[str, dict[str, Member]]) -> tuple[str, dict[str, Any]]:
-    """An object whose `chain` says which members it has."""
-    if not isinstance(value, dict):
-        raise ValueError(f"expected an object, got {shown(value)}")
-    if "chain" not in value:
-        raise ValueError("missing field `chain`")
-    chain = one_of(*cases).read(value["chain"])
-    return chain, read_members(value, cases[chain])
-
-
-def _pubkey(value: Any) -> bytes:
-    return parse_address("Solana", TEXT.read(value))[1]
-
-
-def _account_meta(value: Any) -> Any:
-    return members(pubkey=_pubkey, is_signer=read_bool, is_writable=read_bool)(value)
-
-
-def _account_metas(value: Any) -> list[Any]:
-    if not isinstance(value, list) or len(value) > MAX_ACCOUNTS:
-        raise ValueError(f"expected an array of at most {MAX_ACCOUNTS} accounts, got {shown(value)}")
-    return [_account_meta(entry) for entry in value]
-
-
-def _calls(address: Any) -> dict[str, Member]:
-    return {
-        "calldata": (read_whole_bytes, False),
+def _details(chain: str, address: Read, **more: Member) -> Struct:
+    """The call of a contract of an EVM chain."""
+    members: dict[str, Member] = {
+        **more,
+        "calldata": (read_hex, False),
         "value": (read_hex_number, False),
         "to": (address, False),
         "source_token_address": (address, True),
     }
+    return Struct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
-_DETAILS: Final[dict[str, dict[str, Member]]] = {
-    "Bitcoin": {"nulldata_payload": (read_whole_bytes, False), "deposit_address": (TEXT.read, False)},
-    "Ethereum": _calls(fixed_hex(20)),
-    "Arbitrum": _calls(fixed_hex(20)),
-    "Bsc": _calls(fixed_hex(20)),
-    "Tron": {**_calls(TEXT.read), "note": (read_whole_bytes, False)},
-    "Solana": {
-        "program_id": (_pubkey, False),
-        "accounts": (_account_metas, False),
-        "data": (read_whole_bytes, False),
+_read_known: Final = tagged(
+    "VaultSwapDetails",
+    "chain",
+    {
+        "Bitcoin": {"nulldata_payload": (read_hex, False), "deposit_address": (TEXT.read, False)},
+        "Ethereum": _details("Ethereum", fixed_hex(20)),
+        "Arbitrum": _details("Arbitrum", fixed_hex(20)),
+        "Solana": Struct(
+            "struct variant VaultSwapDetails::Solana",
+            {
+                "program_id": (base58_of(32), False),
+                "accounts": (listed(Reader("account", _ACCOUNT), MAX_ACCOUNTS).read, False),
+                "data": (read_hex, False),
+            },
+            is_flat=True,
+        ),
+        "Tron": _details("Tron", TEXT.read, note=(read_hex, False)),
+        "Bsc": _details("Bsc", fixed_hex(20)),
     },
-}
+)
 _INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details", "Solana": "instruction"}
 
 
 def _read_details(value: Any) -> tuple[str, Any]:
     """What the encoding gave, as the runtime's `VaultSwapDetails`."""
-    chain, read = _tagged(value, _DETAILS)
+    chain, read = _read_known(value)
     if chain == "Tron":
         return chain, {"note": read.pop("note"), "details": read}
     return chain, {_INNER[chain]: read} if chain in _INNER else read
@@ -155,6 +138,9 @@ def _refund(refund: RefundParameters, chain: str) -> dict[str, Any]:
 
 def _extra(extra: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     chain, given = extra
+    amount = given["min_output_amount" if chain == "Bitcoin" else "input_amount"]
+    if amount > U128_MAX:  # the same: Chainflip's node reads it as a number of the chain inside the query
+        raise PROCESSING
     if chain == "Bitcoin":
         return extra
     ready = {**given, "refund_parameters": _refund(given["refund_parameters"], chain)}
@@ -204,14 +190,14 @@ _AFTER: Final = (
     Param("affiliate_fees", AFFILIATES, optional=True),
     Param("dca_parameters", DCA, optional=True),
 )
-_EXTRA_READER: Final = Reader("{chain, …}", lambda value: _tagged(value, _EXTRA))
+EXTRA: Final = Reader("{chain, …}", _read_extra)
 
 VAULT_SWAP: Final = Param("vault_swap", Reader("{chain, …}", _read_details))
 
 ENCODE: Final = method(
     "cf_request_swap_parameter_encoding",
     "The transaction with which a user swaps by way of the vault, for a broker.",
-    params=(*_BEFORE, Param("extra_parameters", _EXTRA_READER), *_AFTER),
+    params=(*_BEFORE, Param("extra_parameters", EXTRA), *_AFTER),
     arguments=_encoding,
 )
 DECODE: Final = method(

@@ -9,12 +9,13 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import ask_runtime
-from cfnode.rpc.convert import HASH, TEXT, U64, WHOLE_BYTES, WHOLE_KEY, to_hex
+from cfnode.rpc.convert import HASH, TEXT, U64, to_hex
 from cfnode.rpc.errors import words
 from cfnode.rpc.table import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
-from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Place, Query, page_from
-from cfnode.rpc.v1.storage_diff import ITEMS, Item, differences_between
+from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, archive_error, bytes_of
+from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Asked, Place, archive_queries, page_from
+from cfnode.rpc.v1.storage_diff import ITEMS, differences_between, items_of
 from cfnode.runtime.door import Verdict
 
 if TYPE_CHECKING:
@@ -49,8 +50,12 @@ def finalized_height(node: Node) -> int:
     return node.chain.finalized.number
 
 
-async def call(node: Node, block: bytes, function: str, data: bytes) -> dict[str, Any] | None:
+async def call(node: Node, block: bytes, function: str, parameters: str) -> dict[str, Any] | None:
     """The output of a runtime call, or why there is none; null if the block is unknown."""
+    try:
+        data = bytes_of(parameters)
+    except InvalidParameter as error:
+        raise archive_error(error) from None
     if node.chain.header(block) is None:
         return None
     try:
@@ -61,22 +66,25 @@ async def call(node: Node, block: bytes, function: str, data: bytes) -> dict[str
 
 
 async def storage(
-    node: Node, block: bytes, queries: list[Query], child: bytes | None
+    node: Node, block: bytes, asked: Asked, child: str | None
 ) -> AsyncGenerator[dict[str, str], None]:
     """What a block's state answers to some questions: storage, and at the end storageDone."""
-    return _storage(node, block, queries, child or b"")
+    return _storage(node, block, asked, child or "")
 
 
 async def _storage(
-    node: Node, block: bytes, queries: list[Query], child: bytes
+    node: Node, block: bytes, asked: Asked, child_trie: str
 ) -> AsyncGenerator[dict[str, str], None]:
     place: Place | None = BEGINNING
     try:
+        queries, child = archive_queries(asked), bytes_of(child_trie)
         while place is not None:
             page = await page_from(node, block, queries, child, place)
             place = page.following
             for row in page.rows:
                 yield {"event": "storage", **row}
+    except InvalidParameter as error:
+        yield {"event": "storageError", "error": str(error)}
     except LookupError as error:
         yield {"event": "storageError", "error": words(error, "archive_v1_storage")}
     else:
@@ -84,16 +92,16 @@ async def _storage(
 
 
 async def storage_diff(
-    node: Node, block: bytes, items: list[Item] | None, previous: bytes | None
+    node: Node, block: bytes, asked: list[dict[str, Any]] | None, previous: bytes | None
 ) -> AsyncGenerator[dict[str, str], None]:
     """What differs between a block's state and an earlier one's, its parent's if none is named:
     storageDiff, and at the end storageDiffDone.
     """
-    return _storage_diff(node, block, items or [Item()], previous)
+    return _storage_diff(node, block, asked, previous)
 
 
 async def _storage_diff(
-    node: Node, block: bytes, items: list[Item], previous: bytes | None
+    node: Node, block: bytes, asked: list[dict[str, Any]] | None, previous: bytes | None
 ) -> AsyncGenerator[dict[str, str], None]:
     found = node.chain.header(block)
     earlier = found.parent_hash if found is not None and previous is None else previous
@@ -102,9 +110,11 @@ async def _storage_diff(
         yield {"event": "storageDiffError", "error": text}
         return
     try:
-        async with aclosing(differences_between(node, earlier, block, items)) as rows:
+        async with aclosing(differences_between(node, earlier, block, items_of(asked))) as rows:
             async for row in rows:
                 yield {"event": "storageDiff", **row}
+    except InvalidParameter as error:
+        yield {"event": "storageDiffError", "error": str(error)}
     except LookupError as error:
         yield {"event": "storageDiffError", "error": words(error, "archive_v1_storageDiff")}
     else:
@@ -122,14 +132,14 @@ METHODS: Final = (
     Method(
         "archive_v1_call",
         call,
-        params=(BLOCK, Param("function", TEXT), Param("call_parameters", WHOLE_BYTES)),
+        params=(BLOCK, Param("function", TEXT), Param("call_parameters", HEX)),
     ),
     Subscription(
         "archive_v1_storage",
         storage,
         notification="archive_v1_storageEvent",
         unsubscribe="archive_v1_stopStorage",
-        params=(BLOCK, Param("items", QUERIES), Param("child_trie", WHOLE_KEY, optional=True)),
+        params=(BLOCK, Param("items", QUERIES), Param("child_trie", KEY, optional=True)),
         patient=True,
         most=MAX_STREAMS,
     ),

@@ -10,13 +10,15 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.convert import BOOL, HASH, TEXT, WHOLE_BYTES, WHOLE_KEY, listed, to_hex
+from cfnode.rpc.convert import BOOL, HASH, TEXT, listed, to_hex
 from cfnode.rpc.held import Held
+from cfnode.rpc.serde_types import untagged
 from cfnode.rpc.table import Method, Param, Reader, Subscription
 from cfnode.rpc.v1 import operations
 from cfnode.rpc.v1.follow import Follow
 from cfnode.rpc.v1.operations import Operation, Work
-from cfnode.rpc.v1.queries import QUERIES, Query
+from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, bytes_of, head_error
+from cfnode.rpc.v1.queries import QUERIES, Asked, head_queries
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -74,9 +76,10 @@ def body(node: Node, held: Held | None, identity: str, block: bytes) -> dict[str
 
 
 def call(
-    node: Node, held: Held | None, identity: str, block: bytes, function: str, data: bytes
+    node: Node, held: Held | None, identity: str, block: bytes, function: str, parameters: str
 ) -> dict[str, Any]:
     """Begin a runtime call: operationCallDone."""
+    data = _bytes_of(parameters)
     followed = _followed(held, identity)
     if followed is not None and not followed.with_runtime:
         followed.check(block)
@@ -85,14 +88,27 @@ def call(
 
 
 def storage(
-    node: Node, held: Held | None, identity: str, block: bytes, queries: list[Query], child: bytes | None
+    node: Node, held: Held | None, identity: str, block: bytes, asked: Asked, child: str | None
 ) -> dict[str, Any]:
     """Begin to read the state: operationStorageItems, operationStorageDone."""
     followed = _followed(held, identity)
-    taken = queries[: followed.operations.room] if followed is not None else []
-    work = operations.storage(node, block, taken, child or b"")
+    if followed is None:
+        return LIMIT_REACHED
+    try:
+        queries = head_queries(asked)
+    except InvalidParameter as error:
+        raise head_error(error) from None
+    taken = queries[: followed.operations.room]
+    work = operations.storage(node, block, taken, _bytes_of(child or ""))
     begun = _begin(held, identity, block, work, max(len(queries), 1))
     return begun if begun is LIMIT_REACHED else {**begun, "discardedItems": len(queries) - len(taken)}
+
+
+def _bytes_of(text: str) -> bytes:
+    try:
+        return bytes_of(text)
+    except InvalidParameter as error:
+        raise head_error(error) from None
 
 
 def header(node: Node, held: Held | None, identity: str, block: bytes) -> str | None:
@@ -133,11 +149,14 @@ def _operation(held: Held | None, identity: str, operation: str) -> Operation | 
     return None if followed is None else followed.operations.under_way.get(operation)
 
 
-def _read_blocks(value: Any) -> list[bytes]:
-    return _HASHES.read(value) if isinstance(value, list) else [HASH.read(value)]
-
-
-_HASHES: Final = listed(HASH, MAX_UNPINNED)
+HASHES: Final = Reader(
+    "0x hash or [0x hash]",
+    untagged(
+        "data did not match any variant of untagged enum ListOrValue",
+        listed(HASH, MAX_UNPINNED).read,
+        lambda value: [HASH.read(value)],
+    ),
+)
 FOLLOWED: Final = Param("follow_subscription", TEXT)
 BLOCK: Final = Param("hash", HASH)
 OPERATION: Final = Param("operation_id", TEXT)
@@ -158,7 +177,7 @@ METHODS: Final = (
     Method(
         "chainHead_v1_call",
         call,
-        params=(FOLLOWED, BLOCK, Param("function", TEXT), Param("call_parameters", WHOLE_BYTES)),
+        params=(FOLLOWED, BLOCK, Param("function", TEXT), Param("call_parameters", HEX)),
         holds=True,
     ),
     Method("chainHead_v1_header", header, params=(FOLLOWED, BLOCK), holds=True),
@@ -169,14 +188,14 @@ METHODS: Final = (
             FOLLOWED,
             BLOCK,
             Param("items", QUERIES),
-            Param("child_trie", WHOLE_KEY, optional=True),
+            Param("child_trie", KEY, optional=True),
         ),
         holds=True,
     ),
     Method(
         "chainHead_v1_unpin",
         unpin,
-        params=(FOLLOWED, Param("hash_or_hashes", Reader("0x hash or [0x hash]", _read_blocks))),
+        params=(FOLLOWED, Param("hash_or_hashes", HASHES)),
         holds=True,
     ),
     Method("chainHead_v1_continue", go_on, params=(FOLLOWED, OPERATION), holds=True),

@@ -16,9 +16,11 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
 from cfnode.core.trie import closest_merkle_value
 from cfnode.core.trie.codec import EMPTY_NODE
-from cfnode.rpc.convert import listed, read_members, read_whole_key, shown, to_hex
+from cfnode.rpc.convert import listed, to_hex
+from cfnode.rpc.serde_types import Struct, enum
 from cfnode.rpc.storage import in_state, keys_after
 from cfnode.rpc.table import Reader
+from cfnode.rpc.v1.parameters import InvalidParameter, bytes_of, read_key_text
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -60,27 +62,40 @@ class Page:
         return sum(len(text) for row in self.rows for text in row.values())
 
 
-def _read_kind(value: Any) -> str:
-    if value not in (VALUE, HASH, CLOSEST, *BELOW):
-        raise ValueError(f"expected one of {', '.join((VALUE, HASH, CLOSEST, *BELOW))}, got {shown(value)}")
-    return str(value)
+_QUERY: Final = Struct(
+    "struct StorageQuery",
+    {
+        "key": (read_key_text, False),
+        "type": (enum("StorageQueryType", dict.fromkeys((VALUE, HASH, CLOSEST, *BELOW))), False),
+        "paginationStartKey": (read_key_text, True),
+    },
+    defaults=1,
+)
 
 
-def _read_query(value: Any) -> Query:
-    read = read_members(
-        value,
-        {
-            "key": (read_whole_key, False),
-            "type": (_read_kind, False),
-            "paginationStartKey": (read_whole_key, True),
-        },
-    )
-    if read["paginationStartKey"] is not None and read["type"] not in BELOW:
-        raise ValueError(f"paginationStartKey goes with {' and '.join(BELOW)} alone")
-    return Query(read["key"], read["type"], read["paginationStartKey"])
+QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _QUERY), MAX_ITEMS)
+Asked = Sequence[dict[str, Any]]
+"""Questions whose keys are texts yet."""
 
 
-QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _read_query), MAX_ITEMS)
+def head_queries(asked: Asked) -> list[Query]:
+    """The questions of chainHead, which has no pages. Raises InvalidParameter."""
+    return [Query(bytes_of(each["key"]), each["type"]) for each in asked]
+
+
+def archive_queries(asked: Asked) -> list[Query]:
+    """The questions of an archive. Raises InvalidParameter."""
+    return [_archive_query(each["key"], each["type"], each["paginationStartKey"]) for each in asked]
+
+
+def _archive_query(key: str, kind: str, start: str | None) -> Query:
+    parsed = bytes_of(key)
+    if start is None:
+        return Query(parsed, kind)
+    if kind not in BELOW:
+        words = f"paginationStartKey is only valid for {' and '.join(BELOW)} query types"
+        raise InvalidParameter(f"Invalid parameter: {words}")
+    return Query(parsed, kind, bytes_of(start))
 
 
 async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:

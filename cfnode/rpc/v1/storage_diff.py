@@ -11,9 +11,11 @@ import trio
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import Change, NodeReader, differences
-from cfnode.rpc.convert import listed, read_members, read_whole_key, shown, to_hex
+from cfnode.rpc.convert import listed, to_hex
+from cfnode.rpc.serde_types import Struct, enum
 from cfnode.rpc.storage import CLIENT_READS
 from cfnode.rpc.table import Reader
+from cfnode.rpc.v1.parameters import bytes_of, read_key_text
 from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
 
 if TYPE_CHECKING:
@@ -44,25 +46,26 @@ class Page:
     is_last: bool = False
 
 
-def _read_shows(value: Any) -> str:
-    if value not in (VALUE, HASH):
-        raise ValueError(f"expected {VALUE} or {HASH}, got {shown(value)}")
-    return str(value)
+_ITEM: Final = Struct(
+    "struct ArchiveStorageDiffItem",
+    {
+        "key": (read_key_text, True),
+        "returnType": (enum("ArchiveStorageDiffType", dict.fromkeys((VALUE, HASH))), False),
+        "childTrieKey": (read_key_text, True),
+    },
+)
 
 
-def _read_item(value: Any) -> Item:
-    read = read_members(
-        value,
-        {
-            "key": (read_whole_key, True),
-            "returnType": (_read_shows, False),
-            "childTrieKey": (read_whole_key, True),
-        },
-    )
-    return Item(read["key"] or b"", read["returnType"], read["childTrieKey"] or TOP)
+ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_ITEMS)
 
 
-ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _read_item), MAX_ITEMS)
+def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
+    """The items whose keys are texts yet; one for all keys if there are none. Raises InvalidParameter."""
+    items = [
+        Item(bytes_of(each["key"] or ""), each["returnType"], bytes_of(each["childTrieKey"] or ""))
+        for each in asked or ()
+    ]
+    return items or [Item()]
 
 
 async def differences_between(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cfnode.core.assets import asset_by_symbol
+from cfnode.sdk.addresses import checksum_address, evm_account
 from cfnode.sdk.assets import units
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _payout(
     where: str,
     is_recoverable: bool,
 ) -> FailedPayout:
-    chain, symbol, recipient = place
+    chain, symbol, recipient = place[0], place[1], _checked(place[2])
     reason = str(failure.reason.get("message") or failure.mode) if failure is not None else ""
     if failure is not None and failure.mode.startswith("DEPOSIT"):
         head = f"The deposit of {_units(chain, symbol, amount)} on {chain} failed"
@@ -118,6 +119,12 @@ def _payout(
     text = f"{head}{f' ({reason})' if reason else ''}. {where}".strip()
     reference = status.deposit_channel.id if status.deposit_channel else status.swap_id or ""
     return FailedPayout(reference, chain, symbol, amount, recipient, text, is_recoverable and bool(reference))
+
+
+def _checked(address: str) -> str:
+    """An address of an EVM chain with its checksum, any other one as it is."""
+    account = evm_account(address)
+    return address if account is None else checksum_address(account)
 
 
 def _units(chain: str, symbol: str, amount: int) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "block_that_counted",
     "events_at",
     "events_of",
+    "metadata_of",
     "needs_archive",
 ]
 
@@ -101,12 +102,12 @@ def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[l
         if isinstance(entry, RpcCallError) or isinstance(version, RpcCallError):
             _only_discarded(entry if isinstance(entry, RpcCallError) else version)
             return [*found, None]
-        metadata = yield from _metadata(session, url, version, at)
+        metadata = yield from metadata_of(session, url, version, at)
         found.append(_grouped(_decoded(metadata, hex_bytes(entry, url), url)))
     return found if len(found) == len(blocks) else [*found, None]
 
 
-def _metadata(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
+def metadata_of(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
     """The types of a block's events; asked for once for each runtime."""
     spec = version.get("specVersion") if isinstance(version, Mapping) else None
     if not isinstance(spec, int):

@@ -14,17 +14,18 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BackendError, SdkError, TransportError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.contracts import unused
 from cfnode.sdk.recovery.errors import AlreadySent, Expired, NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.history import Finding, Payment
 from cfnode.sdk.recovery.node import CHAINS, chain_named
 from cfnode.sdk.recovery.offered import Offer, being_signed, on_offer
+from cfnode.sdk.recovery.open_channels import payments_of_open_channel
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.payments import Finding, Payment, fits
 from cfnode.sdk.recovery.search import MAX_BLOCKS, MAX_RECENT, EventSearch
 from cfnode.sdk.recovery.services import find_by_service, services
 from cfnode.sdk.recovery.storage import host
-from cfnode.sdk.recovery.tokens import asset_of
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
 
@@ -116,7 +117,7 @@ class _Search:
     def steps(self) -> Steps[Candidates]:
         for chain in self.chains:
             self.offers.append((yield from on_offer(self.session, chain)))
-        found = self._paid_to_owner()
+        found = self._paid_to_owner() or (yield from self._of_receipt())
         if not found:
             finding = yield from self._finding()
             if not finding.payments and self._may_wait():
@@ -133,24 +134,34 @@ class _Search:
             if self.owner.may_be_paid_on(each.chain) and each.transfer.recipient == self.owner.raw
         )
 
+    def _of_receipt(self) -> Steps[tuple[Payload, ...]]:
+        """The calls for what failed in a transaction of the EVM chain, by the transaction itself."""
+        if self.evm_url is None or not isinstance(self.owner, Transaction) or self.owner.hash is None:
+            return ()
+        self.asked.append(f"the transaction at {host(self.evm_url)}")
+        return (yield from calls_for_batch(self.session, self.evm_url, self.owner.hash, self.calls))
+
     def _finding(self) -> Steps[Finding]:
         """The first source that knows answers; NeedsArchive where none does."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
         self.asked.append(f"the events of {host(recent.url)}")
         try:
-            partial = found = yield from recent.steps()
+            found = yield from recent.steps()
         except NoSuchCall:
             if (batch := (yield from self._as_batch())) is None:
                 raise
             return batch
-        if not _is_answer(found) and isinstance(self.owner, Channel | Swap | Transaction):
-            found = yield from self._by_services()
+        known = [found] if found.is_known else []
+        if not found.is_known or (not _is_answer(found) and not isinstance(self.owner, Address)):
+            found = yield from self._elsewhere()
+            known += [found] if found.is_known else []
         if not _is_answer(found) and (self.archive is not None or not recent.is_cut):
             older = EventSearch(self.session, self.archive or recent.url, self.owner, self.calls, MAX_BLOCKS)
             self.asked.append(f"the events of {'the archive node ' if self.archive else ''}{host(older.url)}")
             found = yield from older.steps()
-        if found.is_known or partial.is_known:
-            return found if found.is_known else partial
+            known += [found] if found.is_known else []
+        if known:
+            return next((each for each in known if _is_answer(each)), known[-1])
         if self._may_wait():
             raise being_signed(self.offers)
         raise self._unknown()
@@ -180,6 +191,27 @@ class _Search:
                 return found
         return None
 
+    def _elsewhere(self) -> Steps[Finding]:
+        """What others than events say: the swap service, or the channels that the chain keeps."""
+        if isinstance(self.owner, Address):
+            return (yield from self._by_open_channel(self.owner))
+        if isinstance(self.owner, Channel | Swap | Transaction):
+            return (yield from self._by_services())
+        return Finding(is_known=False)
+
+    def _by_open_channel(self, owner: Address) -> Steps[Finding]:
+        """What is paid to the receiver of a channel that the chain still keeps."""
+        self.asked.append(f"the open channels of {host(self.session.rpc_url)}")
+        payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
+        fitting = tuple(each for each in payments if any(fits(each, call) for call in self.calls))
+        if not payments or fitting:
+            return Finding(fitting, is_known=bool(fitting), is_whole=False)
+        return Finding(
+            reason=f"no failed call on offer pays the receiver of the channel of {owner.text}: nothing has "
+            "failed, or it has expired",
+            is_whole=False,
+        )
+
     def _by_services(self) -> Steps[Finding]:
         for url in (yield from services(self.session)):
             name = f"the swap service {host(url)}"
@@ -200,9 +232,12 @@ class _Search:
                 "has expired. If it is the address of a deposit, name an archive node of the State Chain"
             )
         asked = ", then ".join(self.asked)
+        hint = ""
+        if isinstance(self.owner, Transaction) and self.evm_url is None:
+            hint = ", or for a transaction of the payout's chain a node of that chain (--eth-rpc)"
         return NeedsArchive(
             f"none of the sources knows {self.owner.text}; asked were {asked}: name an archive node of the "
-            "State Chain"
+            f"State Chain{hint}"
         )
 
     def _fitting(self, finding: Finding) -> tuple[Payload, ...]:
@@ -231,7 +266,7 @@ class _Search:
 
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
         """Without those that the EVM chain has taken already."""
-        if self.evm_url is None:
+        if self.evm_url is None or all(each.chain == "Tron" for each in calls):
             return calls
         found = yield from unused(self.session, self.evm_url, calls)
         if calls and not found:
@@ -241,22 +276,6 @@ class _Search:
                 "nothing is left to do"
             )
         return found
-
-
-def fits(payment: Payment, call: Payload) -> bool:
-    """Whether a call makes a payout."""
-    if payment.chain != call.chain:
-        return False
-    if payment.broadcast_id is not None:
-        return payment.broadcast_id == call.broadcast_id
-    asset = asset_of(call)
-    pairs = (
-        (payment.nonce, call.nonce),
-        (payment.amount, call.transfer.amount),
-        (payment.recipient, call.transfer.recipient),
-        (payment.asset if asset is not None else None, asset and asset.name),
-    )
-    return all(wanted is None or wanted == found for wanted, found in pairs)
 
 
 def _is_answer(finding: Finding) -> bool:

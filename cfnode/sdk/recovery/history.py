@@ -1,11 +1,11 @@
-"""Which failed calls belong to a swap, a channel, an address, a transaction or an account? What events say.
+"""What happened to swaps and their payouts, by the events of some blocks?
 
 A swap's output becomes an egress, an egress goes into a broadcast, and a broadcast that reaches its chain may
 leave one of its transfers undone: then a call is signed that pays it, by a broadcast of its own. No event
 names both, so the call is recognised by asset, amount and receiver, first in the block in which the batch
 succeeded. A message has a broadcast of its own, which is itself the call.
 
-Events are received in any order of blocks, and the questions are asked afterwards.
+Events are received in any order of blocks, and the questions are asked afterwards (`findings.py`).
 """
 
 from __future__ import annotations
@@ -18,47 +18,28 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.sdk.recovery.blocks import Event
-from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
 
-__all__ = ["Finding", "History", "Payment"]
+__all__ = [
+    "MESSAGE",
+    "BroadcastId",
+    "Egress",
+    "EgressId",
+    "Fallback",
+    "History",
+    "accounts_in",
+    "holds",
+    "reference_text",
+]
 
-_SCHEDULED = ("SwapEgressScheduled", "RefundEgressScheduled")
-_BATCH, _MESSAGE = "BatchBroadcastRequested", "CcmBroadcastRequested"
-_SETTLED_AFTER = 25
-"""Blocks after a batch's success in which the failure of one of its transfers is still reported: the two
-come from different witnesses."""
-
+BATCH, MESSAGE = "BatchBroadcastRequested", "CcmBroadcastRequested"
 EgressId = tuple[str, int]
 BroadcastId = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """A payout; what is None is unknown and fits any call. `asset` is a name of `core.assets`."""
-
-    chain: str
-    asset: str | None = None
-    amount: int | None = None
-    recipient: bytes | None = None
-    broadcast_id: int | None = None
-    nonce: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a source knows: the payouts that failed, or in words why there is none.
-
-    `is_known` is False where the source has never met the thing; `is_whole` where it may know only a part.
-    """
-
-    payments: tuple[Payment, ...] = ()
-    reason: str = ""
-    is_known: bool = True
-    is_whole: bool = True
-
-
 @dataclass(slots=True)
-class _Egress:
+class Egress:
+    """A payout that the chain scheduled; `mentions` are the events of its extrinsic."""
+
     chain: str
     asset: str
     amount: int
@@ -68,7 +49,9 @@ class _Egress:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fallback:
+class Fallback:
+    """A call that was asked for in place of a transfer that failed."""
+
     asset: str
     amount: int
     recipient: bytes
@@ -77,7 +60,7 @@ class _Fallback:
 
 
 class History:
-    """The events of swaps of some blocks, and what they say of an owner."""
+    """The events of swaps of some blocks, by the names that lead from one to the next."""
 
     def __init__(self) -> None:
         self.first: int | None = None
@@ -85,12 +68,12 @@ class History:
         self.channels: dict[tuple[str, int], tuple[int, Mapping[str, Any]]] = {}
         self.requests: dict[int, Mapping[str, Any]] = {}
         self.completed: set[int] = set()
-        self.egresses: dict[EgressId, _Egress] = {}
+        self.egresses: dict[EgressId, Egress] = {}
         self.broadcasts: dict[EgressId, tuple[str, BroadcastId, int]] = {}
         self.batches: dict[BroadcastId, tuple[EgressId, ...]] = {}
         self.ends: dict[BroadcastId, tuple[int, Any]] = {}
         self.aborted: set[BroadcastId] = set()
-        self.fallbacks: dict[str, list[_Fallback]] = defaultdict(list)
+        self.fallbacks: dict[str, list[Fallback]] = defaultdict(list)
         self.deposits: list[tuple[int | None, Mapping[str, Any]]] = []
 
     def receive(self, block: int, groups: Iterable[list[Event]]) -> None:
@@ -130,20 +113,20 @@ class History:
         asset, amount = (fields.get(name, fields.get(f"egress_{name}")) for name in ("asset", "amount"))
         if isinstance(asset, str) and isinstance(amount, int):
             about = [each for _, _, each in group]
-            self.egresses[chain, number] = _Egress(
+            self.egresses[chain, number] = Egress(
                 chain, asset, amount, block, fields.get("swap_request_id"), about
             )
 
     def _ingress_egress(self, chain: str, name: str, fields: Mapping[str, Any], block: int) -> None:
-        if name in (_BATCH, _MESSAGE):
+        if name in (BATCH, MESSAGE):
             broadcast = chain, fields["broadcast_id"]
-            ids = [fields["egress_id"]] if name == _MESSAGE else fields["egress_ids"]
+            ids = [fields["egress_id"]] if name == MESSAGE else fields["egress_ids"]
             self.batches[broadcast] = tuple((each[0], each[1]) for each in ids)
             for each in self.batches[broadcast]:
                 self.broadcasts[each] = name, broadcast, block
         elif name == "TransferFallbackRequested":
             self.fallbacks[chain].append(
-                _Fallback(
+                Fallback(
                     fields["asset"],
                     fields["amount"],
                     fields["destination_address"],
@@ -162,213 +145,10 @@ class History:
         elif name == "BroadcastAborted":
             self.aborted.add((chain, fields["broadcast_id"]))
 
-    # Questions
 
-    def find(self, owner: Owner) -> Finding:
-        """What the events say of a thing."""
-        match owner:
-            case Swap():
-                return self._of_requests([owner.number], owner.text, is_met=owner.number in self.requests)
-            case Channel():
-                return self._of_channel(owner)
-            case Transaction():
-                return self._of_transaction(owner)
-            case Batch():
-                return self._of_batches([(owner.chain, owner.broadcast_id)], owner.text)
-            case Account():
-                return self._of_account(owner)
-        return self._of_deposit_address(owner)
-
-    def is_settled(self, owner: Owner) -> bool:
-        """Whether later blocks can add nothing: everything that a swap or a batch sends has arrived."""
-        if isinstance(owner, Swap):
-            sent = [key for key, each in self.egresses.items() if each.request == owner.number]
-            broadcasts = [self.broadcasts[key][1] for key in sent if key in self.broadcasts]
-            if owner.number not in self.completed or len(broadcasts) < len(sent):
-                return False
-        elif isinstance(owner, Batch):
-            broadcasts = [(owner.chain, owner.broadcast_id)]
-        else:
-            return False
-        return all(
-            each in self.ends and self.last >= self.ends[each][0] + _SETTLED_AFTER for each in broadcasts
-        )
-
-    def has_beginning(self, owner: Owner) -> bool:
-        """Whether earlier blocks can add nothing: the events hold how it began."""
-        if isinstance(owner, Address):
-            return any(_is_address(fields["deposit_address"], owner) for _, fields in self.channels.values())
-        if isinstance(owner, Transaction) and owner.hash is not None:
-            names = {owner.hash, owner.hash[::-1]}
-            batches = [key for key, (_, reference) in self.ends.items() if _holds(reference, names)]
-            sent = [self.batches.get(each, ()) for each in batches]
-            if batches:
-                return all(keys and all(key in self.egresses for key in keys) for keys in sent)
-            return any(_holds(fields, names) for _, fields in self.deposits)
-        return False
-
-    def explains(self, chain: str, broadcast_id: int) -> bool:
-        """Whether it is known which egress a failed call belongs to."""
-        found = [each for each in self.fallbacks[chain] if each.broadcast_id == broadcast_id]
-        if found:
-            return self._claimed(chain, found[0])
-        return any(key in self.egresses for key in self.batches.get((chain, broadcast_id), ()))
-
-    def _of_requests(self, numbers: Iterable[int], text: str, *, is_met: bool = True) -> Finding:
-        wanted = set(numbers)
-        sent = [key for key, each in self.egresses.items() if each.request in wanted]
-        if sent:
-            return self._of_egresses(sent, text)
-        if not is_met:
-            return Finding(is_known=False)
-        if wanted <= self.completed:
-            return Finding(reason=f"nothing was paid out for {text}: the output was too small")
-        return Finding(reason=f"{text} is still being swapped, and nothing of it has been sent yet")
-
-    def _of_egresses(self, keys: Iterable[EgressId], text: str) -> Finding:
-        payments: list[Payment] = []
-        reasons: dict[str, None] = {}
-        for key in keys:
-            found, reason = self._outcome(key)
-            payments += found
-            if reason:
-                reasons[reason] = None
-        return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
-
-    def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
-        """The failed calls of an egress, or why it has none."""
-        egress = self.egresses[key]
-        if key not in self.broadcasts:
-            return [], f"a payout on {egress.chain} waits for its broadcast"
-        kind, broadcast, asked = self.broadcasts[key]
-        chain, number = broadcast
-        if kind == _MESSAGE and broadcast in self.aborted and broadcast not in self.ends:
-            return [Payment(chain, egress.asset, egress.amount, None, number)], ""
-        if kind != _MESSAGE and (calls := self._fallbacks_of(egress, broadcast, asked)):
-            return [
-                Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id) for each in calls
-            ], ""
-        if (end := self.ends.get(broadcast)) is None:
-            state = (
-                "was aborted, and only Chainflip can send it again"
-                if broadcast in self.aborted
-                else "is sent"
-            )
-            return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) {state}"
-        return [], f"a payout on {chain} went through ({_reference(end[1]) or f'broadcast {number}'})"
-
-    def _fallbacks_of(self, egress: _Egress, broadcast: BroadcastId, asked: int) -> list[_Fallback]:
-        """Calls for a transfer of this asset and amount, of the batch's own block where it has one."""
-        recipients = set(self._recipients(egress))
-        alike = [
-            each
-            for each in self.fallbacks[broadcast[0]]
-            if (each.asset, each.amount) == (egress.asset, egress.amount)
-            and each.block >= asked
-            and (not recipients or each.recipient in recipients)
-        ]
-        if broadcast in self.ends:
-            here = [each for each in alike if each.block == self.ends[broadcast][0]]
-            return here or [each for each in alike if not self._claimed(broadcast[0], each)]
-        return []
-
-    def _recipients(self, egress: _Egress) -> Iterator[bytes]:
-        request = self.requests.get(egress.request) if egress.request is not None else None
-        yield from accounts_in(request if request is not None else egress.mentions, egress.chain)
-
-    def _claimed(self, chain: str, fallback: _Fallback) -> bool:
-        """Whether a batch that succeeded in the call's own block holds a transfer of its asset and amount."""
-        return any(
-            (egress.asset, egress.amount) == (fallback.asset, fallback.amount)
-            for broadcast, (block, _) in self.ends.items()
-            if block == fallback.block and broadcast[0] == chain
-            for key in self.batches.get(broadcast, ())
-            if (egress := self.egresses.get(key)) is not None
-        )
-
-    def _of_channel(self, owner: Channel) -> Finding:
-        key = owner.chain, owner.number
-        opened = self.channels.get(key)
-        if opened is not None and opened[0] != owner.block:
-            opened = None
-        numbers = [
-            number
-            for number, fields in self.requests.items()
-            if ASSETS[fields["input_asset"]].chain == owner.chain
-            and _origin(fields).get("channel_id") == owner.number
-        ]
-        if numbers:
-            found = self._of_requests(numbers, f"channel {owner.text}")
-            return Finding(found.payments, found.reason, is_whole=opened is not None)
-        if opened is None:
-            return Finding(is_known=False)
-        return self._without_deposit(f"channel {owner.text}")
-
-    def _of_deposit_address(self, owner: Address) -> Finding:
-        numbers = [
-            number
-            for number, fields in self.requests.items()
-            if _is_address(_origin(fields).get("deposit_address"), owner)
-        ]
-        if numbers:
-            found = self._of_requests(numbers, owner.text)
-            return Finding(found.payments, found.reason, is_whole=False)
-        if any(_is_address(fields["deposit_address"], owner) for _, fields in self.channels.values()):
-            return self._without_deposit(f"the channel of {owner.text}")
-        return Finding(is_known=False)
-
-    def _without_deposit(self, text: str) -> Finding:
-        return Finding(reason=f"no deposit has arrived at {text} yet: there is nothing to recover")
-
-    def _of_transaction(self, owner: Transaction) -> Finding:
-        if owner.hash is None:
-            return Finding(is_known=False)
-        names = {owner.hash, owner.hash[::-1]}
-        batches = [key for key, (_, reference) in self.ends.items() if _holds(reference, names)]
-        if batches:
-            return self._of_batches(batches, f"transaction {owner.text}")
-        deposits = [(each, fields) for each, fields in self.deposits if _holds(fields, names)]
-        numbers = {each for each, _ in deposits if each is not None}
-        numbers |= {each for each, fields in self.requests.items() if _holds(fields["origin"], names)}
-        if numbers:
-            return self._of_requests(numbers, f"transaction {owner.text}")
-        if deposits:
-            return Finding(reason=f"transaction {owner.text} is a deposit that began no swap")
-        return Finding(is_known=False)
-
-    def _of_batches(self, broadcasts: Iterable[BroadcastId], text: str) -> Finding:
-        known = [each for each in broadcasts if each in self.ends or each in self.batches]
-        payments: list[Payment] = []
-        reasons: list[str] = []
-        for each in known:
-            keys = [key for key in self.batches.get(each, ()) if key in self.egresses]
-            if keys:
-                found = self._of_egresses(keys, text)
-                payments += found.payments
-                reasons.append(found.reason)
-            elif each in self.ends:
-                payments += self._unclaimed_of(each)
-        reason = reasons[0] if reasons else f"no transfer of {text} has failed"
-        return Finding(tuple(payments), reason, is_known=bool(known))
-
-    def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:
-        """The calls of the block in which a batch succeeded, of which it is not known what it paid."""
-        chain, block = broadcast[0], self.ends[broadcast][0]
-        for each in self.fallbacks[chain]:
-            if each.block == block and not self._claimed(chain, each):
-                yield Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id)
-
-    def _of_account(self, owner: Account) -> Finding:
-        numbers = {each for each, fields in self.requests.items() if _mentions(fields, owner.public)}
-        keys = [
-            key
-            for key, each in self.egresses.items()
-            if each.request in numbers or (each.request is None and _mentions(each.mentions, owner.public))
-        ]
-        if not keys:
-            return Finding(is_known=False)
-        found = self._of_egresses(keys, owner.text)
-        return Finding(found.payments, found.reason, is_whole=False)
+def reference_text(reference: Any) -> str:
+    """A transaction as explorers of EVM chains name it; "" where the chain is another one."""
+    return f"transaction 0x{reference.hex()}" if isinstance(reference, bytes) else ""
 
 
 def accounts_in(value: Any, chain: str) -> Iterator[bytes]:
@@ -380,28 +160,11 @@ def accounts_in(value: Any, chain: str) -> Iterator[bytes]:
         yield from accounts_in(item, chain)
 
 
-def _origin(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    origin = request.get("origin")
-    is_full = isinstance(origin, tuple) and isinstance(origin[1], Mapping)
-    return origin[1] if is_full else {}  # type: ignore[index]  # a tuple, by the line above
-
-
-def _is_address(encoded: Any, owner: Address) -> bool:
-    return isinstance(encoded, tuple) and encoded[1] == owner.raw
-
-
-def _reference(reference: Any) -> str:
-    return f"transaction 0x{reference.hex()}" if isinstance(reference, bytes) else ""
-
-
-def _holds(value: Any, names: set[bytes]) -> bool:
+def holds(value: Any, names: set[bytes]) -> bool:
+    """Whether the value of an event has one of the names anywhere."""
     if isinstance(value, bytes):
         return value in names
-    return any(_holds(item, names) for item in _parts(value))
-
-
-def _mentions(value: Any, account: bytes) -> bool:
-    return _holds(value, {account})
+    return any(holds(item, names) for item in _parts(value))
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -223,7 +223,12 @@ def _nothing(
             "which its receiver, its channel or its swap leads to"
         )
     gone = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
-    return Expired(gone if origin == "TransferFallbackRequested" else f"{gone}, or it never failed")
+    return Expired(
+        gone
+        if origin == "TransferFallbackRequested"
+        else f"{gone}, or it never failed; "
+        "if it is a batch, the swap, the receiver or the batch's transaction lead to the call (--for)"
+    )
 
 
 def _height(session: Session, at: str) -> Steps[int | None]:

@@ -45,11 +45,11 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address of any chain, and its bytes as events hold them; `form` is `evm`, `tron` or `other`."""
+    """An address, and its bytes as events hold them; `form` is `evm`, `tron`, `bitcoin` or `raw`."""
 
     text: str
     raw: bytes
-    form: str = "other"
+    form: str = "raw"
 
     def may_be_paid_on(self, chain: str) -> bool:
         """Whether failed calls of the chain can pay an address of this form."""
@@ -181,7 +181,7 @@ def _bitcoin(text: str) -> Owner | None:
             script_from_text(text, rules)
         except AddressError:
             continue
-        return Address(text, text.encode())
+        return Address(text, text.encode(), "bitcoin")
     return None
 
 

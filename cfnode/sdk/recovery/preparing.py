@@ -18,6 +18,7 @@ from cfnode.sdk.recovery.errors import (
     Pending,
     RecoveryError,
     WouldRevert,
+    WrongChain,
 )
 from cfnode.sdk.recovery.gas import current_fees, gas_for, raised
 from cfnode.sdk.recovery.node import FailedCall
@@ -125,7 +126,10 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             )
         if reason == _BAD_SIGNATURE:
             return KeyRotated(f"{reason}: the key was rotated; fetch the payload again in some minutes")
-        held = yield from held_by_vault(session, self.url, payload)
+        try:
+            held = yield from held_by_vault(session, self.url, payload)
+        except (WrongChain, RpcCallError):  # no token there, or one without this function
+            held = payload.transfer.amount
         if held < payload.transfer.amount:
             advice = (
                 f"the vault holds {amount_text(payload, held)}, less than is to be paid "

@@ -17,9 +17,11 @@ from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.blocks import Counter, best_block, block_that_counted, events_of
 from cfnode.sdk.recovery.errors import NoSuchCall
-from cfnode.sdk.recovery.history import Finding, History
+from cfnode.sdk.recovery.findings import Findings
+from cfnode.sdk.recovery.history import History
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap
 from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.payments import Finding
 from cfnode.sdk.recovery.storage import storage_key
 
 __all__ = ["MAX_BLOCKS", "MAX_RECENT", "EventSearch"]
@@ -54,11 +56,11 @@ class EventSearch:
         if first is not None and (yield from self._read(history, [first])):
             self._check_channel(history)
             is_whole = yield from self._forwards(history, first + 1, best)
-            found = history.find(self.owner)
+            found = Findings(history).find(self.owner)
             self.is_cut = self.is_cut or (is_whole and not found.is_known)  # it began before the first state
             return found if found.payments or is_whole else Finding(is_known=False)
         is_whole = yield from self._backwards(history, best)
-        found = history.find(self.owner)
+        found = Findings(history).find(self.owner)
         if found.is_known or not is_whole:
             return found
         return Finding(reason=self._nothing())
@@ -101,7 +103,7 @@ class EventSearch:
         for start in range(first, last + 1, _AT_ONCE):
             if not (yield from self._read(history, range(start, min(start + _AT_ONCE, last + 1)))):
                 return False
-            if history.is_settled(self.owner):
+            if Findings(history).is_settled(self.owner):
                 return True
         return last == best
 
@@ -117,8 +119,8 @@ class EventSearch:
 
     def _has_all(self, history: History) -> bool:
         if isinstance(self.owner, Account):
-            return all(history.explains(each.chain, each.broadcast_id) for each in self.calls)
-        return history.has_beginning(self.owner)
+            return all(Findings(history).explains(each.chain, each.broadcast_id) for each in self.calls)
+        return Findings(history).has_beginning(self.owner)
 
     def _read(self, history: History, blocks: Iterable[int]) -> Steps[bool]:
         """Whether the node had the states of all of them."""

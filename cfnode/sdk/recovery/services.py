@@ -20,8 +20,8 @@ from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.models.status import Egress, SwapStatus
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload
-from cfnode.sdk.recovery.history import Finding, Payment
 from cfnode.sdk.recovery.payload import read_payload
+from cfnode.sdk.recovery.payments import Finding, Payment
 
 __all__ = ["find_by_service", "payments_of_status", "services"]
 

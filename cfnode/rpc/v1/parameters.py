@@ -1,0 +1,58 @@
+"""How does the new interface read hex?
+
+It takes texts, and its methods refuse those that are no hex: with an error of their own, or with an event of
+a stream that has begun.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.rpc.convert import MAX_KEY, read_whole_bytes
+from cfnode.rpc.serde import cut, invalid_type
+from cfnode.rpc.table import Reader
+
+__all__ = ["HEX", "KEY", "InvalidParameter", "archive_error", "bytes_of", "head_error", "read_key_text"]
+
+ARCHIVE_INVALID: Final = 3001
+
+
+class InvalidParameter(ValueError):
+    """A parameter that a method refuses; the message is the official node's."""
+
+
+def bytes_of(text: str) -> bytes:
+    """Hex of whole bytes, `0x` optional. Raises InvalidParameter."""
+    try:
+        return read_whole_bytes(text)
+    except ValueError:
+        raise InvalidParameter(f"Invalid parameter: {cut(text)}") from None
+
+
+def head_error(error: InvalidParameter) -> RpcError:
+    """The refusal of chainHead's methods."""
+    return RpcError(ErrorCode.INVALID_PARAMS, str(error))
+
+
+def archive_error(error: InvalidParameter) -> RpcError:
+    """The refusal of archive's methods."""
+    return RpcError(ARCHIVE_INVALID, str(error))
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise invalid_type(value, "a string")
+    return value
+
+
+def read_key_text(value: Any) -> str:
+    """The text of a storage key."""
+    text = _read_text(value)
+    if len(text) > 2 * MAX_KEY + 2:
+        raise ValueError(f"expected at most {MAX_KEY} bytes of hex, got {len(text) // 2}")
+    return text
+
+
+HEX: Final = Reader("hex", _read_text)
+KEY: Final = Reader("hex", read_key_text)

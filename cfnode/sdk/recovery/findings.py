@@ -1,0 +1,261 @@
+"""Which failed calls belong to a swap, a channel, an address, a transaction or an account?
+
+What events say is asked here (`history.py` has them). A finding names the payouts that failed, or says why
+there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cfnode.core.assets import ASSETS
+from cfnode.sdk.recovery.history import (
+    MESSAGE,
+    BroadcastId,
+    Egress,
+    EgressId,
+    Fallback,
+    History,
+    accounts_in,
+    holds,
+    reference_text,
+)
+from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
+from cfnode.sdk.recovery.payments import Finding, Payment
+
+__all__ = ["Findings"]
+
+_SETTLED_AFTER = 25
+"""Blocks after a batch's success in which the failure of one of its transfers is still reported: the two
+come from different witnesses."""
+
+
+class Findings:
+    """What a history says of an owner."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+
+    def find(self, owner: Owner) -> Finding:
+        """What the events say of a thing."""
+        match owner:
+            case Swap():
+                return self._of_requests(
+                    [owner.number], owner.text, is_met=owner.number in self.history.requests
+                )
+            case Channel():
+                return self._of_channel(owner)
+            case Transaction():
+                return self._of_transaction(owner)
+            case Batch():
+                return self._of_batches([(owner.chain, owner.broadcast_id)], owner.text)
+            case Account():
+                return self._of_account(owner)
+        return self._of_deposit_address(owner)
+
+    def is_settled(self, owner: Owner) -> bool:
+        """Whether later blocks can add nothing: everything that a swap or a batch sends has arrived."""
+        if isinstance(owner, Swap):
+            sent = [key for key, each in self.history.egresses.items() if each.request == owner.number]
+            broadcasts = [self.history.broadcasts[key][1] for key in sent if key in self.history.broadcasts]
+            if owner.number not in self.history.completed or len(broadcasts) < len(sent):
+                return False
+        elif isinstance(owner, Batch):
+            broadcasts = [(owner.chain, owner.broadcast_id)]
+        else:
+            return False
+        return all(
+            each in self.history.ends and self.history.last >= self.history.ends[each][0] + _SETTLED_AFTER
+            for each in broadcasts
+        )
+
+    def has_beginning(self, owner: Owner) -> bool:
+        """Whether earlier blocks can add nothing: the events hold how it began."""
+        if isinstance(owner, Address):
+            return any(
+                _is_address(fields["deposit_address"], owner) for _, fields in self.history.channels.values()
+            )
+        if isinstance(owner, Transaction) and owner.hash is not None:
+            names = {owner.hash, owner.hash[::-1]}
+            batches = [key for key, (_, reference) in self.history.ends.items() if holds(reference, names)]
+            sent = [self.history.batches.get(each, ()) for each in batches]
+            if batches:
+                return all(keys and all(key in self.history.egresses for key in keys) for keys in sent)
+            return any(holds(fields, names) for _, fields in self.history.deposits)
+        return False
+
+    def explains(self, chain: str, broadcast_id: int) -> bool:
+        """Whether it is known which egress a failed call belongs to."""
+        found = [each for each in self.history.fallbacks[chain] if each.broadcast_id == broadcast_id]
+        if found:
+            return self._claimed(chain, found[0])
+        return any(
+            key in self.history.egresses for key in self.history.batches.get((chain, broadcast_id), ())
+        )
+
+    def _of_requests(self, numbers: Iterable[int], text: str, *, is_met: bool = True) -> Finding:
+        wanted = set(numbers)
+        sent = [key for key, each in self.history.egresses.items() if each.request in wanted]
+        if sent:
+            return self._of_egresses(sent, text)
+        if not is_met:
+            return Finding(is_known=False)
+        if wanted <= self.history.completed:
+            return Finding(reason=f"nothing was paid out for {text}: the output was too small")
+        return Finding(reason=f"{text} is still being swapped, and nothing of it has been sent yet")
+
+    def _of_egresses(self, keys: Iterable[EgressId], text: str) -> Finding:
+        payments: list[Payment] = []
+        reasons: dict[str, None] = {}
+        for key in keys:
+            found, reason = self._outcome(key)
+            payments += found
+            if reason:
+                reasons[reason] = None
+        return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
+
+    def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
+        """The failed calls of an egress, or why it has none."""
+        egress = self.history.egresses[key]
+        if key not in self.history.broadcasts:
+            return [], f"a payout on {egress.chain} waits for its broadcast"
+        kind, broadcast, asked = self.history.broadcasts[key]
+        chain, number = broadcast
+        if kind == MESSAGE and broadcast in self.history.aborted and broadcast not in self.history.ends:
+            return [Payment(chain, egress.asset, egress.amount, None, number)], ""
+        if kind != MESSAGE and (calls := self._fallbacks_of(egress, broadcast, asked)):
+            return [
+                Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id) for each in calls
+            ], ""
+        if (end := self.history.ends.get(broadcast)) is None:
+            state = (
+                "was aborted, and only Chainflip can send it again"
+                if broadcast in self.history.aborted
+                else "is sent"
+            )
+            return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) {state}"
+        return [], f"a payout on {chain} went through ({reference_text(end[1]) or f'broadcast {number}'})"
+
+    def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
+        """Calls for a transfer of this asset and amount, of the batch's own block where it has one."""
+        recipients = set(self._recipients(egress))
+        alike = [
+            each
+            for each in self.history.fallbacks[broadcast[0]]
+            if (each.asset, each.amount) == (egress.asset, egress.amount)
+            and each.block >= asked
+            and (not recipients or each.recipient in recipients)
+        ]
+        if broadcast in self.history.ends:
+            here = [each for each in alike if each.block == self.history.ends[broadcast][0]]
+            return here or [each for each in alike if not self._claimed(broadcast[0], each)]
+        return []
+
+    def _recipients(self, egress: Egress) -> Iterator[bytes]:
+        request = self.history.requests.get(egress.request) if egress.request is not None else None
+        yield from accounts_in(request if request is not None else egress.mentions, egress.chain)
+
+    def _claimed(self, chain: str, fallback: Fallback) -> bool:
+        """Whether a batch that succeeded in the call's own block holds a transfer of its asset and amount."""
+        return any(
+            (egress.asset, egress.amount) == (fallback.asset, fallback.amount)
+            for broadcast, (block, _) in self.history.ends.items()
+            if block == fallback.block and broadcast[0] == chain
+            for key in self.history.batches.get(broadcast, ())
+            if (egress := self.history.egresses.get(key)) is not None
+        )
+
+    def _of_channel(self, owner: Channel) -> Finding:
+        key = owner.chain, owner.number
+        opened = self.history.channels.get(key)
+        if opened is not None and opened[0] != owner.block:
+            opened = None
+        numbers = [
+            number
+            for number, fields in self.history.requests.items()
+            if ASSETS[fields["input_asset"]].chain == owner.chain
+            and _origin(fields).get("channel_id") == owner.number
+        ]
+        if numbers:
+            found = self._of_requests(numbers, f"channel {owner.text}")
+            return Finding(found.payments, found.reason, is_whole=opened is not None)
+        if opened is None:
+            return Finding(is_known=False)
+        return self._without_deposit(f"channel {owner.text}")
+
+    def _of_deposit_address(self, owner: Address) -> Finding:
+        numbers = [
+            number
+            for number, fields in self.history.requests.items()
+            if _is_address(_origin(fields).get("deposit_address"), owner)
+        ]
+        if numbers:
+            found = self._of_requests(numbers, owner.text)
+            return Finding(found.payments, found.reason, is_whole=self.has_beginning(owner))
+        if any(_is_address(fields["deposit_address"], owner) for _, fields in self.history.channels.values()):
+            return self._without_deposit(f"the channel of {owner.text}")
+        return Finding(is_known=False)
+
+    def _without_deposit(self, text: str) -> Finding:
+        return Finding(reason=f"no deposit has arrived at {text} yet: there is nothing to recover")
+
+    def _of_transaction(self, owner: Transaction) -> Finding:
+        if owner.hash is None:
+            return Finding(is_known=False)
+        names = {owner.hash, owner.hash[::-1]}
+        batches = [key for key, (_, reference) in self.history.ends.items() if holds(reference, names)]
+        if batches:
+            return self._of_batches(batches, f"transaction {owner.text}")
+        deposits = [(each, fields) for each, fields in self.history.deposits if holds(fields, names)]
+        numbers = {each for each, _ in deposits if each is not None}
+        numbers |= {each for each, fields in self.history.requests.items() if holds(fields["origin"], names)}
+        if numbers:
+            return self._of_requests(numbers, f"transaction {owner.text}")
+        if deposits:
+            return Finding(reason=f"transaction {owner.text} is a deposit that began no swap")
+        return Finding(is_known=False)
+
+    def _of_batches(self, broadcasts: Iterable[BroadcastId], text: str) -> Finding:
+        known = [each for each in broadcasts if each in self.history.ends or each in self.history.batches]
+        payments: list[Payment] = []
+        reasons: list[str] = []
+        for each in known:
+            keys = [key for key in self.history.batches.get(each, ()) if key in self.history.egresses]
+            if keys:
+                found = self._of_egresses(keys, text)
+                payments += found.payments
+                reasons.append(found.reason)
+            elif each in self.history.ends:
+                payments += self._unclaimed_of(each)
+        reason = reasons[0] if reasons else f"no transfer of {text} has failed"
+        return Finding(tuple(payments), reason, is_known=bool(known))
+
+    def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:
+        """The calls of the block in which a batch succeeded, of which it is not known what it paid."""
+        chain, block = broadcast[0], self.history.ends[broadcast][0]
+        for each in self.history.fallbacks[chain]:
+            if each.block == block and not self._claimed(chain, each):
+                yield Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id)
+
+    def _of_account(self, owner: Account) -> Finding:
+        numbers = {each for each, fields in self.history.requests.items() if holds(fields, {owner.public})}
+        keys = [
+            key
+            for key, each in self.history.egresses.items()
+            if each.request in numbers or (each.request is None and holds(each.mentions, {owner.public}))
+        ]
+        if not keys:
+            return Finding(is_known=False)
+        found = self._of_egresses(keys, owner.text)
+        return Finding(found.payments, found.reason, is_whole=False)
+
+
+def _origin(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    origin = request.get("origin")
+    is_full = isinstance(origin, tuple) and isinstance(origin[1], Mapping)
+    return origin[1] if is_full else {}  # type: ignore[index]  # a tuple, by the line above
+
+
+def _is_address(encoded: Any, owner: Address) -> bool:
+    return isinstance(encoded, tuple) and encoded[1] == owner.raw

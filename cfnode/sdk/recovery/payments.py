@@ -1,0 +1,50 @@
+"""What is known of a payout, and which failed call makes it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.tokens import asset_of
+
+__all__ = ["Finding", "Payment", "fits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A payout; what is None is unknown and fits any call. `asset` is a name of `core.assets`."""
+
+    chain: str
+    asset: str | None = None
+    amount: int | None = None
+    recipient: bytes | None = None
+    broadcast_id: int | None = None
+    nonce: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a source knows: the payouts that failed, or in words why there is none.
+
+    `is_known` is False where the source has never met the thing; `is_whole` where it may know only a part.
+    """
+
+    payments: tuple[Payment, ...] = ()
+    reason: str = ""
+    is_known: bool = True
+    is_whole: bool = True
+
+
+def fits(payment: Payment, call: Payload) -> bool:
+    """Whether a call makes a payout."""
+    if payment.chain != call.chain:
+        return False
+    asset = asset_of(call)
+    pairs = (
+        (payment.broadcast_id, call.broadcast_id),
+        (payment.nonce, call.nonce),
+        (payment.amount, call.transfer.amount),
+        (payment.recipient, call.transfer.recipient),
+        (payment.asset if asset is not None else None, asset and asset.name),
+    )
+    return all(wanted is None or wanted == found for wanted, found in pairs)

@@ -1,0 +1,87 @@
+"""A value of a wrong type is refused as a parameter, in words that name what is wrong; whatever the method.
+
+No node: the parameters of every row are read as those of a call are.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any, Final
+
+from cfnode.core import jsonrpc
+from cfnode.core.jsonrpc import Call, InvalidParams, RpcError
+from cfnode.rpc.dispatch import read_arguments
+from cfnode.rpc.reference import full_table
+from cfnode.rpc.table import Row
+from tests.rpc.mutations import FITS_NOWHERE, WRONG, mutated
+from tests.rpc.sane import PARAMS
+
+ROWS: Final[list[Row]] = [row for row in full_table().rows if row.params]
+OFFICIAL: Final = re.compile(
+    r"(invalid (type|value|length|number)|missing field `|unknown (variant|field) `|expected value|trailing "
+    r"|data did not match any variant of untagged enum |Expected a valid asset specifier|out of bounds"
+    r"|number out of range|invalid hex character: |Invalid(Checksum|Prefix|Length|Character)"
+    r"|Bad(Base58|Length)|Odd number of digits|Invalid character |provided string contained |buffer provided "
+    r"|\(\)|No more params)"
+)
+NO_CHILD: Final = 4003
+"""The code for a child trie's key that is none, which is read with the parameters."""
+ANY_OBJECT: Final = ("dev_govern", "arguments")
+"""A parameter whose members the metadata names."""
+
+
+def refusal(row: Row, given: Any) -> str | None:
+    """The words that refuse parameters; None where they are taken."""
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": row.name, "params": given})
+    call = jsonrpc.parse(text.encode(), 1)
+    assert isinstance(call, Call)
+    try:
+        read_arguments(row, call)
+    except InvalidParams as error:
+        return str(error.data)
+    except RpcError as error:
+        assert error.code == NO_CHILD, (row.name, given)
+        return "missing field `"
+    return None
+
+
+def by_name(row: Row, values: list[Any]) -> dict[str, Any]:
+    return dict(zip((param.name for param in row.params), values, strict=False))
+
+
+def sane(row: Row) -> list[Any]:
+    """Parameters that make sense, and null for those that may be left out."""
+    given = list(PARAMS.get(row.name, []))
+    return given + [None] * (len(row.params) - len(given))
+
+
+def is_named(row: Row, words: str) -> bool:
+    """Whether the words are the official node's, or ours after the parameter's name."""
+    return bool(OFFICIAL.match(words)) or any(words.startswith(f"{param.name}: ") for param in row.params)
+
+
+def test_a_wrong_type_is_refused_in_each_place_of_each_method() -> None:
+    source = random.Random(1)
+    for row in ROWS:
+        for place, param in enumerate(row.params):
+            for value in (*FITS_NOWHERE, *source.sample(WRONG, 3)):
+                values = sane(row)
+                values[place] = value
+                words = [refusal(row, values), refusal(row, by_name(row, values))]
+                if None in words:
+                    is_object = isinstance(value, dict) and (row.name, param.name) == ANY_OBJECT
+                    assert is_object or value not in FITS_NOWHERE, (row.name, values)
+                else:
+                    assert all(is_named(row, str(each)) for each in words), (row.name, values, words)
+
+
+def test_what_makes_sense_but_for_one_place_is_taken_or_refused_in_words() -> None:
+    for row in ROWS:
+        for values in mutated(sane(row), row.name, 12):
+            for given in (values, by_name(row, values)):
+                words = refusal(row, given)
+                assert words is None or is_named(row, words), (row.name, given, words)
+                if words is not None and not row.name.startswith("dev_"):
+                    assert OFFICIAL.match(words) or "at most" in words, (row.name, given, words)
