@@ -230,6 +230,8 @@ async def test_a_rotation_gives_the_vaults_new_keys(make_served: Any, seal: str)
     manager = await served.call("cf_eth_key_manager_address")
     assert (transactions[0]["contract"], transactions[0]["data"][:10]) == (f"0x{manager}", "0xc1c4a159")
     assert transactions[0]["data"][10 + 3 * 64 :] == f"{key[2:]}{int(key[:2]) - 2:064x}"
+    await served.call("dev_finalize", rotation["block"])  # with the votes of the new set
+    assert (await served.call("grandpa_roundState"))["setId"] == 1
     await served.call("dev_holdSignatures")
     assert "signatures are held back" in (await served.error("dev_rotate"))["message"]
 
