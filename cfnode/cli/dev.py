@@ -28,8 +28,8 @@ BITCOIN_DECIMALS = 8
 MAX_BLOCKS = 10_000
 
 
-class Said:
-    """Where to call, and how to tell: a line for people, or JSON."""
+class DevClient:
+    """Calls a development node, and prints what came of it: a line for people, or JSON."""
 
     def __init__(self, url: str, timeout: float, as_json: bool) -> None:
         self.url, self.timeout, self.as_json = url, timeout, as_json
@@ -47,21 +47,21 @@ class Said:
             raise
 
     def block(self, words: str, block: str, **more: Any) -> None:
-        """Tell what was done, and the block in which it was; `more` is told in JSON alone."""
+        """Print what was done and the block that has it; `more` is printed as JSON only."""
         number = int(self.call("chain_getHeader", block)["number"], 16)
-        self.tell(f"{words}: block {number} {block}", {"block": block, "number": number, **more})
+        self.print(f"{words}: block {number} {block}", {"block": block, "number": number, **more})
 
-    def tell(self, line: str, record: dict[str, Any]) -> None:
+    def print(self, line: str, record: dict[str, Any]) -> None:
         """One line, or one JSON object."""
         click.echo(msgspec.json.encode(record).decode() if self.as_json else line)
 
 
 def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Decorator: a command of the group, with --url, --timeout and --json as its `said`."""
+    """Decorator: a command of the group, with --url, --timeout and --json as its `node`."""
 
     def made(function: Callable[..., None]) -> click.Command:
         def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
-            function(Said(url, timeout, as_json), **given)
+            function(DevClient(url, timeout, as_json), **given)
 
         invoke.__doc__ = function.__doc__
         invoke.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
@@ -90,10 +90,10 @@ def dev() -> None:
 @command("fund")
 @click.argument("account")
 @click.argument("amount", type=Units(), default="1000")
-def fund(said: Said, account: str, amount: Decimal) -> None:
+def fund(node: DevClient, account: str, amount: Decimal) -> None:
     """Give ACCOUNT (cF…) FLIP; 1000 unless AMOUNT says otherwise."""
-    block = said.call("dev_fundAccount", account, atoms(amount, FLIP_DECIMALS))
-    said.block(f"{account} has {amount} FLIP more", block)
+    block = node.call("dev_fundAccount", account, atoms(amount, FLIP_DECIMALS))
+    node.block(f"{account} has {amount} FLIP more", block)
 
 
 @command("deposit")
@@ -101,19 +101,19 @@ def fund(said: Said, account: str, amount: Decimal) -> None:
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
-def deposit(said: Said, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
+def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Let AMOUNT of ASSET arrive at a deposit ADDRESS."""
-    block = said.call("dev_deposit", address, _pair(asset), atoms(amount, asset.decimals), transaction)
-    words, reason = f"{amount} {asset.name} have arrived at {address}", _refusal(said, asset.chain, block)
+    block = node.call("dev_deposit", address, _pair(asset), atoms(amount, asset.decimals), transaction)
+    words, reason = f"{amount} {asset.name} have arrived at {address}", _refusal(node, asset.chain, block)
     if reason is None:
-        said.block(words, block)
+        node.block(words, block)
     else:
-        said.block(f"{words} and are not taken ({reason})", block, failed=reason)
+        node.block(f"{words} and are not taken ({reason})", block, failed=reason)
 
 
-def _refusal(said: Said, chain: str, block: str) -> str | None:
+def _refusal(node: DevClient, chain: str, block: str) -> str | None:
     """Why a deposit on a chain failed in a block: no open channel has its address, or it is too small, …"""
-    for event in said.call("dev_events", block):
+    for event in node.call("dev_events", block):
         if (event["pallet"], event["name"]) == (f"{chain}IngressEgress", "DepositFailed"):
             reason = event["fields"]["reason"]
             return str(reason if isinstance(reason, str) else reason[0])
@@ -125,11 +125,11 @@ def _refusal(said: Said, chain: str, block: str) -> str | None:
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
-def announce(said: Said, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
+def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Let AMOUNT of ASSET be seen at a deposit ADDRESS, unconfirmed: it may be boosted."""
     arguments = (_pair(asset), atoms(amount, asset.decimals), transaction)
-    block = said.call("dev_announceDeposit", address, *arguments)
-    said.block(f"{amount} {asset.name} are on their way to {address}", block)
+    block = node.call("dev_announceDeposit", address, *arguments)
+    node.block(f"{amount} {asset.name} are on their way to {address}", block)
 
 
 @command("send-to-vault")
@@ -139,7 +139,7 @@ def announce(said: Said, address: str, asset: Any, amount: Decimal, transaction:
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 @click.option("--unconfirmed", is_flag=True, help="Seen, but not final: it may be boosted.")
 def send_to_vault(
-    said: Said,
+    node: DevClient,
     vault_swap: str,
     amount: Decimal | None,
     sender: str | None,
@@ -153,150 +153,150 @@ def send_to_vault(
     except msgspec.DecodeError as error:
         raise Failure(f"the vault swap is not JSON: {error}", ExitCode.USAGE) from None
     paid = None if amount is None else atoms(amount, BITCOIN_DECIMALS)
-    block = said.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
-    said.block("the vault swap is on its way" if unconfirmed else "the vault swap has arrived", block)
+    block = node.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
+    node.block("the vault swap is on its way" if unconfirmed else "the vault swap has arrived", block)
 
 
 @command("boost")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
 @click.option("--lending", is_flag=True, help="In the lending pool, not in the boost pool.")
-def boost(said: Said, asset: Any, amount: Decimal, lending: bool) -> None:
+def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
     """Put AMOUNT of ASSET up for boosting deposits."""
     options = [True] if lending else []
-    block = said.call("dev_setBoost", _pair(asset), atoms(amount, asset.decimals), *options)
-    said.block(f"{amount} {asset.name} are there to boost deposits", block)
+    block = node.call("dev_setBoost", _pair(asset), atoms(amount, asset.decimals), *options)
+    node.block(f"{amount} {asset.name} are there to boost deposits", block)
 
 
 @command("price")
 @click.argument("asset", type=AssetName())
 @click.argument("dollars", type=Units())
-def price(said: Said, asset: Any, dollars: Decimal) -> None:
+def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set the price of one whole ASSET in its pool; the depth stays."""
-    block = said.call("dev_setPool", _pair(asset), atoms(dollars, DOLLAR_DECIMALS), None)
-    said.block(f"one {asset.name} costs {dollars} USDC", block)
+    block = node.call("dev_setPool", _pair(asset), atoms(dollars, DOLLAR_DECIMALS), None)
+    node.block(f"one {asset.name} costs {dollars} USDC", block)
 
 
 @command("depth")
 @click.argument("asset", type=AssetName())
 @click.argument("dollars", type=Units())
-def depth(said: Said, asset: Any, dollars: Decimal) -> None:
+def depth(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set how much USDC lies in the pool of ASSET; the price stays."""
-    block = said.call("dev_setPool", _pair(asset), None, atoms(dollars, DOLLAR_DECIMALS))
-    said.block(f"{dollars} USDC lie in the pool of {asset.name}", block)
+    block = node.call("dev_setPool", _pair(asset), None, atoms(dollars, DOLLAR_DECIMALS))
+    node.block(f"{dollars} USDC lie in the pool of {asset.name}", block)
 
 
 @command("oracle")
 @click.argument("feed", type=click.Choice(["Btc", "Eth", "Sol", "Usdc", "Usdt"]))
 @click.argument("dollars", type=Units(), required=False)
 @click.option("--stale", is_flag=True, help="Let the price be an old one.")
-def oracle(said: Said, feed: str, dollars: Decimal | None, stale: bool) -> None:
+def oracle(node: DevClient, feed: str, dollars: Decimal | None, stale: bool) -> None:
     """Let the oracle say that one whole FEED costs DOLLARS; without them it says nothing any more."""
     price = None if dollars is None else atoms(dollars, DOLLAR_DECIMALS)
-    block = said.call("dev_setOracle", feed, price, stale)
+    block = node.call("dev_setOracle", feed, price, stale)
     told = "has no price" if dollars is None else f"costs {dollars} dollars"
-    said.block(f"one {feed} {told}, the oracle says", block)
+    node.block(f"one {feed} {told}, the oracle says", block)
 
 
 @command("fail-receiver")
 @click.argument("address")
 @click.argument("asset", type=AssetName())
 @click.option("--off", is_flag=True, help="Let transfers go through again.")
-def fail_receiver(said: Said, address: str, asset: Any, off: bool) -> None:
+def fail_receiver(node: DevClient, address: str, asset: Any, off: bool) -> None:
     """Let transfers of ASSET to ADDRESS fail on their chain (EVM chains)."""
-    block = said.call("dev_failReceiver", address, _pair(asset), not off)
+    block = node.call("dev_failReceiver", address, _pair(asset), not off)
     outcome = "go through" if off else "fail"
-    said.block(f"transfers of {asset.name} to {address} {outcome} from now on", block)
+    node.block(f"transfers of {asset.name} to {address} {outcome} from now on", block)
 
 
 @command("abort")
 @click.argument("chain")
-def abort(said: Said, chain: str) -> None:
+def abort(node: DevClient, chain: str) -> None:
     """Let nobody be able to send the next transaction to CHAIN (Ethereum, Bitcoin, …)."""
-    block = said.call("dev_abortBroadcast", chain)
-    said.block(f"the next transaction to {chain} will be aborted", block)
+    block = node.call("dev_abortBroadcast", chain)
+    node.block(f"the next transaction to {chain} will be aborted", block)
 
 
 @command("hold")
 @click.argument("chain")
 @click.option("--off", is_flag=True, help="Let them reach it again, also those that were held back.")
-def hold(said: Said, chain: str, off: bool) -> None:
+def hold(node: DevClient, chain: str, off: bool) -> None:
     """Let no transaction reach CHAIN from now on, so that its time runs out."""
-    block = said.call("dev_holdBroadcasts", chain, not off)
+    block = node.call("dev_holdBroadcasts", chain, not off)
     outcome = "reach it again" if off else "are held back from now on"
-    said.block(f"transactions to {chain} {outcome}", block)
+    node.block(f"transactions to {chain} {outcome}", block)
 
 
 @command("fail-broadcast")
 @click.argument("chain")
 @click.argument("broadcast", metavar="ID", type=click.IntRange(0), required=False)
-def fail_broadcast(said: Said, chain: str, broadcast: int | None) -> None:
+def fail_broadcast(node: DevClient, chain: str, broadcast: int | None) -> None:
     """Let the authority fail that was asked to send broadcast ID to CHAIN, or the newest."""
-    block = said.call("dev_failBroadcast", chain, broadcast)
-    said.block(f"an authority could not send its transaction to {chain}", block)
+    block = node.call("dev_failBroadcast", chain, broadcast)
+    node.block(f"an authority could not send its transaction to {chain}", block)
 
 
 @command("hold-signatures")
 @click.option("--off", is_flag=True, help="Let them be signed again.")
-def hold_signatures(said: Said, off: bool) -> None:
+def hold_signatures(node: DevClient, off: bool) -> None:
     """Let no transaction to another chain be signed from now on."""
-    said.call("dev_holdSignatures", not off)
+    node.call("dev_holdSignatures", not off)
     outcome = "signed again" if off else "not signed from now on"
-    said.tell(f"transactions are {outcome}", {"signed": off})
+    node.print(f"transactions are {outcome}", {"signed": off})
 
 
 @command("jump")
 @click.argument("duration", type=Duration())
-def jump(said: Said, duration: int) -> None:
+def jump(node: DevClient, duration: int) -> None:
     """Let DURATION (90s, 10m, 24h, 2d) go by on all chains at once, and make a block."""
-    said.call("dev_timeTravel", duration)
-    said.block(f"{duration // 1000} seconds have gone by", said.call("dev_newBlock"))
+    node.call("dev_timeTravel", duration)
+    node.block(f"{duration // 1000} seconds have gone by", node.call("dev_newBlock"))
 
 
 @command("epoch")
-def epoch(said: Said) -> None:
+def epoch(node: DevClient) -> None:
     """Begin the next epoch, with the keys of this one."""
-    block = said.call("dev_nextEpoch")
-    said.block(f"epoch {said.call('cf_current_epoch', block)} has begun", block)
+    block = node.call("dev_nextEpoch")
+    node.block(f"epoch {node.call('cf_current_epoch', block)} has begun", block)
 
 
 @command("upgrade")
 @click.argument("release", type=click.Choice(RELEASE_NAMES))
-def upgrade(said: Said, release: str) -> None:
+def upgrade(node: DevClient, release: str) -> None:
     """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
-    said.block(f"runtime {release} runs from the next block on", said.call("dev_upgrade", release))
+    node.block(f"runtime {release} runs from the next block on", node.call("dev_upgrade", release))
 
 
 @command("rotate")
-def rotate(said: Said) -> None:
+def rotate(node: DevClient) -> None:
     """Rotate the keys of all vaults, into the next epoch; --json has the calls of the key managers."""
-    rotation = said.call("dev_rotate")
+    rotation = node.call("dev_rotate")
     epoch, transactions = rotation["epoch"], rotation["transactions"]
     chains = ", ".join(each["chain"] for each in transactions)
     words = f"epoch {epoch} has begun with new keys, sent to {chains or 'no EVM chain yet'}"
-    said.block(words, rotation["block"], epoch=epoch, transactions=transactions)
+    node.block(words, rotation["block"], epoch=epoch, transactions=transactions)
 
 
 @command("seal")
 @click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
-def seal(said: Said, count: int) -> None:
-    """Make COUNT blocks now; one unless said otherwise."""
+def seal(node: DevClient, count: int) -> None:
+    """Add COUNT blocks now; one by default."""
     block = ""
     for _ in range(count):
-        block = said.call("dev_newBlock")
-    said.block(f"{count} block{'s' if count > 1 else ''} made", block)
+        block = node.call("dev_newBlock")
+    node.block(f"{count} block{'s' if count > 1 else ''} made", block)
 
 
 @command("events")
 @click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
 @click.option("--all", "everything", is_flag=True, help="Also the housekeeping of each block.")
-def events(said: Said, count: int, everything: bool) -> None:
-    """Tell what happened in the last COUNT blocks; one unless said otherwise. --json tells it in full."""
-    best = int(said.call("chain_getHeader")["number"], 16)
+def events(node: DevClient, count: int, everything: bool) -> None:
+    """Print the events of the last COUNT blocks; one by default. --json prints them in full."""
+    best = int(node.call("chain_getHeader")["number"], 16)
     for number in range(max(best - count, 0) + 1, best + 1):
-        for event in said.call("dev_events", said.call("chain_getBlockHash", number)):
+        for event in node.call("dev_events", node.call("chain_getBlockHash", number)):
             if everything or _matters(event["pallet"], event["name"]):
-                said.tell(f"{number} {event['pallet']}.{event['name']}", {"number": number, **event})
+                node.print(f"{number} {event['pallet']}.{event['name']}", {"number": number, **event})
 
 
 HOUSEKEEPING = {
@@ -315,9 +315,9 @@ def _matters(pallet: str, name: str) -> bool:
 
 @command("finalize")
 @click.argument("block", metavar="[HASH]", required=False)
-def finalize(said: Said, block: str | None) -> None:
+def finalize(node: DevClient, block: str | None) -> None:
     """Make a block, or the best one, final, and all before it."""
-    said.block("final", said.call("dev_finalize", block))
+    node.block("final", node.call("dev_finalize", block))
 
 
 def _pair(asset: Any) -> dict[str, str]:

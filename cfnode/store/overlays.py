@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
-from enum import Enum
-from typing import Final, Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -27,16 +26,6 @@ GROUP = 8
 """Blocks that are merged into one layer: at most 21 layers of 64 blocks."""
 ENTRY_COST = 250
 """Bytes that CPython takes for an entry besides its key and value: two bytes objects, places in two dicts."""
-
-
-class Untouched(Enum):
-    """The answer of a layer that says nothing about a key."""
-
-    UNTOUCHED = 0
-
-
-UNTOUCHED: Final = Untouched.UNTOUCHED
-LayerValue: TypeAlias = "bytes | Literal[Untouched.UNTOUCHED] | None"
 
 
 class Overlay(msgspec.Struct, frozen=True):
@@ -57,9 +46,9 @@ class OverlayTable:
         self._changes = changes
         self._sorted: dict[bytes, list[bytes]] = {}
 
-    def get(self, child: bytes, key: bytes) -> LayerValue:
-        table = self._changes.get(child)
-        return UNTOUCHED if table is None else table.get(key, UNTOUCHED)
+    def touched(self, child: bytes) -> Mapping[bytes, bytes | None]:
+        """The values that were written in a child trie, None for a deleted one; by key."""
+        return self._changes.get(child) or {}
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
         """The next key that the block touched, deleted ones too."""

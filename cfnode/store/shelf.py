@@ -18,9 +18,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry
+from cfnode.store.overlays import OverlayEntry
 from cfnode.store.rows import (
     ROW_LIMIT,
     RowChange,
@@ -39,6 +40,16 @@ if TYPE_CHECKING:
 
 _LAST = 0xFFFFFFFF
 _PLACE = struct.Struct(">III32s")
+
+
+class Untouched(Enum):
+    """The answer of a branch that has not written a key."""
+
+    UNTOUCHED = 0
+
+
+UNTOUCHED: Final = Untouched.UNTOUCHED
+LayerValue: TypeAlias = "bytes | Literal[Untouched.UNTOUCHED] | None"
 
 
 @dataclass(frozen=True, slots=True)

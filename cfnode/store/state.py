@@ -8,7 +8,7 @@ meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
@@ -17,43 +17,57 @@ from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.store.blocks import Blocks, Facts
 from cfnode.store.errors import StateDiscarded, UnknownBlock
-from cfnode.store.overlays import UNTOUCHED, LayerValue, OverlayEntry, OverlayTree, layers
-from cfnode.store.shelf import Place, SegmentView, Shelf, ShelfTable
+from cfnode.store.overlays import OverlayEntry, OverlayTable, OverlayTree, layers
+from cfnode.store.shelf import UNTOUCHED, Place, SegmentView, Shelf, ShelfTable
 from cfnode.store.versioned import RowIndex, TableView, VersionedTable
 
 if TYPE_CHECKING:
     from cfnode.store.database import Database, Transaction
 
 
-class Layer(Protocol):
-    """What some blocks changed in one table."""
-
-    def get(self, child: bytes, key: bytes) -> LayerValue: ...
+class Walkable(Protocol):
+    """Keys in order."""
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None: ...
 
 
 class Layered:
-    """One table at a block: layers, the newest first, over the finalized table."""
+    """One table at a block: overlays, then shelved branches, the newest first, over the finalized table."""
 
-    __slots__ = ("_base", "_layers")
+    __slots__ = ("_base", "_branches", "_overlays", "_touched")
 
-    def __init__(self, layers: Sequence[Layer], base: TableView) -> None:
-        self._layers = layers
+    def __init__(
+        self, overlays: Sequence[OverlayTable], branches: Sequence[SegmentView], base: TableView
+    ) -> None:
+        self._overlays = overlays
+        self._branches = branches
         self._base = base
+        self._touched: dict[bytes, list[Mapping[bytes, bytes | None]]] = {}
 
     def get(self, child: bytes, key: bytes) -> bytes | None:
-        for layer in self._layers:
-            value = layer.get(child, key)
+        for table in self._touched_in(child):
+            if key in table:
+                return table[key]
+        for branch in self._branches:
+            value = branch.get(child, key)
             if value is not UNTOUCHED:
                 return value
         return self._base.get(child, key)
 
+    def _touched_in(self, child: bytes) -> list[Mapping[bytes, bytes | None]]:
+        """What the overlays changed in a child, without those that leave it as it is."""
+        found = self._touched.get(child)
+        if found is None:
+            tables = (overlay.touched(child) for overlay in self._overlays)
+            found = self._touched[child] = [table for table in tables if table]
+        return found
+
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
-        if not self._layers:
+        if not self._overlays and not self._branches:
             return self._base.next_key(child, key)
+        layers: list[Walkable] = [*self._overlays, *self._branches, self._base]
         while True:
-            found = [layer.next_key(child, key) for layer in (*self._layers, self._base)]
+            found = [layer.next_key(child, key) for layer in layers]
             candidates = [candidate for candidate in found if candidate is not None]
             if not candidates:
                 return None
@@ -74,7 +88,7 @@ class _Ended(Layered):
         raise RuntimeError("the state is read after its snapshot has ended")
 
 
-_ENDED = _Ended((), cast("TableView", None))
+_ENDED = _Ended((), (), cast("TableView", None))
 
 
 class StateView:
@@ -145,9 +159,9 @@ class Tables:
             raise UnknownBlock(block)
         laid = layers(way.overlays)
 
-        def layered(tables: list[Layer], shelf: ShelfTable, table: VersionedTable) -> Layered:
-            segments = [SegmentView(shelf, txn, place.branch, place.number) for place in way.places]
-            return Layered([*tables, *segments], TableView(table, txn, way.at))
+        def layered(laid: list[OverlayTable], shelf: ShelfTable, table: VersionedTable) -> Layered:
+            branches = [SegmentView(shelf, txn, place.branch, place.number) for place in way.places]
+            return Layered(laid, branches, TableView(table, txn, way.at))
 
         return StateView(
             *known,
@@ -157,7 +171,9 @@ class Tables:
 
     def present(self, txn: Transaction, root: bytes) -> StateView:
         """What the tables hold, whatever block it belongs to; it should have the root."""
-        storage, nodes = (Layered([], TableView(table, txn, None)) for table in (self.storage, self.nodes))
+        storage, nodes = (
+            Layered([], [], TableView(table, txn, None)) for table in (self.storage, self.nodes)
+        )
         return StateView(0, root, storage, nodes)
 
     def way(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> Way:

@@ -98,7 +98,7 @@ EVENTS = [
 ]
 
 
-def told(*arguments: str) -> str:
+def printed(*arguments: str) -> str:
     """What `events` prints of a chain of three blocks with the same events."""
 
     def answer(request: dict[str, Any]) -> bytes:
@@ -113,13 +113,13 @@ def told(*arguments: str) -> str:
 
 
 def test_events_are_told_block_by_block_without_the_housekeeping() -> None:
-    assert told("2") == "2 Swapping.SwapExecuted\n3 Swapping.SwapExecuted\n"
-    assert told("--all") == "3 System.ExtrinsicSuccess\n3 Swapping.SwapExecuted\n"
-    assert len(told("100").splitlines()) == 3
+    assert printed("2") == "2 Swapping.SwapExecuted\n3 Swapping.SwapExecuted\n"
+    assert printed("--all") == "3 System.ExtrinsicSuccess\n3 Swapping.SwapExecuted\n"
+    assert len(printed("100").splitlines()) == 3
 
 
 def test_events_in_full_are_an_object_a_line() -> None:
-    assert [json.loads(line) for line in told("--json").splitlines()] == [{"number": 3, **EVENTS[1]}]
+    assert [json.loads(line) for line in printed("--json").splitlines()] == [{"number": 3, **EVENTS[1]}]
 
 
 def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
