@@ -33,6 +33,7 @@ from tests.runtime.dev.memory import MemoryHost
 DIGESTS = {
     "2.2.3": "dbc9dedad26e5e60df9356fddeb2db5dfee12c06872812db5a3bfa7ca58801e4",
     "2.2.9": "3d92caa0745628fe42fc279e6e777e145c8c2ff400b1f2a0d3a7cf541321c153",
+    "2.3.0": "26b2e04a3f301f916a502904d7daceb1d89589616ec73ac6a64e05ea97f54503",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 
@@ -68,7 +69,14 @@ def test_a_name_is_common_to_all_releases_or_belongs_to_one() -> None:
 
 @pytest.mark.parametrize(
     ("stated", "expected"),
-    [(20_203, "2.2.3"), (20_208, "2.2.3"), (20_209, "2.2.9"), (20_210, "2.2.9"), (1, "2.2.3")],
+    [
+        (20_203, "2.2.3"),
+        (20_208, "2.2.3"),
+        (20_209, "2.2.9"),
+        (20_299, "2.2.9"),
+        (20_300, "2.3.0"),
+        (1, "2.2.3"),
+    ],
 )
 def test_a_spec_version_selects_the_last_release_up_to_it(stated: int, expected: str) -> None:
     found = release_for(stated)
