@@ -16,6 +16,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.ss58 import encode
 from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.runtime.dev.release_names import RELEASE_NAMES
 from tests.e2e.conftest import Cfnode
 from tests.process import NodeProcess, running_node
 
@@ -63,7 +64,8 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path, cfnode: Cfnode) -> Path
     """A chain of //Alice and //Bob, in Python or in the official WebAssembly."""
     path = tmp_path / "spec.json"
     if request.param == "development":
-        made = cfnode("export-chain-spec", "--dev", "--dev-authorities=2", "-o", str(path))
+        newest = f"--dev-runtime={RELEASE_NAMES[-1]}"
+        made = cfnode("export-chain-spec", "--dev", newest, "--dev-authorities=2", "-o", str(path))
     else:
         official = request.getfixturevalue("berghain_spec")
         made = cfnode("build-spec", "--chain", str(official), "-o", str(path))
