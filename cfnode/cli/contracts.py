@@ -3,6 +3,7 @@
     --dev-evm-vault, --dev-evm-key-manager, --dev-evm-chain-id      Ethereum
     --dev-arb-vault, …                                              Arbitrum
     --dev-tron-vault, …                                             Tron
+    --dev-bsc-vault, …                                              BSC, from runtime 2.3.0 on
 
 A test bed with contracts of its own states theirs: they lie inside what the aggregate key signs, hence in
 genesis, and any other value makes another chain.
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["contract_flags", "contracts"]
 
 ADDRESS_BYTES = 20
-PREFIXES = {"evm": "Ethereum", "arb": "Arbitrum", "tron": "Tron"}
+PREFIXES = {"evm": "Ethereum", "arb": "Arbitrum", "tron": "Tron", "bsc": "BSC"}
 
 
 class EvmAddress(click.ParamType[bytes]):
@@ -44,7 +45,7 @@ class EvmAddress(click.ParamType[bytes]):
 
 
 def _flags() -> list[tuple[str, dict[str, Any]]]:
-    """Names and properties of the nine flags."""
+    """Names and properties of the flags."""
     made: list[tuple[str, dict[str, Any]]] = []
     for prefix, chain in PREFIXES.items():
         made += [
@@ -71,4 +72,4 @@ def contracts(given: Mapping[str, Any]) -> ContractsConfig:
         names = ("vault", "key_manager", "chain_id")
         return EvmContracts(**{name: given[f"dev_{prefix}_{name}"] for name in names})
 
-    return ContractsConfig(ethereum=of("evm"), arbitrum=of("arb"), tron=of("tron"))
+    return ContractsConfig(ethereum=of("evm"), arbitrum=of("arb"), tron=of("tron"), bsc=of("bsc"))

@@ -15,6 +15,7 @@ from cfnode.node.config import Config, DevConfig, EvmContracts
 from cfnode.node.genesis import load_spec as load_other
 from cfnode.runtime.dev.config import (
     ARBITRUM,
+    BSC,
     ETHEREUM,
     TRON,
     DevAuthority,
@@ -49,6 +50,7 @@ def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGene
         ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),
         arbitrum=_contracts(ARBITRUM, dev.contracts.arbitrum),
         tron=_contracts(TRON, dev.contracts.tron),
+        bsc=_contracts(BSC, dev.contracts.bsc),
     )
 
 

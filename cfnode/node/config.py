@@ -67,6 +67,7 @@ class ContractsConfig:
     ethereum: EvmContracts = EvmContracts()
     arbitrum: EvmContracts = EvmContracts()
     tron: EvmContracts = EvmContracts()
+    bsc: EvmContracts = EvmContracts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,6 @@ async def send_to_vault(
     `final` false the transaction is seen but not yet confirmed, and may be boosted.
     """
     chain, _ = vault_swap
-    if chain == "Bsc":
-        raise RpcError(REFUSED, "the development chain has no vault on Bsc")
     address = None if sender is None else address_on(chain, sender)
     sent = (address, amount, transaction)
     return _block(await _dev(node).send_to_vault(vault_swap, *sent, final=final is not False))

@@ -15,7 +15,7 @@ from cfnode.core.addresses import evm
 from cfnode.core.assets import CHAINS
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
-from cfnode.runtime.dev.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
+from cfnode.runtime.dev.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.runtime.dev.keys import TOKENS
 from tests.runtime.dev.broker import address_on, request
 from tests.runtime.dev.swapper import BITCOIN, Swapper
@@ -98,12 +98,25 @@ def test_what_a_flag_states_makes_a_genesis_is_told_derived_from_and_signed(
     assert not schnorr.verify(public, transfer_fallback(transfer).message_hash(elsewhere), signature)
 
 
+def test_the_contracts_on_bsc_are_those_of_a_release_that_has_it() -> None:
+    own = replace(BSC, vault=OWN, chain_id=31_337)
+    broker = Swapper(config=DevGenesis(release="2.3.0", bsc=own))
+    flags = ("--dev-runtime", "2.3.0", "--dev-bsc-vault", VAULT, "--dev-bsc-chain-id", "31337")
+    assert spec(*flags)["id"] == f"dev-{broker.world.genesis_hash.hex()[:8]}"
+    assert broker.world.api("CustomRuntimeApi_cf_vault_addresses")["bsc"] == ("Bsc", OWN)
+    assert broker.world.stored("Environment", "BscChainId") == 31_337
+    opened = broker.opened(**request("BscUsdt", "Btc"))
+    init_code = evm.INIT_CODE_HASHES["BscUsdt"]
+    address = evm.deposit_address("Bsc", OWN, opened["channel_id"], init_code)
+    assert opened["deposit_address"] == ("Bsc", address)
+
+
 def test_the_usual_contracts_are_those_of_dev() -> None:
     assert spec("--dev-evm-chain-id", "10997")["id"] == "dev"
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "0x7a69", "mainnet", str(2**64)])
-@pytest.mark.parametrize("prefix", ["evm", "arb", "tron"])
+@pytest.mark.parametrize("prefix", ["evm", "arb", "tron", "bsc"])
 def test_what_is_no_chain_id_is_refused(prefix: str, wrong: str) -> None:
     done = CliRunner().invoke(export_chain_spec, ["--dev", f"--dev-{prefix}-chain-id", wrong])
     assert done.exit_code == 2

@@ -5,7 +5,10 @@ from __future__ import annotations
 from cfnode.core.hashing import twox_64, twox_128
 from tests.rpc.conftest import Served
 from tests.rpc.samples import BTC, ETH
+from tests.rpc.sane import BTC_ADDRESS
 
+BNB = {"chain": "Bsc", "asset": "BNB"}
+REFUND = {"retry_duration": 10, "refund_address": "0x" + "5e" * 20, "min_price": "0x0"}
 TRON = bytes([7])
 MULTIPLE = "0x" + (twox_128(b"AssetBalances") + twox_128(b"RefundFeeMultiple") + twox_64(TRON) + TRON).hex()
 
@@ -46,3 +49,23 @@ async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runt
     again = await instant.error("dev_upgrade", "2.2.9")
     assert (again["code"], "SpecVersionNeedsToIncrease" in again["message"]) == (-32024, True)
     assert (await instant.error("dev_upgrade", "2.2.8"))["code"] == -32602
+
+
+async def test_a_broker_goes_on_across_an_upgrade_to_2_3_and_swaps_on_bsc(instant: Served) -> None:
+    await instant.call("broker_registerAccount")
+    before = (await instant.call("chain_getHeader"))["number"]
+    old = await instant.call("chain_getBlockHash", int(before, 16))
+    await instant.call("dev_upgrade", "2.3.0")
+    await instant.call("dev_newBlock")
+    pools = [await instant.call("cf_available_pools", at) for at in (old, None)]
+    assert [BNB in [pool["base"] for pool in each] for each in pools] == [False, True]
+
+    channel = await instant.call(
+        "broker_requestSwapDepositAddress", BNB, BTC, BTC_ADDRESS, 10, None, 0, None, REFUND
+    )
+    block = await instant.call("dev_deposit", channel["address"], BNB, hex(3 * 10**18))
+    events = {(each["pallet"], each["name"]) for each in await instant.call("dev_events", block)}
+    assert ("BscIngressEgress", "DepositFinalised") in events
+    assert ("Swapping", "SwapRequested") in events
+    quote = await instant.call("cf_swap_rate_v3", BNB, BTC, hex(10**18), 0, None, None, None, None, None)
+    assert int(quote["output"], 16) > 0

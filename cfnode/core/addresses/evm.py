@@ -1,4 +1,4 @@
-"""At which address does a Chainflip deposit contract of an EVM chain (Ethereum, Arbitrum, Tron) stand?
+"""At which address does a Chainflip deposit contract of an EVM chain (Ethereum, Arbitrum, BSC, Tron) stand?
 
 The vault contract deploys one `Deposit` contract a channel with CREATE2 (EIP-1014), so the address is known
 before anything is deployed: keccak256(0xff ‖ deployer ‖ salt ‖ init code hash)[12:], the channel id being the
@@ -26,11 +26,14 @@ INIT_CODE_HASHES: dict[str, bytes] = {
         "ArbEth": "e90bf83533981276d50deaebb5f14dd57d3ab72c3a030e66b023bce46f259f4c",
         "ArbUsdc": "2f30284886514030c4f1ce01820717261baea6b3fddc48be7b0f67bb5a4296cf",
         "ArbUsdt": "63c74d8b335ef4818bf2ba4e554c5ed1cd4ef04029dfd30c3444efd5b060e587",
+        "Cbbtc": "ccfd6bad1b070e3fe2d227dd5738c2a4228ed82bd192c5f9d1e86b904218c03d",
+        "Bnb": "e90bf83533981276d50deaebb5f14dd57d3ab72c3a030e66b023bce46f259f4c",
+        "BscUsdt": "e955f79f20b01ae33de54b8657f8af4b1b67235c9d94a4c7195557cc67bd4017",
         "Trx": "3bebaa7675806f89c19a62be68890c1efc28db04452edebe6d2e47a41274f434",
         "TrxUsdt": "dd94910e53d341aa832a54188ec00b55b04d28a4fc0f613a67a80d43a7793077",
     }.items()
 }
-_PREFIXES = {"Ethereum": b"\xff", "Arbitrum": b"\xff", "Tron": b"\x41"}
+_PREFIXES = {"Ethereum": b"\xff", "Arbitrum": b"\xff", "Bsc": b"\xff", "Tron": b"\x41"}
 
 
 def deposit_address(chain: str, vault: bytes, channel_id: int, init_code_hash: bytes) -> bytes:

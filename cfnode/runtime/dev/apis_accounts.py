@@ -11,6 +11,7 @@ from typing import Any
 from .apis_chainflip import ChainflipApi
 from .apis_providers import ProvidersApi, free_balances
 from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .frame.types import Catalog
 from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
 from .pallets.funding import Funding
@@ -20,6 +21,7 @@ from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
+from .releases import Release, by_release
 
 __all__ = ["AccountsApi"]
 
@@ -37,24 +39,6 @@ struct(
     restricted_balances="BTreeMap<H160, Balance>",
     current_delegation_status="Option<DelegationInfo<Balance>>",
     upcoming_delegation_status="Option<DelegationInfo<Balance>>",
-)
-struct(
-    f"{_API}::ValidatorInfo",
-    balance="u128",
-    bond="u128",
-    last_heartbeat="u32",
-    reputation_points="i32",
-    keyholder_epochs="Vec<u32>",
-    is_current_authority="bool",
-    is_current_backup="bool",
-    is_qualified="bool",
-    is_online="bool",
-    is_bidding="bool",
-    bound_redeem_address="Option<H160>",
-    apy_bp="Option<u32>",
-    restricted_balances="BTreeMap<H160, u128>",
-    estimated_redeemable_balance="u128",
-    operator="Option<AccountId32>",
 )
 struct(
     f"{_API}::OperatorInfo<Amount>",
@@ -93,6 +77,30 @@ enum(
 struct(f"{_API}::RuntimeApiPenalty", reputation_points="i32", suspension_duration_blocks="u32")
 
 NO_SETTINGS = {"fee_bps": 0, "delegation_acceptance": "Deny"}
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    bids = {"bid": "u128", "max_bid": "Option<u128>"} if release.has("2.3.0") else {}
+    catalog.struct(
+        f"{_API}::ValidatorInfo",
+        balance="u128",
+        bond="u128",
+        last_heartbeat="u32",
+        reputation_points="i32",
+        keyholder_epochs="Vec<u32>",
+        is_current_authority="bool",
+        is_current_backup="bool",
+        is_qualified="bool",
+        is_online="bool",
+        is_bidding="bool",
+        bound_redeem_address="Option<H160>",
+        apy_bp="Option<u32>",
+        restricted_balances="BTreeMap<H160, u128>",
+        estimated_redeemable_balance="u128",
+        operator="Option<AccountId32>",
+        **bids,
+    )
 
 
 class AccountsApi(RuntimeApi):
@@ -139,7 +147,16 @@ class AccountsApi(RuntimeApi):
             "restricted_balances": funding.RestrictedBalances.get(account_id),
             "estimated_redeemable_balance": self._redeemable(account_id),
             "operator": validator.OperatorChoice.get(account_id),
+            **self._bids(account_id),
         }
+
+    def _bids(self, account_id: bytes) -> dict[str, Any]:
+        """What a validator bids in the next auction: all it has, up to its own limit."""
+        validator, balance = self.other(Validator), self.other(Flip).balance(account_id)
+        if not validator.has("ValidatorMaxBid"):
+            return {}
+        most: int | None = validator.ValidatorMaxBid.get(account_id)
+        return {"bid": balance if most is None else min(balance, most), "max_bid": most}
 
     @method("OperatorInfo<u128>", account_id="AccountId32")
     def cf_operator_info(self, account_id: bytes) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class ChainflipApi(RuntimeApi):
             "btc_vault_deposit_address": self._private_channel(swapping, account_id),
             "affiliates": list(swapping.AffiliateAccountDetails.items(account_id)),
             "bond": self.other(Flip).bond(account_id),
-            "bound_fee_withdrawal_address": swapping.BoundBrokerWithdrawalAddress.get(account_id),
+            "bound_fee_withdrawal_address": swapping.bound_addresses.get(account_id),
         }
 
     @method("Vec<(AccountId32, AffiliateDetails)>", broker="AccountId32", affiliate="Option<AccountId32>")

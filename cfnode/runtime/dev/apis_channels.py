@@ -8,6 +8,7 @@ from typing import Any
 from cfnode.core.vault_swaps import native_vault
 
 from .frame import RuntimeApi, enum, method, struct
+from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.environment import Environment
 from .pallets.ingress_egress.derivation import bitcoin_channel
@@ -16,10 +17,18 @@ from .pallets.swapping.pallet import Swapping
 from .pallets.system import System
 from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
 from .pallets.validator import Validator
+from .releases import Release, by_release
 
 __all__ = ["ChannelsApi"]
 
-LISTED = {"Bitcoin": "Btc", "Ethereum": "Eth", "Arbitrum": "Arb", "Solana": "Sol", "Tron": "Tron"}
+LISTED = {
+    "Bitcoin": "Btc",
+    "Ethereum": "Eth",
+    "Arbitrum": "Arb",
+    "Solana": "Sol",
+    "Tron": "Tron",
+    "Bsc": "Bsc",
+}
 """The chains whose channels are listed, in order, and their variant of an address."""
 BLOCK_SECONDS = 6
 VAULT_SALT = 0
@@ -27,27 +36,33 @@ VAULT_SALT = 0
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 struct(f"{_API}::ChainAccounts", chain_accounts="Vec<(EncodedAddress, Asset)>")
 enum(f"{_API}::ChannelActionType", "Swap", "LiquidityProvision", "Refund", "Unrefundable")
-struct(
-    f"{_API}::VaultAddresses",
-    **dict.fromkeys(("ethereum", "arbitrum"), "EncodedAddress"),
-    bitcoin="Vec<(AccountId32, EncodedAddress)>",
-    **dict.fromkeys(
-        (
-            "sol_vault_program",
-            "sol_swap_endpoint_program_data_account",
-            "usdc_token_mint_pubkey",
-            "usdt_token_mint_pubkey",
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    bsc = {"bsc": "EncodedAddress"} if "Bsc" in release.chains else {}
+    catalog.struct(
+        f"{_API}::VaultAddresses",
+        **dict.fromkeys(("ethereum", "arbitrum"), "EncodedAddress"),
+        bitcoin="Vec<(AccountId32, EncodedAddress)>",
+        **dict.fromkeys(
+            (
+                "sol_vault_program",
+                "sol_swap_endpoint_program_data_account",
+                "usdc_token_mint_pubkey",
+                "usdt_token_mint_pubkey",
+            ),
+            "EncodedAddress",
         ),
-        "EncodedAddress",
-    ),
-    bitcoin_vault="Option<EncodedAddress>",
-    solana_sol_vault="Option<EncodedAddress>",
-    solana_usdc_token_vault_ata="EncodedAddress",
-    solana_usdt_token_vault_ata="EncodedAddress",
-    solana_vault_swap_account="Option<EncodedAddress>",
-    tron="EncodedAddress",
-    predicted_seconds_until_next_vault_rotation="u64",
-)
+        bitcoin_vault="Option<EncodedAddress>",
+        solana_sol_vault="Option<EncodedAddress>",
+        solana_usdc_token_vault_ata="EncodedAddress",
+        solana_usdt_token_vault_ata="EncodedAddress",
+        solana_vault_swap_account="Option<EncodedAddress>",
+        tron="EncodedAddress",
+        **bsc,
+        predicted_seconds_until_next_vault_rotation="u64",
+    )
 
 
 class ChannelsApi(RuntimeApi):
@@ -77,6 +92,8 @@ class ChannelsApi(RuntimeApi):
     def _channels(self) -> Iterator[tuple[bytes, str, Any, str]]:
         """Owner, purpose, address and asset of every channel that is still watched."""
         for chain, variant in LISTED.items():
+            if chain not in self.runtime.release.chains:
+                continue
             pallet = self.other(INGRESS_EGRESS[chain])
             for account, details in pallet.DepositChannelLookup.items():
                 action = details["action"]
@@ -103,8 +120,14 @@ class ChannelsApi(RuntimeApi):
             "solana_usdt_token_vault_ata": ("Sol", solana["usdt_token_vault_ata"]),
             "solana_vault_swap_account": ("Sol", native_vault(solana["swap_endpoint_program"])),
             "tron": ("Tron", environment.TronVaultAddress.get()),
+            **self._bsc_vault(environment),
             "predicted_seconds_until_next_vault_rotation": self._seconds_left(),
         }
+
+    def _bsc_vault(self, environment: Environment) -> dict[str, Any]:
+        if "Bsc" not in self.runtime.release.chains:
+            return {}
+        return {"bsc": ("Bsc", environment.BscVaultAddress.get())}
 
     def _private_channels(self) -> Iterator[tuple[bytes, Any]]:
         for broker, channel_id in self.other(Swapping).BrokerPrivateBtcChannels.items():

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from .frame import RuntimeApi, enum, method, struct
+from .frame.types import Catalog
 from .pallets.boost_funding import LENDER, BoostFunding
 from .pallets.lending_pools import LendingPools
 from .pallets.trading_strategy import TradingStrategy
+from .releases import Release, by_release
 
 __all__ = ["LendingApi"]
 
@@ -39,17 +41,6 @@ struct(
 struct("sp_arithmetic::fixed_point::FixedU64", "u64")
 struct("cf_primitives::AssetAndAmount<Amount>", asset="Asset", amount="Amount")
 enum(f"{_LENDING}::LiquidationType", "SoftVoluntary", "Soft", "Hard")
-struct(
-    f"{_LENDING}::rpc::RpcLendingPool<Amount>",
-    asset="Asset",
-    total_amount="Amount",
-    available_amount="Amount",
-    owed_to_network="Amount",
-    utilisation_rate="Permill",
-    utilisation_cap="Permill",
-    current_interest_rate="Permill",
-    config="LendingPoolConfiguration",
-)
 struct(
     f"{_LENDING}::rpc::RpcLoan<Amount>",
     loan_id="LoanId",
@@ -104,6 +95,22 @@ struct(
     minimum_deployment_amount="AssetMap<Option<u128>>",
     minimum_added_funds_amount="AssetMap<Option<u128>>",
 )
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    owed = {} if release.has("2.3.0") else {"owed_to_network": "Amount"}
+    catalog.struct(
+        f"{_LENDING}::rpc::RpcLendingPool<Amount>",
+        asset="Asset",
+        total_amount="Amount",
+        available_amount="Amount",
+        **owed,
+        utilisation_rate="Permill",
+        utilisation_cap="Permill",
+        current_interest_rate="Permill",
+        config="LendingPoolConfiguration",
+    )
 
 
 class LendingApi(RuntimeApi):

@@ -6,6 +6,7 @@ from typing import Any
 
 from .apis_accounts import AccountsApi
 from .frame import RuntimeApi, enum, method, struct
+from .frame.types import Catalog
 from .pallets.asset_balances import AssetBalances
 from .pallets.broadcast.pallet import BROADCASTERS
 from .pallets.chain_tracking import CHAIN_TRACKING
@@ -17,14 +18,14 @@ from .pallets.swapping.pallet import Swapping
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
 from .pallets.validator import Validator
+from .releases import Release, by_release
+from .types.safe_mode import boards_of_chains
 
 __all__ = ["MonitoringApi"]
 
 _API = "state_chain_runtime::runtime_apis::monitoring_api::types"
-COUNTED = ("ethereum", "bitcoin", "polkadot", "arbitrum", "solana", "assethub", "tron")
-HEIGHTS = ("bitcoin", "ethereum", "polkadot", "solana", "arbitrum", "assethub", "tron")
-IMBALANCES = ("ethereum", "polkadot", "arbitrum", "bitcoin", "solana", "assethub", "tron")
-KEYS = ("ethereum", "bitcoin", "polkadot", "arbitrum", "solana", "assethub", "tron")
+_HEIGHTS = ("bitcoin", "ethereum", "polkadot", "solana", "arbitrum", "assethub", "tron", "bsc")
+_IMBALANCES = ("ethereum", "polkadot", "arbitrum", "bitcoin", "solana", "assethub", "tron", "bsc")
 
 struct(
     f"{_API}::AuthoritiesInfo",
@@ -33,7 +34,6 @@ struct(
     backups="u32",
     online_backups="u32",
 )
-struct(f"{_API}::ExternalChainsBlockHeight", **dict.fromkeys(HEIGHTS, "u64"))
 struct(f"{_API}::BtcUtxos", total_balance="u64", count="u32")
 struct(
     f"{_API}::EpochState",
@@ -44,11 +44,8 @@ struct(
     rotation_phase="str",
 )
 struct(f"{_API}::RedemptionsInfo", total_balance="u128", count="u32")
-struct(f"{_API}::PendingBroadcasts", **dict.fromkeys(COUNTED, "u32"))
 struct(f"{_API}::PendingTssCeremonies", evm="u32", bitcoin="u32", polkadot="u32", solana="u32")
-struct(f"{_API}::OpenDepositChannels", **dict.fromkeys(COUNTED, "u32"))
 enum("pallet_cf_asset_balances::VaultImbalance<Amount>", "Surplus(Amount)", "Deficit(Amount)")
-struct(f"{_API}::FeeImbalance<Amount>", **dict.fromkeys(IMBALANCES, "VaultImbalance<Amount>"))
 struct(
     f"{_API}::LastRuntimeUpgradeInfo",
     spec_version="u32",
@@ -56,10 +53,6 @@ struct(
     name="monitoring::LastRuntimeUpgradeInfo",
 )
 _SOLANA_KEY = {"solana": "(Option<u32>, Option<sol::Signature>)"}
-struct(
-    f"{_API}::ActivateKeysBroadcastIds",
-    **{name: _SOLANA_KEY.get(name, "Option<u32>") for name in KEYS},
-)
 struct(f"{_API}::SolanaNonces", available="Vec<(Address, sol::Digest)>", unavailable="Vec<Address>")
 struct(f"{_API}::FlipSupply", total_supply="u128", offchain_supply="u128")
 struct(
@@ -86,6 +79,22 @@ struct(
 struct("pallet_cf_validator::auction_resolver::AuctionOutcome<Id, Amount>", winners="Vec<Id>", bond="Amount")
 
 
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    counted = boards_of_chains(release)
+    catalog.struct(f"{_API}::ExternalChainsBlockHeight", **dict.fromkeys(_known(release, _HEIGHTS), "u64"))
+    for name in ("PendingBroadcasts", "OpenDepositChannels"):
+        catalog.struct(f"{_API}::{name}", **dict.fromkeys(counted, "u32"))
+    imbalances = dict.fromkeys(_known(release, _IMBALANCES), "VaultImbalance<Amount>")
+    catalog.struct(f"{_API}::FeeImbalance<Amount>", **imbalances)
+    keys = {name: _SOLANA_KEY.get(name, "Option<u32>") for name in counted}
+    catalog.struct(f"{_API}::ActivateKeysBroadcastIds", **keys)
+
+
+def _known(release: Release, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name.capitalize() in release.chains]
+
+
 class MonitoringApi(RuntimeApi):
     """The figures of a development chain: no validator is suspended."""
 
@@ -100,7 +109,8 @@ class MonitoringApi(RuntimeApi):
     @method("ExternalChainsBlockHeight")
     def cf_external_chains_block_height(self) -> dict[str, int]:
         """The foreign chains' heights."""
-        return {name: self.other(CHAIN_TRACKING[name.capitalize()]).height() for name in HEIGHTS}
+        names = _known(self.runtime.release, _HEIGHTS)
+        return {name: self.other(CHAIN_TRACKING[name.capitalize()]).height() for name in names}
 
     @method("BtcUtxos")
     def cf_btc_utxos(self) -> dict[str, int]:
@@ -141,7 +151,8 @@ class MonitoringApi(RuntimeApi):
     @method("PendingBroadcasts")
     def cf_pending_broadcasts_count(self) -> dict[str, int]:
         """Broadcasts under way."""
-        pallets = {name: self.other(BROADCASTERS[name.capitalize()]) for name in COUNTED}
+        names = boards_of_chains(self.runtime.release)
+        pallets = {name: self.other(BROADCASTERS[name.capitalize()]) for name in names}
         return {name: len(pallet.PendingBroadcasts.get()) for name, pallet in pallets.items()}
 
     @method("PendingTssCeremonies")
@@ -158,13 +169,16 @@ class MonitoringApi(RuntimeApi):
     @method("OpenDepositChannels")
     def cf_open_deposit_channels_count(self) -> dict[str, int]:
         """Open deposit channels."""
-        pallets = {name: self.other(INGRESS_EGRESS[name.capitalize()]) for name in COUNTED}
+        names = boards_of_chains(self.runtime.release)
+        pallets = {name: self.other(INGRESS_EGRESS[name.capitalize()]) for name in names}
         return {name: len(list(pallet.DepositChannelLookup.items())) for name, pallet in pallets.items()}
 
     @method("FeeImbalance<u128>")
     def cf_fee_imbalance(self) -> dict[str, Any]:
         """What was withheld for fees against what is owed to those who paid them."""
-        return {name: self._imbalance(name.capitalize()) for name in IMBALANCES}
+        return {
+            name: self._imbalance(name.capitalize()) for name in _known(self.runtime.release, _IMBALANCES)
+        }
 
     def _imbalance(self, chain: str) -> tuple[str, int]:
         balances, asset = self.other(AssetBalances), self.other(INGRESS_EGRESS[chain]).gas_asset
@@ -181,7 +195,8 @@ class MonitoringApi(RuntimeApi):
     @method("ActivateKeysBroadcastIds")
     def cf_rotation_broadcast_ids(self) -> dict[str, Any]:
         """The broadcasts that give chains a new key and are not through; Solana's has no signature."""
-        incoming = {name: self._rotation_broadcast(name.capitalize()) for name in KEYS}
+        names = boards_of_chains(self.runtime.release)
+        incoming = {name: self._rotation_broadcast(name.capitalize()) for name in names}
         return incoming | {"solana": (incoming["solana"], None)}
 
     def _rotation_broadcast(self, chain: str) -> int | None:

@@ -77,7 +77,7 @@ class ProvidersApi(RuntimeApi):
         free_balances(self, account_id, should_sweep)
         release = self.runtime.release
         pools, balances = self.other(LiquidityPools), self.other(AssetBalances)
-        refunds = self.other(LiquidityProvider).LiquidityRefundAddress
+        refunds = self.other(LiquidityProvider).refund_addresses
         return {
             "refund_addresses": [(chain, refunds.get(account_id, chain)) for chain in release.chains],
             "balances": [(asset, balances.balance(account_id, asset)) for asset in release.asset_names],

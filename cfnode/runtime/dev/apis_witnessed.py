@@ -14,17 +14,26 @@ from cfnode.core.assets import CHAINS
 from .answers import or_message
 from .chains import CHAIN_INSTANCES
 from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .pallets.dev import Dev
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.system import System
-from .types.witnessed import WITNESSED
+from .releases import Release, by_release
+from .types.witnessed import witnessed
 
 __all__ = ["WitnessedApi"]
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
-SCREENED = {"Bitcoin": "btc", "Ethereum": "eth", "Arbitrum": "arb", "Solana": "sol", "Tron": "tron"}
+SCREENED = {
+    "Bitcoin": "btc",
+    "Ethereum": "eth",
+    "Arbitrum": "arb",
+    "Solana": "sol",
+    "Tron": "tron",
+    "Bsc": "bsc",
+}
 _DETAILS = {"btc": "Utxo", "sol": "VaultSwapOrDepositChannelId"}
 _ACCOUNTS = {"btc": "ScriptPubkey", "sol": "Address"}
 _IDS = {"sol": "(Address, u64)"}
@@ -35,32 +44,6 @@ enum(
     "TransactionRejectionRequestExpired{account_id: AccountId32, tx_id: TxId}",
     "TransactionRejectedByBroker{refund_broadcast_id: u32, deposit_details: DepositDetails}",
     "ChannelRejectionRequestReceived{account_id: AccountId32, deposit_address: Address}",
-)
-struct(
-    f"{_API}::TransactionScreeningEvents",
-    **{
-        f"{module}_events": f"Vec<TransactionScreeningEvent<{_IDS.get(module, 'H256')},"
-        f" {_DETAILS.get(module, 'evm::DepositDetails')}, {_ACCOUNTS.get(module, 'H160')}>>"
-        for module in SCREENED.values()
-    },
-)
-enum(
-    f"{_API}::DepositDetails",
-    "Bitcoin(Utxo)",
-    "Ethereum(evm::DepositDetails)",
-    "Arbitrum(evm::DepositDetails)",
-    "Tron(evm::DepositDetails)",
-    name="ingress::DepositDetails",
-)
-enum(
-    "cf_chains::TransactionInId",
-    "Bitcoin(H256)",
-    "Ethereum(H256)",
-    "Arbitrum(H256)",
-    "Tron(H256)",
-    "Solana((Address, u64))",
-    "SolanaDepositChannel(Address)",
-    name="ingress::TransactionInId",
 )
 struct(
     f"{_API}::DepositWitnessInfo",
@@ -87,6 +70,31 @@ struct(
 )
 
 
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    events = {
+        f"{module}_events": f"Vec<TransactionScreeningEvent<{_IDS.get(module, 'H256')},"
+        f" {_DETAILS.get(module, 'evm::DepositDetails')}, {_ACCOUNTS.get(module, 'H160')}>>"
+        for chain, module in SCREENED.items()
+        if chain in release.chains
+    }
+    catalog.struct(f"{_API}::TransactionScreeningEvents", **events)
+    kinds = {"Bitcoin": "Utxo", "Assethub": "TxId"}
+    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in witnessed(release)]
+    catalog.enum(f"{_API}::DepositDetails", *details, name="ingress::DepositDetails")
+    catalog.enum(
+        "cf_chains::TransactionInId",
+        "Bitcoin(H256)",
+        "Ethereum(H256)",
+        "Arbitrum(H256)",
+        "Tron(H256)",
+        "Solana((Address, u64))",
+        "SolanaDepositChannel(Address)",
+        *(["Bsc(H256)"] if "Bsc" in release.chains else []),
+        name="ingress::TransactionInId",
+    )
+
+
 class WitnessedApi(RuntimeApi):
     """Deposits in the events of the block."""
 
@@ -95,7 +103,11 @@ class WitnessedApi(RuntimeApi):
     @method("TransactionScreeningEvents")
     def cf_transaction_screening_events(self) -> dict[str, Any]:
         """What became of the deposits that brokers marked."""
-        return {f"{module}_events": list(self._screened(chain)) for chain, module in SCREENED.items()}
+        return {
+            f"{module}_events": list(self._screened(chain))
+            for chain, module in SCREENED.items()
+            if chain in self.runtime.release.chains
+        }
 
     def _screened(self, chain: str) -> Iterator[tuple[str, Any]]:
         for name, fields in self._events(chain):
@@ -112,7 +124,7 @@ class WitnessedApi(RuntimeApi):
         """The deposits and vault swaps that were witnessed."""
 
         def answer() -> dict[str, Any]:
-            if chain not in WITNESSED:
+            if chain not in witnessed(self.runtime.release):
                 raise DispatchError("Unavailable")
             return {
                 "deposits": list(self._deposits(chain)),
@@ -124,9 +136,11 @@ class WitnessedApi(RuntimeApi):
     @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_egress_events(self, chain: str) -> Any:
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
-        if chain not in WITNESSED:
+        if chain not in witnessed(self.runtime.release):
             return "Err", ("RawMessage", b"Chain not supported for witnessed events")
         dev, is_evm = self.other(Dev), CHAIN_INSTANCES[chain].is_evm
+        if chain == "Assethub":
+            return "Ok", (chain, {"deposits": dev.witnessed_now(chain, "Deposit"), "broadcasts": []})
         vault_deposits = dev.witnessed_now(chain, "VaultDeposit")
         if is_evm:
             vault_deposits = [(height, (f"VaultDeposit{chain}", seen)) for height, seen in vault_deposits]

@@ -2,7 +2,7 @@
 
 The chain pallets (tracking, vault, broadcaster, ingress-egress) exist once for each chain: same
 storage, calls, events and errors, other types and figures. A `ChainInstance` is all of that difference; the
-pallets are made from the seven of them.
+pallets take it from there.
 
 Block times are the nominal ones from which the main net's genesis took its channel lifetimes of 24 hours.
 """
@@ -23,6 +23,7 @@ MODULES = {
     "Solana": "sol",
     "Assethub": "hub",
     "Tron": "tron",
+    "Bsc": "bsc",
 }
 """What the runtime's source calls each chain, in declaration order."""
 
@@ -313,7 +314,22 @@ _INSTANCES = (
         tracked_type="TronTrackedData",
         tracked_data=(),
     ),
+    ChainInstance(
+        "Bsc",
+        EVM,
+        tracking_index=63,
+        vault_index=64,
+        broadcaster_index=65,
+        ingress_egress_index=66,
+        block_time=450,
+        witness_period=14,
+        safety_buffer=8,
+        safety_margin=None,
+        broadcast_timeout=266,
+        tracked_type="BscTrackedData",
+        tracked_data={"priority_fee": 10_000_000_000},
+    ),
 )
 
 CHAIN_INSTANCES: dict[str, ChainInstance] = {instance.name: instance for instance in _INSTANCES}
-"""By chain, in the order of the chain pallets' hooks."""
+"""By chain, in the order of the chain pallets' hooks: those of all releases."""

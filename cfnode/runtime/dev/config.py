@@ -62,6 +62,12 @@ TRON = EvmAddresses(
     vault=bytes.fromhex("2fca9b8e3816e10d6c6033d0f7e0471542a09110"),
     tokens=tokens_of("Tron"),
 )
+BSC = EvmAddresses(
+    chain_id=343,
+    key_manager=bytes.fromhex("5FbDB2315678afecb367f032d93F642f64180aa3"),
+    vault=bytes.fromhex("e7f1725E7734CE288F8367e1Bb143E90bb3F0512"),
+    tokens=tokens_of("Bsc"),
+)
 
 
 DOLLAR = 10**6
@@ -76,6 +82,8 @@ USD_PRICES: dict[str, int] = {
     "Wbtc": 86_500 * DOLLAR,
     "Sol": 127 * DOLLAR,
     "Trx": DOLLAR * 30 // 100,
+    "Bnb": 600 * DOLLAR,
+    "Cbbtc": 86_500 * DOLLAR,
 }
 """Microdollars for a whole unit: those that the chain falls back on. What is not listed is a dollar token."""
 
@@ -111,6 +119,7 @@ class DevGenesis:
     ethereum: EvmAddresses = ETHEREUM
     arbitrum: EvmAddresses = ARBITRUM
     tron: EvmAddresses = TRON
+    bsc: EvmAddresses = BSC
     pools: tuple[DevPool, ...] = ()
 
     @property

@@ -20,6 +20,7 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.core.trie import ordered_root
 from cfnode.runtime.door import RuntimeTrap
 
+from .config import DevGenesis
 from .extensions import EXTENSIONS, Extension, Transaction, check_size, take_room
 from .frame import (
     NONE,
@@ -34,6 +35,7 @@ from .frame import (
 )
 from .frame.metadata import ExtrinsicShape, derive
 from .frame.weights import BASE_BLOCK
+from .pallets.chain_pallet import ChainPallet
 from .pallets.system import BLOCK_HASH_COUNT, System
 from .pallets.transaction_payment import TransactionPayment
 from .releases import RELEASES, Release, release_for
@@ -83,9 +85,15 @@ class Executive:
         self.system.ExecutionPhase.put(("ApplyExtrinsic", 0))
 
     def _migrate(self, before: Release) -> None:
-        """Bring the storage from the release before to this one, through those between them."""
+        """Bring the storage from the release before to this one, through those between them.
+
+        A chain that is new begins as in a genesis.
+        """
         for pallet in self.runtime.pallets:
             pallet.on_runtime_upgrade()
+        for pallet in self.runtime.pallets:
+            if isinstance(pallet, ChainPallet) and pallet.chain.name not in before.chains:
+                pallet.genesis(DevGenesis())
         for name, passed in RELEASES.items():
             if before.number < passed.number <= self.runtime.release.number:
                 for pallet in self.runtime.pallets:

@@ -57,6 +57,9 @@ TOKENS: dict[str, bytes] = {
         "ArbUsdc": "af88d065e77c8cC2239327C5EDb3A432268e5831",
         "ArbUsdt": "Fd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
         "TrxUsdt": "a614f803b6fd780986a42c78ec9c7f77e6ded13c",
+        "Cbbtc": "cbB7C0000aB88B473b1f5aFd9ef808440eed33Bf",
+        "Bnb": "ee" * 20,
+        "BscUsdt": "55d398326f99059fF775485246999027B3197955",
     }.items()
 }
 """Token contracts of the EVM chains by asset; 0xee… stands for the chain's own coin."""

@@ -12,16 +12,30 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from cfnode.core.assets import Asset, assets_since
+from cfnode.core.assets import ASSETS, Asset, assets_since
+from cfnode.core.scale import Codec
 
 from .chains import CHAIN_INSTANCES, ChainInstance
 from .frame.span import number
+from .frame.table import TypeTable
 from .frame.types import COMMON, Catalog
 from .release_names import DEFAULT_RELEASE
 
-__all__ = ["DEFAULT_RELEASE", "RELEASES", "Release", "by_release", "release_for"]
+__all__ = ["DEFAULT_RELEASE", "RELEASES", "Release", "Rules", "by_release", "codec_in", "release_for"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What pallets do in one release and not in another."""
+
+    minimum_limit_orders: bool = False
+    """A limit order must not be left with less than the least amount of its asset."""
+    rejections_below_dust_fail: bool = False
+    """A rejected deposit of which no more than dust is left is not sent back."""
+    pending_swaps_bind_providers: bool = False
+    """A liquidity provider keeps its role as long as a swap on the chain is its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +54,7 @@ class Release:
     assets: tuple[Asset, ...]
     left: frozenset[str]
     dollar_tokens: tuple[str, ...]
+    rules: Rules = Rules()
 
     @cached_property
     def number(self) -> tuple[int, ...]:
@@ -58,6 +73,14 @@ class Release:
         for declare in _DECLARERS:
             declare(catalog, self)
         return catalog
+
+    def has(self, release: str) -> bool:
+        """Whether what came with a release is in this one."""
+        return self.number >= number(release)
+
+    def dollars(self, amount: int) -> list[tuple[str, int]]:
+        """An amount of dollars in each of their tokens, in its smallest unit."""
+        return [(token, amount * 10 ** ASSETS[token].decimals) for token in self.dollar_tokens]
 
     def assets_of(self, chain: str) -> tuple[Asset, ...]:
         """The assets of one chain, in the order of the chain's own enum."""
@@ -106,7 +129,7 @@ _R2_2_3 = Release(
     name="2.2.3",
     spec_version=20_203,
     api_versions=_APIS,
-    chains=CHAIN_INSTANCES,
+    chains={name: chain for name, chain in CHAIN_INSTANCES.items() if name != "Bsc"},
     assets=tuple(assets_since("2.2")),
     left=frozenset({"Polkadot"}),
     dollar_tokens=(
@@ -116,8 +139,31 @@ _R2_2_3 = Release(
 
 _R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209)
 
-RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9)}
+_ASSETHUB = CHAIN_INSTANCES["Assethub"]
+
+_R2_3_0 = replace(
+    _R2_2_9,
+    name="2.3.0",
+    spec_version=20_300,
+    api_versions=_APIS | {"CustomRuntimeApi": 20, "MonitoringRuntimeApi": 4},
+    chains=CHAIN_INSTANCES
+    | {"Assethub": replace(_ASSETHUB, family=replace(_ASSETHUB.family, deposit_details="TxId"))},
+    assets=tuple(assets_since("2.3")),
+    dollar_tokens=(*_R2_2_9.dollar_tokens, "BscUsdt"),
+    rules=Rules(
+        minimum_limit_orders=True, rejections_below_dust_fail=True, pending_swaps_bind_providers=True
+    ),
+)
+
+RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9, _R2_3_0)}
 """By name, the oldest first."""
+
+
+def codec_in(release: str, text: str, scope: Mapping[str, str] | None = None) -> Codec:
+    """The codec of a type expression in a release: migrations read with it what the last one has stored."""
+    table = TypeTable(RELEASES[release].catalog)
+    type_id = table.id(text, scope)
+    return table.registry.codec(type_id)
 
 
 def release_for(spec_version: int) -> Release:

@@ -38,8 +38,8 @@ MAX_U8 = 255
 MAX_U16 = 2**16 - 1
 MAX_U64 = 2**64 - 1
 MAX_BITCOIN_AFFILIATES = 2
-EVM_ADDRESSES = frozenset({"Eth", "Arb", "Tron"})
-_WITH_PARAMETERS = frozenset({"Ethereum", "Arbitrum", "Tron", "Solana"})
+EVM_ADDRESSES = frozenset({"Eth", "Arb", "Tron", "Bsc"})
+_WITH_PARAMETERS = frozenset({"Ethereum", "Arbitrum", "Tron", "Solana", "Bsc"})
 """Chains whose vaults pass parameters on."""
 SOLANA_TOKENS = {"SolUsdc": "usdc", "SolUsdt": "usdt"}
 
@@ -221,6 +221,7 @@ ENCODERS: dict[str, Callable[[RuntimeApi, Asked, dict[str, Any]], tuple[str, Any
     "Bitcoin": _bitcoin,
     "Ethereum": _evm,
     "Arbitrum": _evm,
+    "Bsc": _evm,
     "Solana": _solana,
     "Tron": _tron,
 }
@@ -230,12 +231,7 @@ def _token(environment: Environment, asked: Asked) -> bytes | None:
     """The contract of the source asset, None for the chain's own coin."""
     if ASSETS[asked.source].chain_index == 0:
         return None
-    known = {
-        "Ethereum": environment.EthereumSupportedAssets,
-        "Arbitrum": environment.ArbitrumSupportedAssets,
-        "Tron": environment.TronSupportedAssets,
-    }
-    contract: bytes | None = known[asked.chain].get(asked.source)
+    contract = environment.contract(asked.chain, asked.source)
     if contract is None:
         kind = "Tron" if asked.chain == "Tron" else "EVM"
         raise Refused(f"Failed to look up {kind} token address")

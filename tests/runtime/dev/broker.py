@@ -21,6 +21,7 @@ ADDRESSES = {
     "Assethub": "1exaAg2VJRQbyUBAeXcktChCAqjVP9TUxF3zo23R2T6EGdE",
     "Polkadot": "1exaAg2VJRQbyUBAeXcktChCAqjVP9TUxF3zo23R2T6EGdE",
     "Tron": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+    "Bsc": "0xa56A6be23b6Cf39D9448FF6e897C29c41c8fbDFF",
 }
 GAS_ASSETS = {
     "Ethereum": "Eth",

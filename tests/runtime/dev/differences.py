@@ -37,9 +37,8 @@ MAX_LINE = 300
 
 @cache
 def ours(version: str) -> Metadata:
-    """The metadata of the development runtime's release of this version, or else of its newest."""
-    release = RELEASES.get(version) or list(RELEASES.values())[-1]
-    return DevRuntime(release).composition.service(Executive).metadata(15)
+    """The metadata of the development runtime's release of this version."""
+    return DevRuntime(RELEASES[version]).composition.service(Executive).metadata(15)
 
 
 @dataclass(frozen=True)

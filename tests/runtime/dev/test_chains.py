@@ -18,6 +18,7 @@ MAIN_NET_LIFETIMES = {
     "Solana": 216_000,
     "Assethub": 7_200,
     "Tron": 28_800,
+    "Bsc": 192_000,
     "Polkadot": 14_400,
 }
 

@@ -8,6 +8,7 @@ import pytest
 
 from cfnode.core.amm import price_of, sqrt_price_at
 from cfnode.core.scale import ScaleError
+from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.flip import Flip
 from tests.runtime.dev.broker import address_on, refund
@@ -21,8 +22,8 @@ ALL = {"liquidity": 2**128 - 1}
 class Market(Swapper):
     """A broker, and Bob, who is a provider with money."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, config: DevGenesis | None = None) -> None:
+        super().__init__(config=config)
         assert self.provide("register_lp_account") == "Ok"
         for chain in ("Ethereum", "Bitcoin"):
             assert self.provide("register_liquidity_refund_address", address=address_on(chain)) == "Ok"

@@ -33,6 +33,7 @@ from tests.runtime.dev.memory import MemoryHost
 DIGESTS = {
     "2.2.3": "0abe1670ae205a1eef9c48c12ae05b202ef8f4709bf3e8bc476fdfa25b9d4288",
     "2.2.9": "c4f36b77dc50910c60517cf4cb727078cd5e122ecfc65eba59ab3dae84f699b3",
+    "2.3.0": "ea25be6707893a602e564e2e86bb3da71cb8fca05044eaeb562703d67400da35",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 
@@ -68,7 +69,14 @@ def test_a_name_is_common_to_all_releases_or_belongs_to_one() -> None:
 
 @pytest.mark.parametrize(
     ("stated", "expected"),
-    [(20_203, "2.2.3"), (20_208, "2.2.3"), (20_209, "2.2.9"), (20_210, "2.2.9"), (1, "2.2.3")],
+    [
+        (20_203, "2.2.3"),
+        (20_208, "2.2.3"),
+        (20_209, "2.2.9"),
+        (20_299, "2.2.9"),
+        (20_300, "2.3.0"),
+        (1, "2.2.3"),
+    ],
 )
 def test_a_spec_version_selects_the_last_release_up_to_it(stated: int, expected: str) -> None:
     found = release_for(stated)

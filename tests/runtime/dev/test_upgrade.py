@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.header import DigestKind
-from cfnode.runtime.dev.config import DevGenesis
-from cfnode.runtime.dev.releases import RELEASES, release_for
+from cfnode.runtime.dev.config import BSC, ETHEREUM, DevGenesis
+from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.runtime.dev.releases import RELEASES, codec_in, release_for
 from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
-from tests.runtime.dev.world import World, bare_extrinsic, described
+from tests.runtime.dev.memory import MemoryHost
+from tests.runtime.dev.world import ALICE, BOB, World, bare_extrinsic, described
 
 
 def upgrade(world: World, code: bytes) -> Any:
@@ -63,6 +66,78 @@ def test_the_next_release_brings_the_storage_of_the_last_one_to_its_own_form(wor
     )
     world.block()
     assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 100
+
+
+def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
+    for pair, pallet, name, arguments in (
+        (ALICE, "Swapping", "register_as_broker", {}),
+        (ALICE, "Swapping", "bind_broker_fee_withdrawal_address", {"address": b"\x07" * 20}),
+        (BOB, "LiquidityProvider", "register_lp_account", {}),
+        (BOB, "LiquidityProvider", "register_liquidity_refund_address", {"address": ("Tron", b"\x08" * 20)}),
+    ):
+        call = world.call(pallet, name, **arguments)
+        assert world.block(world.sign(call, pair)) == [("Ok", ("Ok", ()))]
+    board = world.stored("Environment", "RuntimeSafeMode")
+    board["funding"] = {"redeem_enabled": False}
+    board["liquidity_provider"]["withdrawal_enabled"] = False
+    stop = ("Environment", ("update_safe_mode", {"update": ("CodeAmber", board)}))
+    assert world.block(bare_extrinsic(world.call("Dev", "as_governance", call=stop))) == [("Ok", ("Ok", ()))]
+
+    upgrade(world, DevRuntime(RELEASES["2.3.0"]).code)
+    world.runtime, world.metadata = described("2.3.0")
+    world.block()
+    assert world.stored("AssetBalances", "BoundBrokerWithdrawalAddress", ALICE.account) == b"\x07" * 20
+    assert world.stored("AssetBalances", "RefundAddresses", BOB.account, "Tron") == ("Tron", b"\x08" * 20)
+    addresses = world.api("CustomRuntimeApi_cf_liquidity_provider_info", BOB.account, "No")[
+        "refund_addresses"
+    ]
+    assert dict(addresses)["Tron"] == ("Tron", b"\x08" * 20)
+    assert (
+        world.api("CustomRuntimeApi_cf_broker_info", ALICE.account)["bound_fee_withdrawal_address"]
+        == b"\x07" * 20
+    )
+    provider = {"deposit_enabled": True, "withdrawal_enabled": False, "internal_swaps_enabled": True}
+    after = world.stored("Environment", "RuntimeSafeMode")
+    assert after["liquidity_provider"] == provider | {"flip_to_on_chain_balance_enabled": True}
+    assert (after["funding"], after["bsc_elections"]) == (
+        {"redeem_enabled": False},
+        {"key_manager_witnessing": True},
+    )
+    for owner, item in MOVED:
+        prefix = twox_128(owner) + twox_128(item)
+        assert not (world.state.next_key(prefix) or b"").startswith(prefix)
+
+    assert world.stored("Environment", "BscVaultAddress") == BSC.vault
+    assert world.stored("Environment", "EthereumSupportedAssets", "Cbbtc") == dict(ETHEREUM.tokens)["Cbbtc"]
+    assert world.stored("BscIngressEgress", "DepositChannelLifetime") == 192_000
+    assert world.stored("LiquidityPools", "MinimumLimitOrderAmount", "Bnb") == 10**16
+    assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 15
+    price = world.api("CustomRuntimeApi_cf_pool_price_v2", "Bnb", "Usdc")
+    assert price[0] == "Ok" and price[1]["sell"] is not None
+    world.block()
+    assert world.stored("BscChainTracking", "CurrentChainState")["block_height"] % 14 == 0
+
+
+MOVED = (
+    (b"Swapping", b"BoundBrokerWithdrawalAddress"),
+    (b"LiquidityProvider", b"LiquidityRefundAddress"),
+)
+
+
+def test_assethubs_pending_deposits_are_named_by_their_blocks() -> None:
+    """Deposits that wait for a boost's delay, in the words of 2.2.9."""
+    names = INGRESS_EGRESS["Assethub"].names
+    composition = DevRuntime(RELEASES["2.3.0"]).composition
+    pallet = composition.pallet(INGRESS_EGRESS["Assethub"])
+    codec = codec_in("2.2.9", "Vec<(DepositWitness, Height)>", names)
+    witness = {"deposit_address": b"\x01" * 32, "asset": "HubDot", "amount": 5, "deposit_details": 3}
+    host = MemoryHost()
+    with composition.on(host):
+        key = pallet.PendingDepositChannelDeposits.prefix + twox_64(b"\x09\0\0\0") + b"\x09\0\0\0"
+        host.set(key, codec.encode([(witness, 77)]))
+        pallet.name_deposits()
+        named = witness | {"deposit_details": {"block_number": 77, "extrinsic_index": 3}}
+        assert list(pallet.PendingDepositChannelDeposits.items()) == [(9, [(named, 77)])]
 
 
 def test_a_chain_that_begins_with_a_release_has_nothing_to_migrate() -> None:

@@ -8,6 +8,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.chains import MODULES
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
 from tests.runtime.dev.broker import address_on
 from tests.runtime.dev.swapper import BITCOIN, ETHER, USDC
 from tests.runtime.dev.test_apis import ask
@@ -64,7 +65,7 @@ def test_a_providers_refund_addresses_are_told_chain_by_chain() -> None:
     market = Market()
     info = ask(market.world, "cf_liquidity_provider_info", BOB.account, "Yes")
     addresses = dict(info["refund_addresses"])
-    assert list(addresses) == list(MODULES)
+    assert list(addresses) == list(RELEASES[DEFAULT_RELEASE].chains)
     assert {chain for chain, address in addresses.items() if address} == {"Ethereum", "Bitcoin"}
     assert addresses["Ethereum"] == address_on("Ethereum")
 

@@ -179,7 +179,7 @@ def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Parts]) -> C
 
 def _pallet_enum(kind: type[Pallet], parts: Parts, part: str) -> Declaration:
     def make() -> Enum:
-        scope = {name: parse(target) for name, target in kind.names.items()}
+        scope = {name: parse(target) for name, target in parts.names.items()}
         return Enum(
             tuple(
                 (index, name, _fields(fields, scope), docs)

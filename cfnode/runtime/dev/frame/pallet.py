@@ -228,8 +228,14 @@ class Pallet:
         self.runtime = runtime
         self.parts = runtime.parts[type(self)]
         self.__dict__["Constant"] = self.Constant.of(runtime.release)
+        self.__dict__["names"] = self.parts.names
         for name, declared in self.parts.storage.items():
             self.__dict__[name] = declared.bind(self)
+
+    @classmethod
+    def names_in(cls, release: Release) -> Mapping[str, str]:
+        """The names that only this pallet knows, as expressions in a release."""
+        return cls.names
 
     # What a pallet's methods use
 
@@ -267,6 +273,10 @@ class Pallet:
     def stored(self) -> Mapping[str, Stored]:
         """The storage items, bound, by name."""
         return {name: self.__dict__[name] for name in self.parts.storage}
+
+    def has(self, item: str) -> bool:
+        """Whether the release has this storage item of the pallet."""
+        return item in self.parts.storage
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Raise ScaleError if an argument of a call is longer than its bounded type allows.

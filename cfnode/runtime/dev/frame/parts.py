@@ -24,8 +24,12 @@ __all__ = ["Parts", "parts_of"]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Storage, calls and events by name, with the indices and fields of the release; errors by index."""
+    """Storage, calls and events by name, with the indices and fields of the release; errors by index.
 
+    `names` are those that only this pallet knows, as expressions.
+    """
+
+    names: Mapping[str, str]
     storage: Mapping[str, Declared]
     calls: Mapping[str, CallDef]
     events: Mapping[str, EventDef]
@@ -39,6 +43,7 @@ class Parts:
 def parts_of(kind: type[Pallet], release: Release) -> Parts:
     """The declarations of a pallet that a release has."""
     return Parts(
+        kind.names_in(release),
         {name: each for name, each in kind.storage.items() if each.item.span.covers(release)},
         {name: each for name, each in kind.calls.items() if each.span.covers(release)},
         _events(kind, release),

@@ -226,6 +226,13 @@ class Stored:
             found.append(value)
         return tuple(found)
 
+    def take_over(self, pallet: str, item: str, skipped: int = 0) -> None:
+        """Move the entries of an item of another pallet here; its keys begin with `skipped` bytes more."""
+        old, host = twox_128(pallet.encode()) + twox_128(item.encode()), self._runtime.host
+        for key in list(self._walk(old)):
+            host.set(self.prefix + key[_NAMES + skipped :], host.get(key) or b"")
+            host.delete(key)
+
 
 class StoredValue(Stored):
     """A `Value` on its pallet."""

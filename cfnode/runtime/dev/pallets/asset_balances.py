@@ -14,6 +14,8 @@ __all__ = ["AssetBalances"]
 
 MAX_AMOUNT = 2**128 - 1
 TRON_REFUND_FEE_MULTIPLE = 15
+TWOX_64 = 8
+"""Bytes of the hash before a key of Twox64Concat."""
 
 enum("pallet_cf_asset_balances::ExternalOwner", "Vault", "AggKey", "Account(ForeignChainAddress)")
 
@@ -27,6 +29,16 @@ class AssetBalances(Pallet):
     Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
     WithheldAssets = Map("Twox64Concat", "Asset", "u128")
     FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
+    RefundAddresses = DoubleMap(
+        "Identity",
+        "AccountId32",
+        "Twox64Concat",
+        "ForeignChain",
+        "ForeignChainAddress",
+        optional=True,
+        span=since("2.3.0"),
+    )
+    BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
     RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=100, span=since("2.2.9"))
 
     class Event(EventSet):
@@ -48,11 +60,32 @@ class AssetBalances(Pallet):
         BalanceOverflow = "The user has reached the maximum balance."
         ChainDeprecated = "The Chain is deprecated."
         FundsRemaining = "The account still has free balance."
+        DestinationNotAllowed = (
+            "The withdrawal destination is not on the account's withdrawal whitelist.",
+            since("2.3.0"),
+        )
+        InvalidEncodedAddress = "The provided address could not be decoded.", since("2.3.0")
+        TimelockExceedsMaximum = "The requested timelock exceeds the configured maximum.", since("2.3.0")
+        TooManyPendingUpdates = "The account has too many pending whitelist updates.", since("2.3.0")
+        NoLiquidityRefundAddressRegistered = (
+            "No liquidity refund address is registered for the account on the relevant chain.",
+            since("2.3.0"),
+        )
+        WithdrawalWhitelistNotCleared = (
+            "The account's withdrawal whitelist must be disabled before deregistration.",
+            since("2.3.0"),
+        )
 
     @migration("2.2.9")
     def expect_less_of_tron(self) -> None:
         """A refund on Tron may be smaller, measured by its fee."""
         self.RefundFeeMultiple.put("Tron", TRON_REFUND_FEE_MULTIPLE)
+
+    @migration("2.3.0")
+    def take_addresses_over(self) -> None:
+        """Refund addresses were with the providers, bound addresses with the brokers."""
+        self.RefundAddresses.take_over("LiquidityProvider", "LiquidityRefundAddress")
+        self.BoundBrokerWithdrawalAddress.take_over("Swapping", "BoundBrokerWithdrawalAddress", TWOX_64)
 
     def balance(self, who: bytes, asset: str) -> int:
         """What an account owns of an asset."""
@@ -109,3 +142,5 @@ class AssetBalances(Pallet):
 
     def on_killed_account(self, who: bytes) -> None:
         self.FreeBalances.clear(who)
+        if self.has("BoundBrokerWithdrawalAddress"):
+            self.BoundBrokerWithdrawalAddress.remove(who)

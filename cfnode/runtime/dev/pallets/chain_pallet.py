@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES, ChainInstance
-from cfnode.runtime.dev.frame import Pallet
+from cfnode.runtime.dev.frame import Composition, Pallet
+from cfnode.runtime.dev.releases import Release
 
 P = TypeVar("P", bound="ChainPallet")
 
 
 class ChainPallet(Pallet):
-    """A pallet that belongs to one foreign chain; `chain` says which one and in what it differs."""
+    """A pallet that belongs to one foreign chain; `chain` says which one and in what it differs.
+
+    On an instance it is the chain as the release has it.
+    """
 
     chain: ClassVar[ChainInstance]
+
+    def __init__(self, runtime: Composition) -> None:
+        self.__dict__["chain"] = runtime.release.chains[self.chain.name]
+        super().__init__(runtime)
+
+    @classmethod
+    def names_in(cls, release: Release) -> Mapping[str, str]:
+        return release.chains[cls.chain.name].names
 
 
 def per_chain(kind: type[P], index: Callable[[ChainInstance], int]) -> dict[str, type[P]]:

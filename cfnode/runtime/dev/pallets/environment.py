@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import WalletCall, account_of
-from cfnode.runtime.dev.config import DevGenesis, EvmAddresses
+from cfnode.runtime.dev.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
 from cfnode.runtime.dev.frame import (
     ConstantSet,
     ErrorSet,
@@ -24,9 +24,12 @@ from cfnode.runtime.dev.frame import (
     constant,
     event,
     invalid,
+    migration,
+    since,
 )
 from cfnode.runtime.dev.frame.storage import StoredMap, StoredValue
 from cfnode.runtime.dev.keys import ASSETHUB_VAULT, solana_environment
+from cfnode.runtime.dev.releases import codec_in
 from cfnode.runtime.dev.types.safe_mode import all_green, all_red
 
 from .system import System
@@ -75,6 +78,12 @@ class Environment(Pallet):
     TronVaultAddress = Value("H160")
     TronChainId = Value("u64")
     TronSignatureNonce = Value("u64")
+    BscSupportedAssets = Map("Blake2_128Concat", "bsc::Asset", "H160", optional=True, span=since("2.3.0"))
+    BscKeyManagerAddress = Value("H160", span=since("2.3.0"))
+    BscVaultAddress = Value("H160", span=since("2.3.0"))
+    BscAddressCheckerAddress = Value("H160", span=since("2.3.0"))
+    BscChainId = Value("u64", span=since("2.3.0"))
+    BscSignatureNonce = Value("u64", span=since("2.3.0"))
     RuntimeSafeMode = Value("RuntimeSafeMode", default=all_green)
     CurrentReleaseVersion = Value("SemVer")
     ChainflipNetworkEnvironment = Value("NetworkEnvironment", default="Development")
@@ -98,6 +107,7 @@ class Environment(Pallet):
         NonNativeSignedCall = event(14)
         BatchCompleted = event(15)
         TronInitialized = event(16)
+        BscInitialized = event(17, since("2.3.0"))
 
     class Error(ErrorSet):
         EthAddressNotUpdateable = "Eth is not an Erc20 token, so its address can't be updated."
@@ -226,6 +236,8 @@ class Environment(Pallet):
         self._contracts("Ethereum", config.ethereum, self.EthereumSupportedAssets)
         self._contracts("Arbitrum", config.arbitrum, self.ArbitrumSupportedAssets)
         self._contracts("Tron", config.tron, self.TronSupportedAssets)
+        if "Bsc" in self.runtime.release.chains:
+            self._contracts("Bsc", config.bsc, self.BscSupportedAssets)
         self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
         self.SolanaApiEnvironment.put(solana_environment())
         self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
@@ -238,8 +250,20 @@ class Environment(Pallet):
         self._of(chain, "KeyManagerAddress").put(addresses.key_manager)
         self._of(chain, "VaultAddress").put(addresses.vault)
         self._of(chain, "ChainId").put(addresses.chain_id)
+        known = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
-            assets.put(asset, address)
+            if asset in known:
+                assets.put(asset, address)
+
+    @migration("2.3.0")
+    def know_bsc(self) -> None:
+        """The contracts on BSC, the token contract of CBBTC, and boards for what is new in safe mode."""
+        self._contracts("Bsc", BSC, self.BscSupportedAssets)
+        self.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
+        raw = self.runtime.host.get(self.RuntimeSafeMode.prefix)
+        if raw is not None:
+            kept = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)
+            self.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), kept))
 
     def on_runtime_upgrade(self) -> None:
         self.CurrentReleaseVersion.put(self.runtime.release.semver)
@@ -250,25 +274,29 @@ class Environment(Pallet):
         return on
 
     def vault_address(self, chain: str) -> bytes:
-        """The vault contract (20 bytes) on "Ethereum", "Arbitrum" or "Tron"."""
+        """The vault contract (20 bytes) on an EVM chain."""
         address: bytes = self._of(chain, "VaultAddress").get()
         return address
 
     def key_manager(self, chain: str) -> bytes:
-        """The key manager contract (20 bytes) on "Ethereum", "Arbitrum" or "Tron"."""
+        """The key manager contract (20 bytes) on an EVM chain."""
         address: bytes = self._of(chain, "KeyManagerAddress").get()
         return address
 
     def chain_id(self, chain: str) -> int:
-        """The chain id of "Ethereum", "Arbitrum" or "Tron"."""
+        """The chain id of an EVM chain."""
         chain_id: int = self._of(chain, "ChainId").get()
         return chain_id
 
     def token_address(self, chain: str, asset: str) -> bytes:
         """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
+        return self.contract(chain, asset) or b"\xee" * 20
+
+    def contract(self, chain: str, asset: str) -> bytes | None:
+        """The contract of a token on an EVM chain, None for what is no token there."""
         assets = self.stored()[chain + "SupportedAssets"]
         assert isinstance(assets, StoredMap)
-        address: bytes = assets.get(asset) or b"\xee" * 20
+        address: bytes | None = assets.get(asset)
         return address
 
     def minted(self, mint: bytes) -> str | None:
@@ -278,7 +306,7 @@ class Environment(Pallet):
         return mints.get(mint)
 
     def next_signature_nonce(self, chain: str) -> int:
-        """The next replay protection nonce of "Ethereum", "Arbitrum" or "Tron"; this uses it up."""
+        """The next replay protection nonce of an EVM chain; this uses it up."""
         nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)
         return nonce
 
@@ -287,3 +315,10 @@ class Environment(Pallet):
         stored = self.stored()[chain + item]
         assert isinstance(stored, StoredValue)
         return stored
+
+
+def _with_kept(value: Any, kept: Any) -> Any:
+    """A value of safe mode in which all that an older release knew is as it was."""
+    if not (isinstance(value, dict) and isinstance(kept, dict)):
+        return kept
+    return {name: _with_kept(each, kept[name]) if name in kept else each for name, each in value.items()}

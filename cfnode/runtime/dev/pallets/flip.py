@@ -21,8 +21,11 @@ from cfnode.runtime.dev.frame import (
     constant,
     enum,
     event,
+    since,
     struct,
 )
+from cfnode.runtime.dev.frame.types import Catalog
+from cfnode.runtime.dev.releases import Release, by_release
 
 FLIP = 10**18
 INITIAL_SUPPLY = 90_000_000 * FLIP
@@ -36,12 +39,6 @@ enum(
     "NoScaling",
 )
 enum(
-    "pallet_cf_flip::PalletConfigUpdate",
-    "SetSlashingRate(Permill)",
-    "SetFeeScalingRate(FeeScalingRateConfig)",
-    name="flip::PalletConfigUpdate",
-)
-enum(
     "pallet_cf_flip::imbalances::InternalSource<AccountId>",
     "Account(AccountId)",
     "Reserve([u8; 4])",
@@ -53,6 +50,17 @@ enum(
     "Internal(InternalSource<AccountId>)",
     "Emissions",
 )
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.enum(
+        "pallet_cf_flip::PalletConfigUpdate",
+        "SetSlashingRate(Permill)",
+        "SetFeeScalingRate(FeeScalingRateConfig)",
+        *(["SetFeeRewardsActivationEpoch(u32)"] if release.has("2.3.0") else []),
+        name="flip::PalletConfigUpdate",
+    )
 
 
 class Flip(Pallet):
@@ -70,6 +78,8 @@ class Flip(Pallet):
     CallCounter = Map("Identity", "OpaqueCallIndex", "u16")
     FeeScalingRate = Value("FeeScalingRateConfig", default="NoScaling")
 
+    FeeRewardsActivationEpoch = Value("u32", default=2**32 - 1, span=since("2.3.0"))
+
     class Event(EventSet):
         RemainingImbalance = event(0, who="ImbalanceSource<AccountId32>", remaining_imbalance="u128")
         SlashingPerformed = event(1, who="AccountId32", amount="u128")
@@ -77,6 +87,7 @@ class Flip(Pallet):
         PalletConfigUpdated = event(3, update="flip::PalletConfigUpdate")
         FlipMinted = event(4, to="AccountId32", amount="u128")
         BondUpdated = event(5, account_id="AccountId32", new_bond="u128")
+        FlipDistributed = event(6, since("2.3.0"), amounts="Vec<(AccountId32, u128)>")
 
     class Error(ErrorSet):
         InsufficientLiquidity = "Not enough liquid funds."
@@ -94,7 +105,12 @@ class Flip(Pallet):
         origin.ensure_governance()
         for update in updates:
             name, value = update
-            (self.SlashingRate if name == "SetSlashingRate" else self.FeeScalingRate).put(value)
+            if name == "SetSlashingRate":
+                self.SlashingRate.put(value)
+            elif name == "SetFeeScalingRate":
+                self.FeeScalingRate.put(value)
+            else:
+                self.FeeRewardsActivationEpoch.put(value)
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     def on_initialize(self, number: int) -> None:

@@ -12,11 +12,9 @@ from cfnode.runtime.dev.frame import Composition, Pallet, Value
 
 __all__ = ["TradingStrategy"]
 
-DOLLAR = 10**6
-
 
 def _of_each(dollars: int) -> Callable[[Composition], list[tuple[str, int]]]:
-    return lambda runtime: [(asset, dollars * DOLLAR) for asset in runtime.release.dollar_tokens]
+    return lambda runtime: runtime.release.dollars(dollars)
 
 
 class TradingStrategy(Pallet):

@@ -17,6 +17,7 @@ from cfnode.runtime.dev.frame import (
     Pallet,
     Value,
     event,
+    since,
 )
 
 from .account_roles import AccountRoles
@@ -58,6 +59,7 @@ class Validator(Pallet):
     MinimumOperatorFee = Value("u32", default=1_500)
     ActiveBidder = Value("BTreeSet<AccountId32>")
     Exceptions = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    ValidatorMaxBid = Map("Identity", "AccountId32", "u128", optional=True, span=since("2.3.0"))
     ManagedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
     ClaimedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
     OperatorSettingsLookup = Map("Identity", "AccountId32", "OperatorSettings", optional=True)
@@ -95,6 +97,7 @@ class Validator(Pallet):
         Delegated = event(16, delegator="AccountId32", operator="AccountId32", max_bid="u128")
         UnDelegationFinalized = event(17, delegator="AccountId32", epoch="u32")
         MaxBidUpdated = event(18, delegator="AccountId32", change="Change<u128>")
+        ValidatorMaxBidUpdated = event(8, since("2.3.0"), validator="AccountId32", max_bid="Option<u128>")
         WitnessingTaskRestarted = event(19, task="WitnessingTaskName", reporter="AccountId32")
 
     class Error(ErrorSet):
@@ -134,6 +137,11 @@ class Validator(Pallet):
         DelegationAmountBelowMinimum = (
             "Delegation amount must be at least as large as minimum funding amount."
         )
+        MaxBidBelowMinimumValidatorStake = (
+            "A validator's max bid must be at least as large as the minimum validator stake,\n"
+            "otherwise the validator could never bid enough to be a qualified bidder.",
+            since("2.3.0"),
+        )
         GrandpaKeyOwnershipMismatch = (
             "The caller's GRANDPA key does not match their session key registration."
         )
@@ -142,6 +150,14 @@ class Validator(Pallet):
             "Cannot rotate session keys while a GRANDPA delegation is active. Revoke first."
         )
         DelegatorTransferRestricted = "Delegator funds cannot be transferred between accounts."
+        NotLiquidityProvider = (
+            "Only accounts registered as a Liquidity Provider can delegate.",
+            since("2.3.0"),
+        )
+        StillDelegating = (
+            "The account cannot deregister as a Liquidity Provider while actively delegating.",
+            since("2.3.0"),
+        )
 
     def genesis(self, config: DevGenesis) -> None:
         self.EpochDuration.put(config.epoch_blocks)

@@ -40,7 +40,7 @@ __all__ = ["NotNoticed", "SentToVault", "vault_deposit"]
 
 Witness = dict[str, Any]
 ONE_CHUNK, NO_INTERVAL = 1, 2
-_GAS = {"Ethereum": "Eth", "Arbitrum": "ArbEth", "Tron": "Trx"}
+_GAS = {"Ethereum": "Eth", "Arbitrum": "ArbEth", "Tron": "Trx", "Bsc": "Bnb"}
 
 
 class NotNoticed(Exception):
@@ -240,6 +240,7 @@ def _tron_address(text: str) -> bytes:
 _READERS: dict[str, Callable[[Pallet, SentToVault], Witness]] = {
     "Ethereum": _evm,
     "Arbitrum": _evm,
+    "Bsc": _evm,
     "Tron": _tron,
     "Solana": _solana,
     "Bitcoin": _bitcoin,

@@ -1,8 +1,10 @@
-"""Addresses and keys of the foreign chains, as `cf_chains` declares them in runtime 2.2."""
+"""Addresses and keys of the foreign chains, as `cf_chains` declares them."""
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.core.assets import CHAINS
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 struct("cf_chains::dot::PolkadotAccountId", "[u8; 32]")
 struct("sol_prim::address::Address", "[u8; 32]")
@@ -17,26 +19,6 @@ enum(
     "P2WSH([u8; 32])",
     "Taproot([u8; 32])",
     "OtherSegwit{version: u8, program: BoundedVec<u8>}",
-)
-enum(
-    "cf_chains::address::EncodedAddress",
-    "Eth([u8; 20])",
-    "Dot([u8; 32])",
-    "Btc(Bytes)",
-    "Arb([u8; 20])",
-    "Sol([u8; 32])",
-    "Hub([u8; 32])",
-    "Tron([u8; 20])",
-)
-enum(
-    "cf_chains::address::ForeignChainAddress",
-    "Eth(H160)",
-    "Dot(PolkadotAccountId)",
-    "Btc(ScriptPubkey)",
-    "Arb(H160)",
-    "Sol(Address)",
-    "Hub(PolkadotAccountId)",
-    "Tron(H160)",
 )
 enum(
     "cf_chains::refund_parameters::AccountOrAddress<AccountId, Address>",
@@ -69,3 +51,20 @@ struct("cf_chains::dot::PolkadotChannelState")
 enum("cf_chains::evm::EvmFetchId", "DeployAndFetch(u64)", "Fetch(H160)", "NotRequired")
 struct("cf_chains::btc::BitcoinFetchId", "u64")
 struct("cf_chains::sol::SolanaDepositFetchId", channel_id="u64", address="Address", bump="u8")
+
+_ENCODED = {"Dot": "[u8; 32]", "Btc": "Bytes", "Sol": "[u8; 32]", "Hub": "[u8; 32]"}
+_KNOWN = {"Dot": "PolkadotAccountId", "Btc": "ScriptPubkey", "Sol": "Address", "Hub": "PolkadotAccountId"}
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    """Addresses have a variant for each chain; those that are not named are Ethereum's kind."""
+    variants = [CHAINS[name].address for name in sorted(release.chains, key=_address_index)]
+    encoded = [f"{each}({_ENCODED.get(each, '[u8; 20]')})" for each in variants]
+    catalog.enum("cf_chains::address::EncodedAddress", *encoded)
+    known = [f"{each}({_KNOWN.get(each, 'H160')})" for each in variants]
+    catalog.enum("cf_chains::address::ForeignChainAddress", *known)
+
+
+def _address_index(chain: str) -> int:
+    return CHAINS[chain].address_index

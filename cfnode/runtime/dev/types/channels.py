@@ -14,6 +14,7 @@ _INGRESS_EGRESS = "pallet_cf_ingress_egress"
 struct("cf_chains::eth::EthereumTrackedData", base_fee="u128", priority_fee="u128")
 struct("cf_chains::arb::ArbitrumTrackedData", base_fee="u128", l1_base_fee_estimate="u128")
 struct("cf_chains::tron::TronTrackedData")
+struct("cf_chains::bsc::BscTrackedData", priority_fee="u128")
 struct("cf_chains::btc::BitcoinFeeInfo", sats_per_kilobyte="u64")
 struct("cf_chains::btc::BitcoinTrackedData", btc_fee_info="BitcoinFeeInfo")
 struct("cf_chains::sol::SolTrackedData", priority_fee="u64")

@@ -22,6 +22,24 @@ struct(
     expires_at="BlockNumber",
     prewitnessed="bool",
 )
+enum(
+    "cf_chains::ExecutexSwapAndCallError",
+    "Unsupported",
+    "FailedToBuildCcmForSolana(SolanaTransactionBuildingError)",
+    "DispatchError(DispatchError)",
+    "NoVault",
+    "AuxDataNotReady",
+    "NoChannelAvailable",
+)
+enum("cf_chains::RejectError", "NotSupportedForAsset", "NotRequired", "Other", "FailedToBuildRejection")
+enum(
+    f"{_INGRESS_EGRESS}::RefundFailureReason",
+    "BelowDustLimit",
+    "InvalidRefundAddress",
+    "FailedToBuildRejectCall(RejectError)",
+    "FailedToBuildExecutexSwapAndCall(ExecutexSwapAndCallError)",
+    "SolanaCcmWithAltsNotSupported",
+)
 enum("cf_traits::lending::BoostSource", "LendingPool", "BoostPool")
 enum(
     f"{_INGRESS_EGRESS}::DepositFailedReason",

@@ -127,6 +127,7 @@ _api(
 )
 _api("cf_chains::arb::api::ArbitrumApi", "SetAggKeyWithAggKey", *_COMMON)
 _api("cf_chains::tron::api::TronApi", "SetAggKeyWithAggKey", *_COMMON)
+_api("cf_chains::bsc::api::BscApi", "SetAggKeyWithAggKey", *_COMMON)
 
 # Transactions.
 struct(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import assets, swaps
 
 __all__ = ["assets", "swaps"]
 
-enum(
-    "cf_traits::FundingSource",
-    "EthTransaction{tx_hash: [u8; 32], funder: H160}",
-    "Swap{swap_request_id: SwapRequestId}",
-    "InitialFunding{channel_id: Option<u64>, asset: Asset}",
-)
 struct(
     "pallet_cf_funding::PendingRedemptionInfo<FlipBalance>",
     total="FlipBalance",
@@ -32,3 +27,14 @@ enum(
     "state_chain_runtime::chainflip::ethereum_sc_calls::EthereumSCApi<A>",
     "Delegation{call: DelegationApi<A>}",
 )
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.enum(
+        "cf_traits::FundingSource",
+        "EthTransaction{tx_hash: [u8; 32], funder: H160}",
+        "Swap{swap_request_id: SwapRequestId}",
+        "InitialFunding{channel_id: Option<u64>, asset: Asset}",
+        *(["FreeBalance"] if release.has("2.3.0") else []),
+    )

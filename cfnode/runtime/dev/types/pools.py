@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import assets, swaps  # noqa: F401  (the declarations below name theirs)
 
@@ -102,11 +103,6 @@ struct("pallet_cf_pools::PoolOrderbook", bids="Vec<PoolOrder>", asks="Vec<PoolOr
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 enum(f"{_API}::DispatchErrorWithMessage", "Module(Bytes)", "RawMessage(Bytes)", "Other(DispatchError)")
 struct(f"{_API}::CcmData", gas_budget="u128", message_length="u32")
-enum(
-    "pallet_cf_pools::PalletConfigUpdate",
-    "LimitOrderAutoSweepingThreshold{asset: Asset, amount: u128}",
-    name="pools::PalletConfigUpdate",
-)
 enum(f"{_API}::FeeTypes", "Network", "IngressDepositChannel", "Egress", "IngressVaultSwap")
 enum(
     f"{_API}::SimulateSwapAdditionalOrder",
@@ -150,3 +146,13 @@ struct(
     id="u64",
     details="LimitOrderUpdateDetails<u32>",
 )
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.enum(
+        "pallet_cf_pools::PalletConfigUpdate",
+        "LimitOrderAutoSweepingThreshold{asset: Asset, amount: u128}",
+        *(["SetMinimumLimitOrderAmount{asset: Asset, amount: u128}"] if release.has("2.3.0") else []),
+        name="pools::PalletConfigUpdate",
+    )

@@ -29,7 +29,6 @@ _switches(
     "broker_registration_enabled",
     "deposit_enabled",
 )
-_switches("pallet_cf_lp", "deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
 _switches(
     "pallet_cf_validator", "authority_rotation_enabled", "start_bidding_enabled", "stop_bidding_enabled"
 )
@@ -75,7 +74,7 @@ _switches(
     path=f"{_WITNESSING}::ethereum_elections::EthereumElectionsSafeMode",
     name="EthereumElectionsSafeMode",
 )
-for _chain in ("arbitrum", "tron"):
+for _chain in ("arbitrum", "tron", "bsc"):
     _switches(
         _RUNTIME,
         "key_manager_witnessing",
@@ -93,7 +92,6 @@ enum(
 
 enum("pallet_cf_environment::SafeModeUpdate", "CodeRed", "CodeGreen", "CodeAmber(RuntimeSafeMode)")
 
-_CHAINS = ("ethereum", "bitcoin", "polkadot", "arbitrum", "solana", "assethub", "tron")
 _WITNESSED = ("broadcast", "chain_tracking", "ingress_egress", "vault")
 
 
@@ -106,8 +104,16 @@ def _witnesser_switches(release: Release) -> list[str]:
     ]
 
 
-def _boards() -> dict[str, str]:
+def boards_of_chains(release: Release) -> list[str]:
+    """The chains in the order of their members in boards and counts: Bitcoin stands before Polkadot."""
+    others = [chain.lower() for chain in release.chains if chain not in ("Ethereum", "Bitcoin")]
+    return ["ethereum", "bitcoin", *others]
+
+
+def _boards(release: Release) -> dict[str, str]:
     """The boards of `RuntimeSafeMode`, in order, by member name."""
+    chains = boards_of_chains(release)
+    bsc = {"bsc_elections": "BscElectionsSafeMode"} if "Bsc" in release.chains else {}
     return {
         "emissions": "emissions::PalletSafeMode",
         "funding": "funding::PalletSafeMode",
@@ -123,22 +129,27 @@ def _boards() -> dict[str, str]:
             f"threshold_signature_{key}": "threshold_signature::PalletSafeMode"
             for key in ("evm", "bitcoin", "polkadot", "solana")
         },
-        **{f"broadcast_{chain}": "broadcast::PalletSafeMode" for chain in _CHAINS},
+        **{f"broadcast_{chain}": "broadcast::PalletSafeMode" for chain in chains},
         "witnesser": "witnesser::PalletSafeMode<WitnesserCallPermission>",
-        **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in _CHAINS},
+        **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in chains},
         "elections_generic": "GenericElectionsSafeMode",
         "ethereum_elections": "EthereumElectionsSafeMode",
         "arbitrum_elections": "ArbitrumElectionsSafeMode",
         "tron_elections": "TronElectionsSafeMode",
+        **bsc,
     }
 
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
+    provider = ("deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
+    added = ("flip_to_on_chain_balance_enabled",) if release.has("2.3.0") else ()
+    members = dict.fromkeys((*provider, *added), "bool")
+    catalog.struct("pallet_cf_lp::PalletSafeMode", name="lp::PalletSafeMode", **members)
     switches = ("governance", "funding", "swapping", *_witnesser_switches(release))
     path = "state_chain_runtime::safe_mode::WitnesserCallPermission"
     catalog.struct(path, **dict.fromkeys(switches, "bool"))
-    catalog.struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **_boards())
+    catalog.struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **_boards(release))
 
 
 def all_green(runtime: Composition) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.frame.types import Catalog, enum, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import environment
 
@@ -58,17 +59,6 @@ enum(
 )
 enum("pallet_cf_validator::delegation::Change<T>", "Increase(T)", "Decrease(T)")
 enum(
-    "cf_primitives::WitnessingTaskName",
-    "Ethereum",
-    "Bitcoin",
-    "Arbitrum",
-    "Solana",
-    "Assethub",
-    "Oracle",
-    "Tron",
-)
-
-enum(
     "pallet_grandpa::StoredState<N>",
     "Live",
     "PendingPause{scheduled_at: N, delay: N}",
@@ -82,3 +72,11 @@ struct(
     next_authorities="WeakBoundedVec<(grandpa::Public, u64)>",
     forced="Option<N>",
 )
+
+_TASKS = ("Ethereum", "Bitcoin", "Arbitrum", "Solana", "Assethub", "Oracle", "Tron")
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    tasks = (*_TASKS, "Bsc") if "Bsc" in release.chains else _TASKS
+    catalog.enum("cf_primitives::WitnessingTaskName", *tasks)

@@ -1,8 +1,9 @@
-"""Vault swaps, as the runtime's API is asked for them and answers (runtime 2.2)."""
+"""Vault swaps, as the runtime's API is asked for them and answers."""
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame.types import enum, struct
+from cfnode.runtime.dev.frame.types import Catalog, struct
+from cfnode.runtime.dev.releases import Release, by_release
 
 from . import addresses, assets, swaps  # noqa: F401  (the declarations below name theirs)
 
@@ -13,15 +14,6 @@ struct(
     "cf_chains::EvmVaultSwapExtraParameters<Address, Amount>",
     input_amount="Amount",
     refund_parameters=_REFUND,
-)
-enum(
-    "cf_chains::VaultSwapExtraParameters<Address, Amount>",
-    "Bitcoin{min_output_amount: Amount, retry_duration: u32, max_oracle_price_slippage: Option<u8>}",
-    "Ethereum(EvmVaultSwapExtraParameters<Address, Amount>)",
-    "Arbitrum(EvmVaultSwapExtraParameters<Address, Amount>)",
-    "Solana{from: Address, seed: BoundedVec<u8>, input_amount: Amount,"
-    f" refund_parameters: {_REFUND}, from_token_account: Option<Address>}}",
-    "Tron(EvmVaultSwapExtraParameters<Address, Amount>)",
 )
 struct("sol_prim::AccountMeta<Address>", pubkey="Address", is_signer="bool", is_writable="bool")
 struct(
@@ -37,14 +29,6 @@ struct(
     to="Address",
     source_token_address="Option<Address>",
 )
-enum(
-    f"{_API}::VaultSwapDetails<BtcAddress>",
-    "Bitcoin{nulldata_payload: Bytes, deposit_address: BtcAddress}",
-    "Ethereum{details: EvmCallDetails<H160>}",
-    "Arbitrum{details: EvmCallDetails<H160>}",
-    "Solana{instruction: Instruction<Address>}",
-    "Tron{details: EvmCallDetails<str>, note: Bytes}",
-)
 struct(
     "cf_chains::VaultSwapInput<Address, Amount>",
     source_asset="Asset",
@@ -57,3 +41,26 @@ struct(
     affiliate_fees="BoundedVec<Beneficiary<AccountId32>>",
     dca_parameters="Option<DcaParameters>",
 )
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.enum(
+        "cf_chains::VaultSwapExtraParameters<Address, Amount>",
+        "Bitcoin{min_output_amount: Amount, retry_duration: u32, max_oracle_price_slippage: Option<u8>}",
+        "Ethereum(EvmVaultSwapExtraParameters<Address, Amount>)",
+        "Arbitrum(EvmVaultSwapExtraParameters<Address, Amount>)",
+        "Solana{from: Address, seed: BoundedVec<u8>, input_amount: Amount,"
+        f" refund_parameters: {_REFUND}, from_token_account: Option<Address>}}",
+        "Tron(EvmVaultSwapExtraParameters<Address, Amount>)",
+        *(["Bsc(EvmVaultSwapExtraParameters<Address, Amount>)"] if "Bsc" in release.chains else []),
+    )
+    catalog.enum(
+        f"{_API}::VaultSwapDetails<BtcAddress>",
+        "Bitcoin{nulldata_payload: Bytes, deposit_address: BtcAddress}",
+        "Ethereum{details: EvmCallDetails<H160>}",
+        "Arbitrum{details: EvmCallDetails<H160>}",
+        "Solana{instruction: Instruction<Address>}",
+        "Tron{details: EvmCallDetails<str>, note: Bytes}",
+        *(["Bsc{details: EvmCallDetails<H160>}"] if "Bsc" in release.chains else []),
+    )

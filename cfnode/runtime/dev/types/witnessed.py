@@ -8,10 +8,10 @@ from cfnode.runtime.dev.releases import Release, by_release
 
 from . import channels, deposits, egress  # noqa: F401  (the declarations below name theirs)
 
-__all__ = ["TRON_FEES", "WITNESSED"]
+__all__ = ["TRON_FEES", "witnessed"]
 
-WITNESSED = ("Bitcoin", "Ethereum", "Arbitrum", "Tron")
-"""The chains whose events can be asked for."""
+WITNESSED = ("Bitcoin", "Ethereum", "Arbitrum", "Tron", "Bsc", "Assethub")
+"""The chains whose events can be asked for, if the release has them."""
 
 TRON_FEES = (
     "fee",
@@ -34,13 +34,13 @@ struct(
 
 def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
     name, names = chain.name, chain.names
-    fee = {"Bitcoin": "u64", "Tron": "TronTransactionFee"}.get(name, "TransactionFee")
+    fee = {"Bitcoin": "u64", "Tron": "TronTransactionFee", "Assethub": "u128"}.get(name, "TransactionFee")
     catalog.struct(
         f"pallet_cf_broadcast::pallet::TransactionConfirmation{name}",
         tx_out_id=names["TransactionOutId"],
         signer_id=names["Account"],
         tx_fee=fee,
-        tx_metadata="()" if name == "Bitcoin" else names["TransactionMetadata"],
+        tx_metadata=names["TransactionMetadata"] if chain.is_evm else "()",
         transaction_ref=names["TransactionRef"],
     )
     if not chain.is_evm:
@@ -72,6 +72,11 @@ def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
 
 def _variant(name: str) -> str:
     is_evm = CHAIN_INSTANCES[name].is_evm
+    if name == "Assethub":  # no vault swaps from there
+        return (
+            f"{name}{{deposits: Vec<(u64, DepositWitness{name})>,"
+            f" broadcasts: Vec<(u64, TransactionConfirmation{name})>}}"
+        )
     vault = f"EvmVaultContractEvent{name}" if is_evm else f"VaultDepositWitness{name}"
     broadcast = f"EvmKeyManagerEvent{name}" if is_evm else f"TransactionConfirmation{name}"
     return (
@@ -82,7 +87,13 @@ def _variant(name: str) -> str:
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    for name in WITNESSED:
+    names = witnessed(release)
+    for name in names:
         _declare_chain(catalog, release.chains[name])
     path = "state_chain_runtime::runtime_apis::custom_api::types::RawWitnessedEvents"
-    catalog.enum(path, *map(_variant, WITNESSED))
+    catalog.enum(path, *map(_variant, names))
+
+
+def witnessed(release: Release) -> tuple[str, ...]:
+    """The chains whose events can be asked for, in the order of their variants."""
+    return WITNESSED if release.has("2.3.0") else WITNESSED[:4]

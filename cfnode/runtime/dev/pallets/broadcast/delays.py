@@ -18,6 +18,7 @@ SAFE_MODE_HEIGHTS = {
     "Solana": 150,
     "Assethub": 10,
     "Tron": 10,
+    "Bsc": 133,
 }
 """By how much safe mode puts off what is due: about a minute, of Bitcoin ten."""
 

@@ -14,7 +14,7 @@ from cfnode.core.hashing import keccak_256
 from cfnode.runtime.dev.frame import Map, Origin, call, event
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
-from cfnode.runtime.dev.pallets.ingress_egress.fees import ccm_gas_limit
+from cfnode.runtime.dev.pallets.ingress_egress.fees import MIN_BSC_GAS_PRICE, ccm_gas_limit, gas_price
 from cfnode.runtime.dev.pallets.threshold_signer import EvmThresholdSigner
 from cfnode.runtime.dev.types.witnessed import TRON_FEES
 
@@ -244,6 +244,9 @@ class EvmBroadcaster(Broadcaster):
             fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked["base_fee"] + tip}
         elif self.chain.name == "Arbitrum":
             fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked["base_fee"] * 3 // 2}
+        elif self.chain.name == "Bsc":
+            price = max(tracked["priority_fee"] * 3 // 2, MIN_BSC_GAS_PRICE)
+            fees = {"max_priority_fee_per_gas": price, "max_fee_per_gas": price}
         else:
             fees = {}
         return transaction | fees
@@ -263,8 +266,7 @@ class EvmBroadcaster(Broadcaster):
         """What a plain transaction costs its sender: 200,000 gas at the price of now; on Tron 20 TRX."""
         if self.chain.name == "Tron":
             return dict.fromkeys(TRON_FEES) | {"fee": 20 * 10 ** ASSETS[gas_asset("Tron").name].decimals}
-        tracked = self.tracking.tracked_data()
-        price = int(tracked["base_fee"] + tracked.get("priority_fee", 0))
+        price = gas_price(self.tracking.tracked_data())
         return {"effective_gas_price": price, "gas_used": 200_000}
 
     def _spent(self) -> int:

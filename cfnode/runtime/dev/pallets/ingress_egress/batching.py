@@ -32,8 +32,8 @@ __all__ = [
     "with_message",
 ]
 
-MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Solana": 5}
-MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50}
+MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Bsc": 20, "Solana": 5}
+MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50, "Bsc": 50}
 """In a block. Others have no limit, but Solana, by the accounts that count its transactions."""
 
 
@@ -258,6 +258,7 @@ _SEND: dict[str, Callable[[IngressEgressStorage, list[Any], list[Any]], None]] =
     "Ethereum": _send_evm,
     "Arbitrum": _send_evm,
     "Tron": _send_evm,
+    "Bsc": _send_evm,
     "Bitcoin": _send_bitcoin,
     "Solana": _send_solana,
     "Assethub": _send_together,

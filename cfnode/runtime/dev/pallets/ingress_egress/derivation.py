@@ -84,6 +84,7 @@ _DERIVATIONS: dict[str, Callable[[IngressEgressStorage, int, str], tuple[Any, An
     "Ethereum": _evm,
     "Arbitrum": _evm,
     "Tron": _evm,
+    "Bsc": _evm,
     "Bitcoin": _bitcoin,
     "Solana": _solana,
     "Assethub": _assethub,

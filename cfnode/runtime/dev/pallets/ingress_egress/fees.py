@@ -19,9 +19,20 @@ from cfnode.runtime.dev.pallets.swapping.storage import SwappingStorage
 
 from .storage import IngressEgressStorage
 
-__all__ = ["Withheld", "ccm_gas_limit", "egress_estimate", "fee_of", "ingress_estimate", "withhold"]
+__all__ = [
+    "MIN_BSC_GAS_PRICE",
+    "Withheld",
+    "ccm_gas_limit",
+    "egress_estimate",
+    "fee_of",
+    "gas_price",
+    "ingress_estimate",
+    "withhold",
+]
 
 MICRO = 10**6
+MIN_BSC_GAS_PRICE = 100_000_000
+"""In wei: below it no validator of BSC takes a transaction."""
 _BYTES_OF_L1_CALL = 356 + 36
 
 
@@ -77,6 +88,8 @@ def ccm_gas_limit(chain: str, tracked: Any, native: bool, budget: int, length: i
     fixed = (90_000 if native else 120_000) + length
     if chain == "Ethereum":
         return min(budget + fixed, 10_000_000)
+    if chain == "Bsc":
+        return min(fixed + budget, 10_000_000)
     if chain == "Arbitrum":
         first_layer: int = -(-tracked["l1_base_fee_estimate"] * 16 * _BYTES_OF_L1_CALL // tracked["base_fee"])
         return min(fixed + first_layer + budget, 25_000_000)
@@ -89,9 +102,11 @@ def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
     return min(estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE, most)
 
 
-def _gas_price(tracked: Any) -> int:
-    price: int = tracked["base_fee"] + tracked.get("priority_fee", 0)
-    return price
+def gas_price(tracked: Any) -> int:
+    """What a unit of gas costs. On BSC, where nothing is burned, it is the tip, and that has a minimum."""
+    if "base_fee" not in tracked:
+        return max(int(tracked["priority_fee"]), MIN_BSC_GAS_PRICE)
+    return int(tracked["base_fee"] + tracked.get("priority_fee", 0))
 
 
 def _bitcoin_ingress(tracked: Any, native: bool) -> int:
@@ -135,19 +150,20 @@ def _substrate_egress(tracked: Any, native: bool) -> int:
 
 def _evm_ccm(chain: str) -> Callable[[Any, bool, int, int], int]:
     def estimate(tracked: Any, native: bool, budget: int, length: int) -> int:
-        return _gas_price(tracked) * ccm_gas_limit(chain, tracked, native, budget, length)
+        return gas_price(tracked) * ccm_gas_limit(chain, tracked, native, budget, length)
 
     return estimate
 
 
 _INGRESS: dict[str, Callable[[Any, bool], int]] = {
-    "Ethereum": lambda tracked, native: _gas_price(tracked) * (50_000 if native else 80_000),
-    "Arbitrum": lambda tracked, native: _gas_price(tracked) * (60_000 if native else 90_000),
+    "Ethereum": lambda tracked, native: gas_price(tracked) * (50_000 if native else 80_000),
+    "Arbitrum": lambda tracked, native: gas_price(tracked) * (60_000 if native else 90_000),
     "Bitcoin": _bitcoin_ingress,
     "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
     "Polkadot": _substrate_ingress,
     "Assethub": _substrate_ingress,
     "Tron": lambda tracked, native: 5_136_000 if native else 11_236_000,
+    "Bsc": lambda tracked, native: gas_price(tracked) * (70_000 if native else 86_000),
 }
 _VAULT_INGRESS = _INGRESS | {
     "Polkadot": lambda tracked, native: 0,
@@ -156,19 +172,22 @@ _VAULT_INGRESS = _INGRESS | {
     "Arbitrum": lambda tracked, native: 0,
     "Solana": lambda tracked, native: _solana(tracked, 39_000),
     "Tron": lambda tracked, native: 0,
+    "Bsc": lambda tracked, native: 0,
 }
 _EGRESS: dict[str, Callable[[Any, bool], int]] = {
-    "Ethereum": lambda tracked, native: _gas_price(tracked) * (70_000 if native else 90_000),
-    "Arbitrum": lambda tracked, native: _gas_price(tracked) * (80_000 if native else 100_000),
+    "Ethereum": lambda tracked, native: gas_price(tracked) * (70_000 if native else 90_000),
+    "Arbitrum": lambda tracked, native: gas_price(tracked) * (80_000 if native else 100_000),
     "Bitcoin": _bitcoin_egress,
     "Solana": _solana_egress,
     "Polkadot": _substrate_egress,
     "Assethub": _substrate_egress,
     "Tron": lambda tracked, native: 6_168_000 if native else 12_668_000,
+    "Bsc": lambda tracked, native: gas_price(tracked) * (106_000 if native else 105_000),
 }
 _CCM: dict[str, Callable[[Any, bool, int, int], int]] = {
     "Ethereum": _evm_ccm("Ethereum"),
     "Arbitrum": _evm_ccm("Arbitrum"),
+    "Bsc": _evm_ccm("Bsc"),
     "Solana": _solana_ccm,
     "Assethub": lambda tracked, native, budget, length: _tip(tracked, 100_000_000 + 2_000_000 * length),
     "Tron": lambda tracked, native, budget, length: ccm_gas_limit("Tron", tracked, native, budget, length),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.runtime.dev.frame import Origin, call, constant
+from cfnode.runtime.dev.frame import Origin, call, constant, migration
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.boost_funding import BoostFunding
 from cfnode.runtime.dev.pallets.chain_pallet import per_chain
@@ -31,12 +31,13 @@ from .governance import IngressEgressGovernance
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
 from .rejection import expire_marks, mark_channel, mark_transaction, reject_if_marked, send_rejected
+from .upgrades import name_deposits_by_block
 
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
 
 MAX_CHANNEL_ID = 2**64 - 1
 # A contract costs gas to deploy, so nobody makes addresses in advance there.
-NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron"})
+NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,16 @@ class IngressEgress(IngressEgressGovernance):
         self.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
         if self.chain.safety_margin is not None:
             self.WitnessSafetyMargin.put(self.chain.safety_margin)
-        for asset, amount in MINIMUM_DEPOSITS[self.chain.name].items():
-            self.MinimumDeposit.put(asset, amount)
+        for known in self.runtime.release.assets_of(self.chain.name):
+            self.MinimumDeposit.put(known.name, MINIMUM_DEPOSITS[self.chain.name][known.name])
         for asset, amount in DUST_LIMITS.get(self.chain.name, {}).items():
             self.EgressDustLimit.put(asset, amount)
+
+    @migration("2.3.0")
+    def name_deposits(self) -> None:
+        """Deposits on Assethub get other names."""
+        if self.chain.name == "Assethub":
+            name_deposits_by_block(self)
 
     def on_initialize(self, number: int) -> None:
         """Take the deposits that have waited for this block."""

@@ -21,6 +21,7 @@ MINIMUM_DEPOSITS: dict[str, dict[str, int]] = {
         "Usdc": _TEN_DOLLARS,
         "Usdt": _TEN_DOLLARS,
         "Wbtc": _SATOSHI,
+        "Cbbtc": _SATOSHI,
     },
     "Polkadot": {"Dot": 2 * 10**10},
     "Bitcoin": {"Btc": _SATOSHI},
@@ -28,6 +29,7 @@ MINIMUM_DEPOSITS: dict[str, dict[str, int]] = {
     "Solana": {"Sol": 5 * 10**7, "SolUsdc": _TEN_DOLLARS, "SolUsdt": _TEN_DOLLARS},
     "Assethub": {"HubDot": 2 * 10**10, "HubUsdt": _TEN_DOLLARS, "HubUsdc": _TEN_DOLLARS},
     "Tron": {"Trx": 30 * 10**6, "TrxUsdt": _TEN_DOLLARS},
+    "Bsc": {"Bnb": 10**16, "BscUsdt": 10 * 10**18},
 }
 
 DUST_LIMITS: dict[str, dict[str, int]] = {"Bitcoin": {"Btc": 600}}

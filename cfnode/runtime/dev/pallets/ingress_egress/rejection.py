@@ -160,15 +160,14 @@ def send_rejected(pallet: IngressEgressStorage) -> None:
     """Send the deposits back that were rejected; one that cannot be fetched yet has to wait."""
     waiting = []
     for details in pallet.ScheduledTransactionsForRejection.take():
+        about = {"tx_id": details["deposit_details"]}
         try:
             broadcast_id = _send_back(pallet, details)
         except _CannotBeFetched:
             waiting.append(details)
-            continue
-        about = {"tx_id": details["deposit_details"]}
-        if broadcast_id is None:
+        except _CannotBeSentBack as failure:
             pallet.FailedRejections.put([*pallet.FailedRejections.get(), details])
-            pallet.deposit(pallet.Event.TransactionRejectionFailed, **about)
+            pallet.deposit(pallet.Event.TransactionRejectionFailed, **about, reason=str(failure))
         else:
             pallet.deposit(pallet.Event.TransactionRejectedByBroker, broadcast_id=broadcast_id, **about)
     if waiting:
@@ -179,10 +178,14 @@ class _CannotBeFetched(Exception):
     """A deposit lies in a contract that is being deployed."""
 
 
-def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int | None:
-    """Fetch a deposit and pay what is left of it after both ways, even if that is nothing.
+class _CannotBeSentBack(Exception):
+    """The text is a `RefundFailureReason`."""
 
-    None if its message cannot be sent back: one to Solana with address lookup tables. Fees are taken even so.
+
+def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int:
+    """Fetch a deposit and pay what is left of it after both ways; until 2.3 even if that is nothing.
+
+    _CannotBeSentBack for dust, and for a message to Solana with lookup tables. Fees are taken even so.
     """
     asset, fetch, origin = details["asset"], None, "Vault"
     address = details["deposit_address"]
@@ -194,6 +197,8 @@ def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int | N
     came = withhold(pallet, asset, details["amount"], ingress_estimate(pallet, asset, origin))
     wanted = egress_estimate(pallet, asset, message and message["channel_metadata"])
     left = withhold(pallet, asset, came.remaining, wanted).remaining
+    if pallet.runtime.release.rules.rejections_below_dust_fail and left < pallet.EgressDustLimit.get(asset):
+        raise _CannotBeSentBack("BelowDustLimit")
     transfer = {"asset": asset, "amount": left, "destination_address": details["refund_address"][1]}
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
@@ -201,7 +206,7 @@ def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int | N
     if any(fetch_params(pallet, fetches).values()):
         _broadcast(pallet, details, reject_call(pallet, fetches, []))
     if _has_lookup_tables(message):
-        return None
+        raise _CannotBeSentBack("SolanaCcmWithAltsNotSupported")
     return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
 
 

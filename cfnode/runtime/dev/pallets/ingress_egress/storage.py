@@ -16,6 +16,7 @@ from cfnode.runtime.dev.frame import (
     Value,
     constant,
     event,
+    since,
 )
 from cfnode.runtime.dev.pallets.chain_pallet import ChainPallet
 from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
@@ -67,6 +68,9 @@ class IngressEgressStorage(ChainPallet):
     BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
     MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
     PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
+    BoostedVaultTransactionTimeout = Value(
+        "BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0")
+    )
 
     class Constant(ConstantSet):
         AllowTransactionReports = constant("bool", True)
@@ -135,7 +139,9 @@ class IngressEgressStorage(ChainPallet):
         )
         TransactionRejectionRequestExpired = event(18, account_id="AccountId32", tx_id="TransactionInId")
         TransactionRejectedByBroker = event(19, broadcast_id="u32", tx_id="DepositDetails")
-        TransactionRejectionFailed = event(20, tx_id="DepositDetails")
+        TransactionRejectionFailed = event(20, tx_id="DepositDetails").changed(
+            since("2.3.0"), tx_id="DepositDetails", reason="RefundFailureReason"
+        )
         UnknownBroker = event(21, broker_id="AccountId32")
         UnknownAffiliate = event(22, broker_id="AccountId32", short_affiliate_id="AffiliateShortId")
         PalletConfigUpdated = event(24, update="PalletConfigUpdate")

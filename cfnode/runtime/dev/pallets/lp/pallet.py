@@ -43,8 +43,10 @@ class LiquidityProvider(ProviderStorage):
         who, pools = self._provider(origin), self.other(LiquidityPools)
         pools.ensure(not pools.has_orders(who), pools.Error.OpenOrdersRemaining)
         self.other(AssetBalances).ensure_no_funds(who)
+        if self.runtime.release.rules.pending_swaps_bind_providers:
+            self.other(SwappingStorage).ensure_no_swap(who)
         self.other(AccountRoles).deregister(who, PROVIDER)
-        self.LiquidityRefundAddress.clear(who)
+        self.refund_addresses.clear(who)
 
     @call(4, address="EncodedAddress")
     def register_liquidity_refund_address(self, origin: Origin, address: EncodedAddress) -> None:

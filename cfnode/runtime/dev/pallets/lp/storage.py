@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from cfnode.core.addresses import ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Pallet, event
+from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Pallet, before, event, since
+from cfnode.runtime.dev.frame.storage import StoredDoubleMap
+from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 
 __all__ = ["ProviderStorage"]
 
@@ -19,7 +21,13 @@ class ProviderStorage(Pallet):
     crate = "pallet_cf_lp"
 
     LiquidityRefundAddress = DoubleMap(
-        "Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress", optional=True
+        "Identity",
+        "AccountId32",
+        "Twox64Concat",
+        "ForeignChain",
+        "ForeignChainAddress",
+        optional=True,
+        span=before("2.3.0"),
     )
 
     class Event(EventSet):
@@ -81,17 +89,44 @@ class ProviderStorage(Pallet):
             "The input amount of on-chain swaps must be at least the minimum deposit amount."
         )
         InternalSwapsDisabled = "Internal swaps disabled due to safe mode."
+        FlipTransferToOnChainBalanceDisabled = (
+            "Transfers to the on-chain balance are disabled due to safe mode.",
+            since("2.3.0"),
+        )
+        FlipTransferToOnChainBalanceUnavailable = (
+            "Transfers to the on-chain balance are only available once Flip 2.1 is active.",
+            since("2.3.0"),
+        )
+        BelowMinimumFunding = (
+            "The transferred amount is below the minimum funding amount.",
+            since("2.3.0"),
+        )
+
+    @property
+    def refund_addresses(self) -> StoredDoubleMap:
+        """By account and chain. From 2.3 on they lie with the balances."""
+        balances = self.other(AssetBalances)
+        return balances.RefundAddresses if balances.has("RefundAddresses") else self.LiquidityRefundAddress
 
     def refund_address(self, who: bytes, asset: str) -> ForeignAddress:
         """Where an account wants an asset back. NoLiquidityRefundAddressRegistered."""
-        address: ForeignAddress | None = self.LiquidityRefundAddress.get(who, ASSETS[asset].chain)
+        address: ForeignAddress | None = self.refund_addresses.get(who, ASSETS[asset].chain)
         if address is None:
             self.fail(self.Error.NoLiquidityRefundAddressRegistered)
         return address
 
+    def ensure_refund_address(self, account_id: bytes, asset: str) -> None:
+        """For other pallets: the error is that of the pallet which keeps the addresses."""
+        balances = self.other(AssetBalances)
+        if not balances.has("RefundAddresses"):
+            self.refund_address(account_id, asset)
+            return
+        known = balances.RefundAddresses.contains(account_id, ASSETS[asset].chain)
+        balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
+
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
         """Where an account wants what is on the address's chain back from now on."""
-        self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
+        self.refund_addresses.put(who, chain_of_address(address), address)
 
     def on_killed_account(self, who: bytes) -> None:
-        self.LiquidityRefundAddress.clear(who)
+        self.refund_addresses.clear(who)

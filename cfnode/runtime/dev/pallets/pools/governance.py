@@ -79,9 +79,12 @@ class PoolsGovernance(PoolsStorage):
         """From how much on what a limit order has bought of an asset is paid out by itself. Governance."""
         origin.ensure_governance()
         for update in updates:
-            asset, amount = update[1]["asset"], update[1]["amount"]
+            name, (asset, amount) = update[0], (update[1]["asset"], update[1]["amount"])
             thresholds = self.LimitOrderAutoSweepingThresholds
-            thresholds.put([*(each for each in thresholds.get() if each[0] != asset), (asset, amount)])
+            if name == "SetMinimumLimitOrderAmount":
+                self.MinimumLimitOrderAmount.put(asset, amount)
+            else:
+                thresholds.put([*(each for each in thresholds.get() if each[0] != asset), (asset, amount)])
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     def pool_asset(self, given: Mapping[str, Any]) -> str:

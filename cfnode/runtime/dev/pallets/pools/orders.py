@@ -86,7 +86,17 @@ def update_limit_order(
         _mint_limit(pools, stored, lp, side, number, place, amount)
     else:
         _burn_limit(pools, stored, lp, side, number, place, amount)
+    left = stored.pool.limit_orders.order(sold, (lp, number), place)
+    ensure_enough(pools, asset, side, left.amount if left else 0)
     pools.put_back(stored)
+
+
+def ensure_enough(pools: PoolsStorage, asset: str, side: str, amount: int) -> None:
+    """BelowMinimumOrderAmount if an order would sell something, but less than the release allows."""
+    if not pools.runtime.release.rules.minimum_limit_orders:
+        return
+    least = pools.MinimumLimitOrderAmount.get(asset if side == "Sell" else STABLE)
+    pools.ensure(not 0 < amount < least, pools.Error.BelowMinimumOrderAmount)
 
 
 def close_limit_order(pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int) -> bool:

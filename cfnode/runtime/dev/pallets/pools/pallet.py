@@ -25,7 +25,7 @@ from cfnode.core.amm import (
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.config import DevGenesis, DevPool
-from cfnode.runtime.dev.frame import Origin, call
+from cfnode.runtime.dev.frame import Origin, call, migration
 from cfnode.runtime.dev.pallets import bitcoin_vault
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.environment import Environment
@@ -46,6 +46,32 @@ MAX_AMOUNT = 2**128 - 1
 MAX_CLOSED = 100
 PROVIDER = "LiquidityProvider"
 
+_FIVE_DOLLARS = 5 * 10**6
+MINIMUM_LIMIT_ORDERS = {
+    "Eth": 3 * 10**15,
+    "Flip": 10 * 10**18,
+    "Usdc": _FIVE_DOLLARS,
+    "Usdt": _FIVE_DOLLARS,
+    "Wbtc": 10_000,
+    "Dot": 5 * 10**10,
+    "Btc": 10_000,
+    "ArbEth": 3 * 10**15,
+    "ArbUsdc": _FIVE_DOLLARS,
+    "ArbUsdt": _FIVE_DOLLARS,
+    "Sol": 10**8,
+    "SolUsdc": _FIVE_DOLLARS,
+    "SolUsdt": _FIVE_DOLLARS,
+    "HubDot": 5 * 10**10,
+    "HubUsdt": _FIVE_DOLLARS,
+    "HubUsdc": _FIVE_DOLLARS,
+    "Trx": 15 * 10**6,
+    "TrxUsdt": _FIVE_DOLLARS,
+    "Bnb": 10**16,
+    "BscUsdt": 5 * 10**18,
+    "Cbbtc": 10_000,
+}
+"""What the main net's upgrade to 2.3 sets, in smallest units of the asset that is sold."""
+
 
 class LiquidityPools(PoolsGovernance):
     """Pools of an asset against USDC."""
@@ -57,6 +83,19 @@ class LiquidityPools(PoolsGovernance):
         for asset in self.runtime.release.assets:
             if asset.name != STABLE and asset.chain not in self.runtime.release.left:
                 self._fill(stated.get(asset.name) or DevPool(asset.name))
+        if self.runtime.release.rules.minimum_limit_orders:
+            self._set_minimums()
+
+    @migration("2.3.0")
+    def welcome_new_assets(self) -> None:
+        """Set the least limit orders, and open pools with the liquidity of the development chain."""
+        self._set_minimums()
+        for asset in ("Bnb", "BscUsdt", "Cbbtc"):
+            self._fill(DevPool(asset))
+
+    def _set_minimums(self) -> None:
+        for asset, amount in MINIMUM_LIMIT_ORDERS.items():
+            self.MinimumLimitOrderAmount.put(asset, amount)
 
     def on_initialize(self, number: int) -> None:
         """Pay out what has bought much, then do what was scheduled for this block."""
@@ -197,6 +236,7 @@ class LiquidityPools(PoolsGovernance):
     def set_limit_order(self, origin: Origin, **given: Any) -> None:
         """Let a limit order sell exactly an amount, from a block on, up to a block. Liquidity providers."""
         lp, asset = self._provider(origin, given, "limit")
+        orders.ensure_enough(self, asset, given["side"], given["sell_amount"])
         details = {name: given[name] for name in ("option_tick", "sell_amount", "close_order_at")}
         update = ScheduledUpdate(lp, asset, given["side"], given["id"], ("Set", details))
         set_or_schedule(self, update, given["dispatch_at"])
@@ -228,7 +268,7 @@ class LiquidityPools(PoolsGovernance):
         self.ensure(self._may_update(kind), disabled)
         lp = self.other(AccountRoles).ensure_role(origin, PROVIDER)
         for asset in (given["base_asset"], given["quote_asset"]):
-            self.other(ProviderStorage).refund_address(lp, asset)
+            self.other(ProviderStorage).ensure_refund_address(lp, asset)
         return lp, self.pool_asset(given)
 
     def _may_update(self, kind: str) -> bool:

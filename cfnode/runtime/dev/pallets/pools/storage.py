@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cfnode.core.amm import Pool
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event
+from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event, since
 
 from .stored import StoredPool, pair_of
 
 __all__ = ["PoolsStorage"]
 
 _CACHE = "BTreeMap<AccountId32, BTreeMap<u64, Range<i32>>>"
-_THOUSAND_DOLLARS = 10**9
 
 
 class PoolsStorage(Pallet):
@@ -30,8 +29,9 @@ class PoolsStorage(Pallet):
     MaximumPriceImpact = Map("Twox64Concat", "AssetPair", "u32", optional=True)
     LimitOrderAutoSweepingThresholds = Value(
         "BoundedBTreeMap<Asset, u128>",
-        default=lambda runtime: [(asset, _THOUSAND_DOLLARS) for asset in runtime.release.dollar_tokens],
+        default=lambda runtime: runtime.release.dollars(1_000),
     )
+    MinimumLimitOrderAmount = Map("Twox64Concat", "Asset", "u128", span=since("2.3.0"))
     HistoricalEarnedFees = DoubleMap("Identity", "AccountId32", "Twox64Concat", "Asset", "u128")
 
     class Event(EventSet):
@@ -110,6 +110,10 @@ class PoolsStorage(Pallet):
         InvalidSize = "The range order size is invalid."
         SheduledUpdateLimitReached = "The scheduled update limit has been reached."
         OpenOrdersRemaining = "The account still has open orders."
+        BelowMinimumOrderAmount = (
+            "The resulting limit order amount is below the configured per-asset minimum.",
+            since("2.3.0"),
+        )
 
     # Pools
 

@@ -67,9 +67,15 @@ def ensure_may_withdraw_to(
     swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
 ) -> None:
     """A broker that has bound itself withdraws to no other address on Ethereum, even if it owns nothing."""
-    bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
+    bound = swapping.bound_addresses.get(broker)
     elsewhere = bound is not None and ASSETS[asset].chain == "Ethereum" and destination[1] != bound
-    swapping.ensure(not elsewhere, swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated)
+    if not elsewhere:
+        return
+    error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
+    if error in swapping.parts.errors:
+        swapping.fail(error)
+    balances = swapping.other(AssetBalances)
+    balances.fail(balances.Error.DestinationNotAllowed)
 
 
 def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:

@@ -33,7 +33,7 @@ from .storage import SwappingStorage
 __all__ = ["SwapChannelRequest", "check_request_bounds", "open_swap_channel"]
 
 # Chains whose accounts are the same thing under another name.
-_SAME_ACCOUNTS = ({"Ethereum", "Arbitrum", "Tron"}, {"Polkadot", "Assethub"})
+_SAME_ACCOUNTS = ({"Ethereum", "Arbitrum", "Tron", "Bsc"}, {"Polkadot", "Assethub"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class Swapping(SwappingGovernance):
     def bind_broker_fee_withdrawal_address(self, origin: Origin, address: bytes) -> None:
         """Bind withdrawals on Ethereum to one address, for ever."""
         broker = self._broker(origin)
-        bound = self.BoundBrokerWithdrawalAddress
+        bound = self.bound_addresses
         self.ensure(not bound.contains(broker), self.Error.BrokerAlreadyBound)
         bound.put(broker, address)
         self.deposit(self.Event.BoundBrokerWithdrawalAddress, broker=broker, address=address)

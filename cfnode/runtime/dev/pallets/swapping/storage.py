@@ -6,7 +6,12 @@ below it, such as ingress-egress, need no more than this to have a fee swapped.
 
 from __future__ import annotations
 
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event
+from collections.abc import Iterator
+from typing import Any
+
+from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, before, event, since
+from cfnode.runtime.dev.frame.storage import StoredMap
+from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 
 __all__ = ["FLIP", "SwappingStorage"]
 
@@ -45,7 +50,9 @@ class SwappingStorage(Pallet):
     NetworkFeeForAsset = Map("Twox64Concat", "Asset", "Permill", optional=True)
     InternalSwapNetworkFeeForAsset = Map("Twox64Concat", "Asset", "Permill", optional=True)
     VaultSwapMinimumBrokerFee = Map("Twox64Concat", "AccountId32", "u16")
-    BoundBrokerWithdrawalAddress = Map("Twox64Concat", "AccountId32", "H160", optional=True)
+    BoundBrokerWithdrawalAddress = Map(
+        "Twox64Concat", "AccountId32", "H160", optional=True, span=before("2.3.0")
+    )
     DefaultOraclePriceSlippageProtection = Map("Twox64Concat", "AssetPair", "u16", default=100)
 
     class Event(EventSet):
@@ -181,6 +188,8 @@ class SwappingStorage(Pallet):
         AffiliateDeregistration = event(
             23, broker_id="AccountId32", short_id="AffiliateShortId", affiliate_account_id="AccountId32"
         )
+        SentFlipToGateway = event(24, since("2.3.0"), amount="u128", egress_id="EgressId")
+        FlipTransferToGatewaySkipped = event(25, since("2.3.0"), reason="DispatchError")
 
     class Error(ErrorSet):
         IncompatibleAssetAndAddress = "The provided asset and withdrawal address are incompatible."
@@ -237,10 +246,36 @@ class SwappingStorage(Pallet):
         AccountAlreadyExists = "Account already exists, cannot open an account creation deposit channel."
         BrokerAlreadyBound = "The broker is already bound to a withdrawal address."
         BrokerBoundWithdrawalAddressRestrictionViolated = (
-            "The broker tried to withdraw to an address which is not the address the broker is bound\nto."
+            "The broker tried to withdraw to an address which is not the address the broker is bound\nto.",
+            before("2.3.0"),
         )
         ZeroDefaultSlippageNotAllowed = (
             "A zero default slippage protection will result in most swaps failing. Set to `None` to\n"
             "reset to the permissive default (100bps)."
         )
         PoolDoesNotExist = "The specified pool does not exist."
+        PendingSwapRequest = "The account has a pending swap request.", since("2.3.0")
+
+    def ensure_no_swap(self, account_id: bytes) -> None:
+        """PendingSwapRequest if the output or the refund of a user's swap goes to this account."""
+        states = (request["state"] for _, request in self.SwapRequests.items())
+        mine = any(account_id in _accounts(state[1]) for state in states if isinstance(state, tuple))
+        self.ensure(not mine, self.Error.PendingSwapRequest)
+
+    @property
+    def bound_addresses(self) -> StoredMap:
+        """The address on Ethereum that a broker has bound itself to; from 2.3 on with the balances."""
+        balances = self.other(AssetBalances)
+        moved = balances.has("BoundBrokerWithdrawalAddress")
+        return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
+
+
+def _accounts(swap: dict[str, Any]) -> Iterator[bytes]:
+    """The accounts on the chain to which something of a swap may go."""
+    _, output = swap["output_action"]
+    if "account_id" in output:
+        yield output["account_id"]
+    limits = swap["price_limits_and_expiry"]
+    behaviour = limits and limits["expiry_behaviour"]
+    if isinstance(behaviour, tuple) and behaviour[1]["refund_address"][0] == "InternalAccount":
+        yield behaviour[1]["refund_address"][1]
