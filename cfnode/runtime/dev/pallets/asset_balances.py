@@ -10,10 +10,12 @@ from typing import Any
 
 from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event, migration, since
 
-__all__ = ["AssetBalances"]
+__all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
 MAX_AMOUNT = 2**128 - 1
 TRON_REFUND_FEE_MULTIPLE = 15
+ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
+"""Hashers and types of a map from an account and a chain to an address there."""
 TWOX_64 = 8
 """Bytes of the hash before a key of Twox64Concat."""
 
@@ -29,15 +31,7 @@ class AssetBalances(Pallet):
     Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
     WithheldAssets = Map("Twox64Concat", "Asset", "u128")
     FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
-    RefundAddresses = DoubleMap(
-        "Identity",
-        "AccountId32",
-        "Twox64Concat",
-        "ForeignChain",
-        "ForeignChainAddress",
-        optional=True,
-        span=since("2.3.0"),
-    )
+    RefundAddresses = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=since("2.3.0"))
     BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
     RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=100, span=since("2.2.9"))
 

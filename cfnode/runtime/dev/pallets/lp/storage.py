@@ -10,7 +10,7 @@ from cfnode.core.addresses import ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Pallet, before, event, since
 from cfnode.runtime.dev.frame.storage import StoredDoubleMap
-from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
+from cfnode.runtime.dev.pallets.asset_balances import ADDRESS_OF_ACCOUNT, AssetBalances
 
 __all__ = ["ProviderStorage"]
 
@@ -20,15 +20,7 @@ class ProviderStorage(Pallet):
 
     crate = "pallet_cf_lp"
 
-    LiquidityRefundAddress = DoubleMap(
-        "Identity",
-        "AccountId32",
-        "Twox64Concat",
-        "ForeignChain",
-        "ForeignChainAddress",
-        optional=True,
-        span=before("2.3.0"),
-    )
+    LiquidityRefundAddress = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=before("2.3.0"))
 
     class Event(EventSet):
         LiquidityDepositAddressReady = event(
