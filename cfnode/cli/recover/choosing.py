@@ -65,12 +65,12 @@ def _print_table(calls: tuple[Payload, ...]) -> None:
     from cfnode.sdk.recovery import amount_text
 
     table = Table()
-    for name in ("call", "pays", "to", "message", "choose it by"):
-        table.add_column(name, no_wrap=True)
+    for name in ("call", "pays", "to", "message"):
+        table.add_column(name, overflow="fold")
     for each in calls:
         message = "" if each.message is None else f"{len(each.message)} bytes"
-        command = f"cfnode recover {each.chain.lower()} {each.broadcast_id}"
         number = f"{each.chain} {each.broadcast_id}"
-        table.add_row(number, amount_text(each), each.recipient_text, message, command)
+        table.add_row(number, amount_text(each), each.recipient_text, message)
     console().print(table)
-    click.echo()
+    for each in calls:
+        click.echo(f"cfnode recover {each.chain.lower()} {each.broadcast_id}")

@@ -1,0 +1,108 @@
+"""Which failed call belongs to which swap? Played with events alone, in each order in which they may come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.sdk.recovery.findings import Findings
+from cfnode.sdk.recovery.history import History
+from cfnode.sdk.recovery.owner import Batch, Swap
+
+RECEIVER, OTHER = b"\xaa" * 20, b"\xbb" * 20
+AMOUNT = 10**18
+SWAPPING, INGRESS, BROADCASTER = "Swapping", "EthereumIngressEgress", "EthereumBroadcaster"
+Named = tuple[int, str, str, dict[str, Any]]
+"""Block, pallet, name and fields of an event."""
+
+
+def request(block: int, number: int, receiver: bytes = RECEIVER) -> Named:
+    origin = "DepositChannel", {"channel_id": number, "deposit_address": ("Btc", b"%d" % number)}
+    fields = {"swap_request_id": number, "input_asset": "Btc", "origin": origin}
+    return block, SWAPPING, "SwapRequested", fields | {"output_address": ("Eth", receiver)}
+
+
+def egress(block: int, number: int, swap: int, name: str = "SwapEgressScheduled", **more: Any) -> Named:
+    fields = {"egress_id": ("Ethereum", number), "swap_request_id": swap, "asset": "Eth", "amount": AMOUNT}
+    return block, SWAPPING, name, fields | more
+
+
+def batch(block: int, number: int, *egresses: int) -> Named:
+    ids = [("Ethereum", each) for each in egresses]
+    return block, INGRESS, "BatchBroadcastRequested", {"broadcast_id": number, "egress_ids": ids}
+
+
+def message(block: int, number: int, egress: int) -> Named:
+    fields = {"broadcast_id": number, "egress_id": ("Ethereum", egress)}
+    return block, INGRESS, "CcmBroadcastRequested", fields
+
+
+def success(block: int, number: int) -> Named:
+    fields = {"broadcast_id": number, "transaction_ref": bytes([number]) * 32}
+    return block, BROADCASTER, "BroadcastSuccess", fields
+
+
+def aborted(block: int, number: int) -> Named:
+    return block, BROADCASTER, "BroadcastAborted", {"broadcast_id": number}
+
+
+def fallback(block: int, number: int, receiver: bytes = RECEIVER, amount: int = AMOUNT) -> Named:
+    fields = {"broadcast_id": number, "asset": "Eth", "amount": amount, "destination_address": receiver}
+    return block, INGRESS, "TransferFallbackRequested", fields
+
+
+TWO = (request(1, 1), request(2, 2), egress(3, 1, 1), batch(3, 1, 1), egress(4, 2, 2), batch(4, 2, 2))
+ONE_BATCH = (request(1, 1), request(2, 2), egress(3, 1, 1), egress(3, 2, 2, amount=5), batch(3, 1, 1, 2))
+MESSAGE = (request(1, 1), egress(3, 1, 1), message(3, 1, 1))
+UNKNOWN = (9, INGRESS, "TransferFallbackRequested", {"broadcast_id": "?"})
+
+CASES: dict[str, tuple[tuple[Named, ...], dict[int, list[int]]]] = {
+    "the first failed": ((*TWO, success(5, 1), fallback(5, 3), success(6, 2)), {1: [3], 2: []}),
+    "the second failed": ((*TWO, success(5, 1), success(6, 2), fallback(6, 3)), {1: [], 2: [3]}),
+    "both failed": (
+        (*TWO, success(5, 1), fallback(5, 3), success(6, 2), fallback(6, 4)),
+        {1: [3], 2: [4]},
+    ),
+    "the failure is reported later": ((*TWO, success(5, 1), fallback(7, 3)), {1: [3], 2: []}),
+    "another receiver": ((*TWO, success(5, 1), fallback(5, 3, OTHER), success(6, 2)), {1: [], 2: []}),
+    "one batch, two amounts": ((*ONE_BATCH, success(5, 1), fallback(5, 3, amount=5)), {1: [], 2: [3]}),
+    "a refund failed": (
+        (
+            request(1, 1),
+            egress(3, 1, 1, "RefundEgressScheduled"),
+            batch(3, 1, 1),
+            success(5, 1),
+            fallback(5, 2),
+        ),
+        {1: [2]},
+    ),
+    "a message was aborted": ((*MESSAGE, aborted(6, 1)), {1: [1]}),
+    "a message arrived late": ((*MESSAGE, aborted(6, 1), success(8, 1)), {1: []}),
+    "a batch was aborted": ((*TWO, aborted(6, 1), aborted(6, 2)), {1: [], 2: []}),
+    "an event of another form": ((*TWO, UNKNOWN, success(5, 1), fallback(5, 3)), {1: [3], 2: []}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_each_swap_has_its_own_calls(name: str, backwards: bool) -> None:
+    events, wanted = CASES[name]
+    history = History()
+    for block, pallet, event, fields in sorted(events, key=lambda each: each[0], reverse=backwards):
+        history.receive(block, [[(pallet, event, fields)]])
+    for swap, calls in wanted.items():
+        found = Findings(history).find(Swap(str(swap), swap))
+        assert found.is_known
+        assert [each.broadcast_id for each in found.payments] == calls, (swap, found)
+        if not calls:
+            assert f"nothing of {swap} has failed" in found.reason
+    assert not Findings(history).find(Swap("9", 9)).is_known
+
+
+def test_a_batch_names_all_of_its_failures() -> None:
+    history = History()
+    for block, pallet, event, fields in (*ONE_BATCH, success(5, 1), fallback(5, 3), fallback(5, 4, amount=5)):
+        history.receive(block, [[(pallet, event, fields)]])
+    found = Findings(history).find(Batch("batch 1", "Ethereum", 1))
+    assert sorted(each.broadcast_id or 0 for each in found.payments) == [3, 4]
