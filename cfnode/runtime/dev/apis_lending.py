@@ -190,7 +190,8 @@ def _offer(asset: str, pool: dict[str, Any], rules: dict[str, Any]) -> dict[str,
     """A pool's amounts, utilisation and interest; without borrowers' collateral all of it may be lent."""
     total = pool["total_amount"]
     config = dict(rules["pool_config_overrides"]).get(asset, rules["default_pool_config"])
-    in_use = total - max(0, pool["available_amount"] - pool["owed_to_network"])
+    owed = {name: pool[name] for name in ("owed_to_network",) if name in pool}
+    in_use = total - max(0, pool["available_amount"] - sum(owed.values()))
     utilisation = in_use * MILLION // total if total else MILLION
     interest = _interest(config["interest_rate_curve"], utilisation)
     extra = rules["network_fee_contributions"]["extra_interest"]
@@ -198,7 +199,7 @@ def _offer(asset: str, pool: dict[str, Any], rules: dict[str, Any]) -> dict[str,
         "asset": asset,
         "total_amount": total,
         "available_amount": pool["available_amount"],
-        "owed_to_network": pool["owed_to_network"],
+        **owed,
         "utilisation_rate": utilisation,
         "utilisation_cap": MILLION,
         "current_interest_rate": min(MILLION, interest + extra),

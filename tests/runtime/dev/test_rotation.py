@@ -21,6 +21,7 @@ from cfnode.runtime.dev.keys import (
 from cfnode.runtime.dev.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.threshold_signer import SILENT
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
 from tests.runtime.dev.broker import request
 from tests.runtime.dev.swapper import BITCOIN, ETHER, Swapper
 from tests.runtime.dev.test_broadcasts import hold, said_by, until
@@ -197,7 +198,9 @@ def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
     api = broker.world.api
     channel = broker.opened(**request("Btc", "Eth"))
     assert broker.submit("Swapping", "open_private_btc_channel") == "Ok"
-    ids: dict[str, Any] = dict.fromkeys(map(str.lower, BROADCASTERS)) | {"solana": (None, None)}
+    ids: dict[str, Any] = dict.fromkeys(map(str.lower, RELEASES[DEFAULT_RELEASE].chains)) | {
+        "solana": (None, None)
+    }
     before = api(API + "eth_vault"), api(API + "vault_addresses")
     assert before[0][0] == compressed(signer_key("EvmThresholdSigner"))
     assert (api(MONITORING + "rotation_broadcast_ids"), api(MONITORING + "sol_onchain_key")) == (

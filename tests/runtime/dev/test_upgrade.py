@@ -83,9 +83,15 @@ def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
     stop = ("Environment", ("update_safe_mode", {"update": ("CodeAmber", board)}))
     assert world.block(bare_extrinsic(world.call("Dev", "as_governance", call=stop))) == [("Ok", ("Ok", ()))]
 
+    lend = world.call("Dev", "set_lending_depth", asset="Btc", amount=10**8)
+    assert world.block(bare_extrinsic(lend)) == [("Ok", ("Ok", ()))]
+    (before,) = world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
+
     upgrade(world, DevRuntime(RELEASES["2.3.0"]).code)
     world.runtime, world.metadata = described("2.3.0")
     world.block()
+    (pool,) = world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
+    assert (before, before["available_amount"]) == (pool | {"owed_to_network": 0}, 10**8)
     assert world.stored("AssetBalances", "BoundBrokerWithdrawalAddress", ALICE.account) == b"\x07" * 20
     assert world.stored("AssetBalances", "RefundAddresses", BOB.account, "Tron") == ("Tron", b"\x08" * 20)
     addresses = world.api("CustomRuntimeApi_cf_liquidity_provider_info", BOB.account, "No")[

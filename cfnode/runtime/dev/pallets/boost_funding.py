@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from cfnode.runtime.dev.frame import DoubleMap, EventSet, Map, Value, enum, event, struct
+from cfnode.runtime.dev.frame import DoubleMap, EventSet, Map, Value, enum, event, migration, since, struct
+from cfnode.runtime.dev.frame.types import Catalog
+from cfnode.runtime.dev.releases import Release, by_release, codec_in
 
 from .lending_pools import LendingPools
 from .oracle import OracleFeed
@@ -41,13 +43,6 @@ _WHOLE = 10**18
 """One, in Perquintill."""
 
 struct("sp_arithmetic::per_things::Perquintill", "u64")
-struct(
-    f"{_LENDING}::general_lending_pool::LendingPool",
-    total_amount="u128",
-    available_amount="u128",
-    lender_shares="BTreeMap<AccountId32, Perquintill>",
-    owed_to_network="u128",
-)
 struct("pallet_cf_lending_pools::core_lending_pool::scaled_amount::ScaledAmount", val="u128")
 struct(
     f"{_LENDING}::InterestBreakdown",
@@ -142,6 +137,17 @@ def split(amount: int, lending_available: int, boost_available: int) -> BoostSpl
     return BoostSplit(lending, lending_fee, boost, fee - lending_fee)
 
 
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.struct(
+        f"{_LENDING}::general_lending_pool::LendingPool",
+        total_amount="u128",
+        available_amount="u128",
+        lender_shares="BTreeMap<AccountId32, Perquintill>",
+        **({} if release.has("2.3.0") else {"owed_to_network": "u128"}),
+    )
+
+
 class BoostFunding(LendingPools):
     """The rules of lending, and what lending pools pay for boosts."""
 
@@ -166,10 +172,19 @@ class BoostFunding(LendingPools):
         )
         OriginationFeeTaken = event(
             9, loan_id="LoanId", pool_fee="u128", network_fee="u128", broker_fee="u128"
-        )
+        ).changed(since("2.3.0"), loan_id="LoanId", pool_fee="u128", network_fee="u128")
         LoanRepaid = event(14, loan_id="LoanId", amount="u128", action_type="LoanRepaidActionType")
         LoanSettled = event(15, loan_id="LoanId", outstanding_principal="u128", via_liquidation="bool")
         LendingNetworkFeeSwapInitiated = event(16, swap_request_id="SwapRequestId")
+
+    @migration("2.3.0")
+    def forget_debts_to_network(self) -> None:
+        """Pools owe the network nothing any more: its fees are taken at once."""
+        pools = self.GeneralLendingPools
+        codec = codec_in("2.2.9", pools.item.value, self.names)
+        for key, raw in list(pools.raw_items()):
+            pool = codec.decode(raw)
+            pools.put(key, {name: pool[name] for name in pool if name != "owed_to_network"})
 
     def on_initialize(self, number: int) -> None:
         """Now and then the network's fees are swapped, if they are worth it."""
@@ -200,7 +215,7 @@ class BoostFunding(LendingPools):
             "total_amount": 0,
             "available_amount": 0,
             "lender_shares": [(LENDER, _WHOLE)],
-            "owed_to_network": 0,
+            **({} if self.runtime.release.has("2.3.0") else {"owed_to_network": 0}),
         }
         added = amount - pool["available_amount"]
         self._put(asset, pool, total=added, available=added)
