@@ -52,6 +52,10 @@ class StandIn:
         }
 
 
+KEPT_S = 5.0
+"""Seconds without a call after which `call` connects anew: the server ends silent connections after ten."""
+
+
 @dataclass
 class Answer:
     """One HTTP answer."""
@@ -71,9 +75,11 @@ class Http:
     def __init__(self, port: int) -> None:
         self.port = port
         self.stream: trio.SocketStream
+        self._used_at = 0.0
 
     async def __aenter__(self) -> Http:
         self.stream = await trio.open_tcp_stream("127.0.0.1", self.port)
+        self._used_at = trio.current_time()
         return self
 
     async def __aexit__(
@@ -118,8 +124,13 @@ class Http:
 
     async def call(self, method: str, *params: Any) -> Any:
         """The whole answer to one call."""
+        if trio.current_time() > self._used_at + KEPT_S:
+            await trio.aclose_forcefully(self.stream)
+            await self.__aenter__()
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return (await self.post(message)).json()
+        answer = (await self.post(message)).json()
+        self._used_at = trio.current_time()
+        return answer
 
 
 class WebSocket:
