@@ -194,8 +194,8 @@ def oracle(node: DevClient, feed: str, dollars: Decimal | None, stale: bool) -> 
     """Let the oracle say that one whole FEED costs DOLLARS; without them it says nothing any more."""
     price = None if dollars is None else atoms(dollars, DOLLAR_DECIMALS)
     block = node.call("dev_setOracle", feed, price, stale)
-    told = "has no price" if dollars is None else f"costs {dollars} dollars"
-    node.block(f"one {feed} {told}, the oracle says", block)
+    words = "has no price" if dollars is None else f"costs {dollars} dollars"
+    node.block(f"one {feed} {words}, the oracle says", block)
 
 
 @command("fail-receiver")
