@@ -26,7 +26,7 @@ MAX_TEXT = 64 * 1024
 a character while its call lasts."""
 
 
-def shown(value: Any) -> str:
+def excerpt(value: Any) -> str:
     """A value as an error repeats it: cut short, never raising. What is cut off is not looked at."""
     text = ""
     for part in _parts(value):
@@ -121,7 +121,7 @@ def _check_digits(digits: str, start: int) -> None:
 def read_prefixed_hex(value: Any) -> bytes:
     """`0x` and whole bytes: what our own methods take, where a text without `0x` may mean something else."""
     if not isinstance(value, str) or not value.startswith("0x"):
-        raise ValueError(f"expected a string of 0x and hex digits, got {shown(value)}")
+        raise ValueError(f"expected a string of 0x and hex digits, got {excerpt(value)}")
     return read_whole_bytes(value)
 
 
@@ -131,11 +131,11 @@ def read_whole_bytes(value: Any) -> bytes:
         raise invalid_type(value, "a string")
     digits = value.removeprefix("0x")
     if len(digits) % 2 or not (digits.isalnum() or not digits):
-        raise ValueError(f"expected an even number of hex digits, got {shown(value)}")
+        raise ValueError(f"expected an even number of hex digits, got {excerpt(value)}")
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        raise ValueError(f"expected an even number of hex digits, got {shown(value)}") from None
+        raise ValueError(f"expected an even number of hex digits, got {excerpt(value)}") from None
 
 
 def _check_key(value: Any) -> None:
@@ -211,7 +211,7 @@ def read_amount(value: Any) -> int:
     if type(value) is int:
         return bounded_integer(U128_MAX)(value)
     if not isinstance(value, str) or not value.startswith("0x"):
-        raise ValueError(f"expected an integer or a string of 0x and hex digits, got {shown(value)}")
+        raise ValueError(f"expected an integer or a string of 0x and hex digits, got {excerpt(value)}")
     return bounded_integer(U128_MAX)(read_number_or_hex(value))
 
 

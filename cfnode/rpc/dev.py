@@ -24,8 +24,8 @@ from cfnode.rpc.convert import (
     TEXT,
     U32,
     U64,
+    excerpt,
     listed,
-    shown,
     to_hex,
 )
 from cfnode.rpc.serde_types import Struct
@@ -66,13 +66,13 @@ def _read_parent(value: Any) -> bytes | dict[str, Any]:
         block: bytes = HASH.read(value)
         return block
     if unknown := sorted(set(value) - set(_NEW_BLOCK.members)):
-        raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(_NEW_BLOCK.members)}")
+        raise ValueError(f"unknown member {excerpt(unknown[0])}; there are {', '.join(_NEW_BLOCK.members)}")
     return _NEW_BLOCK(value)
 
 
 def _read_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"expected an object, got {shown(value)}")
+        raise ValueError(f"expected an object, got {excerpt(value)}")
     return value
 
 

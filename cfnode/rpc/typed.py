@@ -25,12 +25,12 @@ from cfnode.core.scale import Sequence as ListOf
 from cfnode.core.scale.metadata import Metadata
 from cfnode.rpc.broker_params import ASSET
 from cfnode.rpc.convert import (
+    excerpt,
     read_account,
     read_bool,
     read_number_or_hex,
     read_prefixed_hex,
     read_text,
-    shown,
 )
 
 __all__ = ["TypedReader", "read_call"]
@@ -45,13 +45,13 @@ def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str
     """A runtime call, as the metadata's `call_codec` takes it. ValueError says what is wrong with it."""
     found = next((each for each in metadata.pallets if each.name == pallet and each.calls is not None), None)
     if found is None or found.calls is None:
-        raise ValueError(f"no pallet {shown(pallet)} has calls")
+        raise ValueError(f"no pallet {excerpt(pallet)} has calls")
     definition = metadata.registry.type(found.calls).definition
     calls = definition.variants if isinstance(definition, Variants) else ()
     call = next((each for each in calls if each.name == name), None)
     if call is None:
         names = ", ".join(each.name for each in calls)
-        raise ValueError(f"{pallet} has no call {shown(name)}; there are {names}")
+        raise ValueError(f"{pallet} has no call {excerpt(name)}; there are {names}")
     read = TypedReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
     value = (pallet, (name, read) if call.fields else name)
     metadata.call_codec.encode(value)  # too large a number and the like are a ScaleError, a ValueError
@@ -98,10 +98,10 @@ class TypedReader:
         if not fields or fields[0].name is None:
             return tuple(self._each([each.type for each in fields], value, depth))
         if not isinstance(value, dict):
-            raise ValueError(f"expected an object, got {shown(value)}")
+            raise ValueError(f"expected an object, got {excerpt(value)}")
         names = [str(each.name) for each in fields]
         if unknown := sorted(set(value) - set(names)):
-            raise ValueError(f"unknown member {shown(unknown[0])}; there are {', '.join(names)}")
+            raise ValueError(f"unknown member {excerpt(unknown[0])}; there are {', '.join(names)}")
         types = dict(zip(names, (each.type for each in fields), strict=True))
         return {name: self._member(name, type_id, value, depth) for name, type_id in types.items()}
 
@@ -124,19 +124,19 @@ class TypedReader:
         found = next((each for each in definition.variants if each.name == name), None)
         if found is None:
             names = ", ".join(each.name for each in definition.variants)
-            raise ValueError(f"expected one of {names}, got {shown(value)}")
+            raise ValueError(f"expected one of {names}, got {excerpt(value)}")
         return (name, self.fields(found.fields, payload, depth)) if found.fields else name
 
     def _list(self, item: int, value: Any, depth: int) -> Any:
         if self._registry.type(item).definition == Primitive("u8"):
             return read_prefixed_hex(value)
         if not isinstance(value, list):
-            raise ValueError(f"expected an array, got {shown(value)}")
+            raise ValueError(f"expected an array, got {excerpt(value)}")
         return [self.read(item, each, depth) for each in value]
 
     def _each(self, items: Sequence[int], value: Any, depth: int) -> list[Any]:
         if not isinstance(value, list) or len(value) != len(items):
-            raise ValueError(f"expected an array of {len(items)}, got {shown(value)}")
+            raise ValueError(f"expected an array of {len(items)}, got {excerpt(value)}")
         return [self.read(item, each, depth) for item, each in zip(items, value, strict=True)]
 
 
@@ -153,5 +153,5 @@ def _number(value: Any) -> int:
     if type(value) is int:
         return value
     if not isinstance(value, str) or not value.startswith("0x"):
-        raise ValueError(f"expected an integer or a string of 0x and hex digits, got {shown(value)}")
+        raise ValueError(f"expected an integer or a string of 0x and hex digits, got {excerpt(value)}")
     return read_number_or_hex(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cfnode.sdk.errors import BadAnswer
-from cfnode.sdk.exchange import Steps, rpc, shown
+from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.limits import Environment
 from cfnode.sdk.options import Session
 
@@ -22,7 +22,7 @@ def environment(session: Session) -> Steps[Environment]:
     parts = document if isinstance(document, Mapping) else {}
     if not all(isinstance(parts.get(name), Mapping) for name in ("ingress_egress", "swapping")):
         text = "cf_environment without ingress_egress and swapping"
-        raise BadAnswer(text, url=shown(session.rpc_url), sent=True, retryable=False)
-    found = Environment(parts["ingress_egress"], parts["swapping"], shown(session.rpc_url))
+        raise BadAnswer(text, url=origin_of(session.rpc_url), sent=True, retryable=False)
+    found = Environment(parts["ingress_egress"], parts["swapping"], origin_of(session.rpc_url))
     session.environment = session.monotonic(), found
     return found

@@ -28,12 +28,12 @@ __all__ = [
     "HttpCall",
     "Steps",
     "backend",
+    "origin_of",
     "read_answer",
     "rpc",
     "rpc_alone",
     "rpc_batch",
     "rpc_outcomes",
-    "shown",
     "told",
 ]
 
@@ -69,8 +69,8 @@ class HttpAnswer:
 Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
 
 
-def shown(url: str) -> str:
-    """An address fit for an error text: a password, a key in the path or the query stays out."""
+def origin_of(url: str) -> str:
+    """Scheme, host and port, fit for an error text: a password or key in the address stays out."""
     try:
         parts = urlsplit(url)
         return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
@@ -205,7 +205,7 @@ def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
 def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
     retryable = answer.status in (429, 500, 502, 503, 504) and not call.opens_channel
     return BadStatus(
-        told(call, message), url=shown(call.url), status=answer.status, sent=True, retryable=retryable
+        told(call, message), url=origin_of(call.url), status=answer.status, sent=True, retryable=retryable
     )
 
 
@@ -225,12 +225,12 @@ def _finite(text: str) -> float:
 
 
 def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
-    return BadAnswer(told(call, message), url=shown(call.url), sent=True, retryable=False)
+    return BadAnswer(told(call, message), url=origin_of(call.url), sent=True, retryable=False)
 
 
 def told(call: HttpCall, message: str, *, sent: bool = True) -> str:
     """A transport error's text; says so where a deposit channel may have been opened unseen."""
-    text = f"{message} ({shown(call.url)})"
+    text = f"{message} ({origin_of(call.url)})"
     if call.opens_channel and sent:
         return f"{text}; a deposit channel may have been opened; it was not asked for again"
     return text
@@ -242,8 +242,8 @@ def read_answer(record: type[R], document: Any, source: str) -> R:
         return record.from_json(document)
     except ValidationError as error:
         raise BadAnswer(
-            f"unexpected answer of {shown(source)}: {error.message}",
-            url=shown(source),
+            f"unexpected answer of {origin_of(source)}: {error.message}",
+            url=origin_of(source),
             sent=True,
             retryable=False,
         ) from None

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cfnode.sdk.errors import BadAnswer, TimedOut, TransportError, Unreachable, rpc_error
-from cfnode.sdk.exchange import shown
+from cfnode.sdk.exchange import origin_of
 
 if TYPE_CHECKING:
     from trio_websocket import WebSocketConnection
@@ -54,8 +54,8 @@ async def subscription(
     except BaseExceptionGroup as group:
         raise _sole(group) from group
     if scope.cancelled_caught and not connected:
-        text = f"no agreement within {seconds:g} s ({shown(url)})"
-        raise TimedOut(text, url=shown(url), sent=True, retryable=True)
+        text = f"no agreement within {seconds:g} s ({origin_of(url)})"
+        raise TimedOut(text, url=origin_of(url), sent=True, retryable=True)
 
 
 async def _agreed(connection: WebSocketConnection, method: str, params: Sequence[Any], url: str) -> Any:
@@ -84,14 +84,14 @@ def _read(message: str | bytes, url: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        text = f"a message that is no JSON-RPC object ({shown(url)})"
-        raise BadAnswer(text, url=shown(url), sent=True, retryable=False)
+        text = f"a message that is no JSON-RPC object ({origin_of(url)})"
+        raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False)
     return found
 
 
 def _broken(url: str, error: BaseException) -> TransportError:
-    text = f"the connection broke: {type(error).__name__} ({shown(url)})"
-    return Unreachable(text, url=shown(url), sent=True, retryable=True)
+    text = f"the connection broke: {type(error).__name__} ({origin_of(url)})"
+    return Unreachable(text, url=origin_of(url), sent=True, retryable=True)
 
 
 def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cfnode.sdk.errors import BadAnswer, TimedOut, TransportError, Unreachable, ValidationError
-from cfnode.sdk.exchange import HttpAnswer, HttpCall, shown, told
+from cfnode.sdk.exchange import HttpAnswer, HttpCall, origin_of, told
 
 if TYPE_CHECKING:
     import httpx
@@ -119,7 +119,7 @@ class _Body:
         return HttpAnswer(self._status, bytes(self._bytes))
 
     def _bad(self, text: str) -> BadAnswer:
-        url = shown(self._call.url)
+        url = origin_of(self._call.url)
         return BadAnswer(told(self._call, text), url=url, sent=True, retryable=False)
 
 
@@ -161,7 +161,7 @@ def _translated(call: HttpCall, error: Exception, sent: bool) -> TransportError 
     text = f"Network error: {error or type(error).__name__}"
     return Unreachable(
         told(call, text, sent=sent),
-        url=shown(call.url),
+        url=origin_of(call.url),
         sent=sent,
         retryable=not (sent and call.opens_channel),
     )
@@ -170,7 +170,7 @@ def _translated(call: HttpCall, error: Exception, sent: bool) -> TransportError 
 def _timed_out(call: HttpCall, sent: bool) -> TimedOut:
     return TimedOut(
         told(call, f"no complete answer within {call.timeout:g} s", sent=sent),
-        url=shown(call.url),
+        url=origin_of(call.url),
         sent=sent,
         retryable=not (sent and call.opens_channel),
     )

@@ -79,7 +79,7 @@ def test_an_error_repeats_a_value_only_so_far() -> None:
     assert len(str(caught.value)) < 200
     with pytest.raises(ValueError, match="number out of range"):
         convert.U32.read(1 << 20_000)
-    assert convert.shown(1 << 20_000) == "a huge number"
+    assert convert.excerpt(1 << 20_000) == "a huge number"
 
 
 @pytest.mark.parametrize("asset", ASSETS.values(), ids=lambda asset: asset.name)

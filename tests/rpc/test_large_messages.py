@@ -19,7 +19,7 @@ from cfnode.core.jsonrpc import (
     Refused,
     parse,
 )
-from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, listed, read_key, shown
+from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, excerpt, listed, read_key
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param
 from cfnode.rpc.v1.parameters import read_key_text
@@ -121,15 +121,15 @@ def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> Non
             raise AssertionError("read on")
 
     value = Unread()
-    assert shown(value) == "['x', {'a': None, 'b': [1.5, True]}, '" + "y" * 42 + "…"
-    assert shown({"a": ["b", 2]}) == repr({"a": ["b", 2]})
-    assert shown([]) + shown({}) + shown("") == "[]{}''"
+    assert excerpt(value) == "['x', {'a': None, 'b': [1.5, True]}, '" + "y" * 42 + "…"
+    assert excerpt({"a": ["b", 2]}) == repr({"a": ["b", 2]})
+    assert excerpt([]) + excerpt({}) + excerpt("") == "[]{}''"
     deep: Any = []
     for _ in range(900):
         deep = [deep]
-    assert shown(deep) == "[" * 80 + "…"
-    assert shown("x" * 10_000_000) == "'" + "x" * 79 + "…"
-    assert shown({"k" * 1000: 1}) == "{'" + "k" * 78 + "…"
+    assert excerpt(deep) == "[" * 80 + "…"
+    assert excerpt("x" * 10_000_000) == "'" + "x" * 79 + "…"
+    assert excerpt({"k" * 1000: 1}) == "{'" + "k" * 78 + "…"
 
 
 @pytest.mark.parametrize("read", [read_key, read_key_text])

@@ -76,11 +76,11 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
 
 def _flags(network: str, node: str | None, backend: str | None, **others: Any) -> list[str]:
     """The options with which `cfnode recover` asks the same services, without secrets in addresses."""
-    from cfnode.sdk.recovery.storage import host
+    from cfnode.sdk.exchange import origin_of
 
     named = (("--network", network), ("--node", node), ("--backend", backend))
     return [
-        f"{name}={value if name == '--network' or host(value) == value.rstrip('/') else 'URL'}"
+        f"{name}={value if name == '--network' or origin_of(value) == value.rstrip('/') else 'URL'}"
         for name, value in named
         if value is not None
     ]

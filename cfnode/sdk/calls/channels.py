@@ -15,7 +15,7 @@ from cfnode.core.assets import Asset
 from cfnode.sdk.assets import BLOCK_SECONDS, wire_asset
 from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
-from cfnode.sdk.exchange import Steps, backend, rpc, shown
+from cfnode.sdk.exchange import Steps, backend, origin_of, rpc
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
@@ -166,7 +166,7 @@ class _telling:  # noqa: N801  # reads like a statement
     """Turns an answer that lacks something into the error that says a channel was opened nevertheless."""
 
     def __init__(self, url: str) -> None:
-        self.url = shown(url)
+        self.url = origin_of(url)
 
     def __enter__(self) -> None:
         return None

@@ -10,7 +10,7 @@ from cfnode.sdk.assets import contract_address, display_name
 from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer, ValidationError
-from cfnode.sdk.exchange import Steps, rpc, shown
+from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.limits import Environment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
 from cfnode.sdk.options import Session
@@ -124,7 +124,7 @@ def _known(row: Any) -> Asset | None:
 
 def _list(value: Any, session: Session, method: str) -> list[Any]:
     if not isinstance(value, list):
-        url = shown(session.rpc_url)
+        url = origin_of(session.rpc_url)
         raise BadAnswer(f"{method} gave no list", url=url, sent=True, retryable=False)
     return value
 
@@ -162,4 +162,4 @@ def _boost(row: Any, session: Session) -> BoostLiquidity:
         return BoostLiquidity(int(row["tier"]), amount, str(row["asset"]), str(row["chain"]))
     except (KeyError, TypeError, ValueError) as error:
         text = f"unexpected cf_boost_pools_depth: {error}"
-        raise BadAnswer(text, url=shown(session.rpc_url), sent=True, retryable=False) from None
+        raise BadAnswer(text, url=origin_of(session.rpc_url), sent=True, retryable=False) from None

@@ -12,7 +12,7 @@ from typing import Any
 from cfnode.sdk.assets import asset_named
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BadAnswer
-from cfnode.sdk.exchange import Steps, backend, read_answer, shown
+from cfnode.sdk.exchange import Steps, backend, origin_of, read_answer
 from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
 from cfnode.sdk.models.request import AffiliateBroker
 from cfnode.sdk.options import Session
@@ -89,7 +89,7 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
         dca = session.options.enabled_features.dca
         documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
         if not isinstance(documents, list):
-            url = shown(session.backend_url)
+            url = origin_of(session.backend_url)
             raise BadAnswer("a quote answer that is no list", url=url, sent=True, retryable=False)
         quotes = tuple(read_answer(Quote, document, session.backend_url) for document in documents)
         return QuotesResponse(**self.echo(session), dca_enabled=dca, quotes=quotes)

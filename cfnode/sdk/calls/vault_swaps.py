@@ -26,7 +26,7 @@ from cfnode.sdk.calls.terms import (
 )
 from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer, ValidationError
-from cfnode.sdk.exchange import Steps, backend, read_answer, rpc, shown
+from cfnode.sdk.exchange import Steps, backend, origin_of, read_answer, rpc
 from cfnode.sdk.limits import check_amount
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
@@ -172,8 +172,8 @@ def _read(document: Any, source: str) -> VaultSwapData:
     """The answer of either side; the node writes snake_case, the service camelCase."""
     record = _RECORDS.get(str(document.get("chain"))) if isinstance(document, Mapping) else None
     if record is None:
-        text = f"unexpected answer of {shown(source)}: vault swap data without a known chain"
-        raise BadAnswer(text, url=shown(source), sent=True, retryable=False)
+        text = f"unexpected answer of {origin_of(source)}: vault swap data without a known chain"
+        raise BadAnswer(text, url=origin_of(source), sent=True, retryable=False)
     return read_answer(record, _camel_members(document), source)
 
 

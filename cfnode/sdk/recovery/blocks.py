@@ -16,7 +16,7 @@ from typing import Any
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.sdk.errors import RpcCallError
-from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes, shown
+from cfnode.sdk.exchange import Steps, origin_of, rpc, rpc_batch, rpc_outcomes
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
 from cfnode.sdk.recovery.storage import bad_answer, hex_bytes, hex_number, storage_key
@@ -151,5 +151,6 @@ def _only_discarded(error: RpcCallError) -> None:
 def needs_archive(url: str, what: str) -> NeedsArchive:
     """What to say of something that happened before the oldest state of a node."""
     return NeedsArchive(
-        f"{what} is older than the states that {shown(url)} keeps: name an archive node of the State Chain"
+        f"{what} is older than the states that {origin_of(url)} keeps: name an archive node of the State "
+        "Chain"
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BackendError, SdkError, TransportError
-from cfnode.sdk.exchange import Steps
+from cfnode.sdk.exchange import Steps, origin_of
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.contracts import unused
@@ -25,7 +25,6 @@ from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits
 from cfnode.sdk.recovery.search import MAX_BLOCKS, MAX_RECENT, EventSearch
 from cfnode.sdk.recovery.services import find_by_service, services
-from cfnode.sdk.recovery.storage import host
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
 
@@ -138,13 +137,13 @@ class _Search:
         """The calls for what failed in a transaction of the EVM chain, by the transaction itself."""
         if self.evm_url is None or not isinstance(self.owner, Transaction) or self.owner.hash is None:
             return ()
-        self.asked.append(f"the transaction at {host(self.evm_url)}")
+        self.asked.append(f"the transaction at {origin_of(self.evm_url)}")
         return (yield from calls_for_batch(self.session, self.evm_url, self.owner.hash, self.calls))
 
     def _finding(self) -> Steps[Finding]:
         """The first source that knows answers; NeedsArchive where none does."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
-        self.asked.append(f"the events of {host(recent.url)}")
+        self.asked.append(f"the events of {origin_of(recent.url)}")
         try:
             found = yield from recent.steps()
         except NoSuchCall:
@@ -157,7 +156,9 @@ class _Search:
             known += [found] if found.is_known else []
         if not _is_answer(found) and (self.archive is not None or not recent.is_cut):
             older = EventSearch(self.session, self.archive or recent.url, self.owner, self.calls, MAX_BLOCKS)
-            self.asked.append(f"the events of {'the archive node ' if self.archive else ''}{host(older.url)}")
+            self.asked.append(
+                f"the events of {'the archive node ' if self.archive else ''}{origin_of(older.url)}"
+            )
             found = yield from older.steps()
             known += [found] if found.is_known else []
         if known:
@@ -201,7 +202,7 @@ class _Search:
 
     def _by_open_channel(self, owner: Address) -> Steps[Finding]:
         """What is paid to the receiver of a channel that the chain still keeps."""
-        self.asked.append(f"the open channels of {host(self.session.rpc_url)}")
+        self.asked.append(f"the open channels of {origin_of(self.session.rpc_url)}")
         payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
         fitting = tuple(each for each in payments if any(fits(each, call) for call in self.calls))
         if not payments or fitting:
@@ -214,7 +215,7 @@ class _Search:
 
     def _by_services(self) -> Steps[Finding]:
         for url in (yield from services(self.session)):
-            name = f"the swap service {host(url)}"
+            name = f"the swap service {origin_of(url)}"
             try:
                 found = yield from find_by_service(self.session, url, self.owner.text)
             except (BackendError, TransportError) as error:

@@ -13,9 +13,8 @@ from typing import Any
 
 from cfnode.core.hashing import keccak_256
 from cfnode.sdk.errors import BadAnswer, RpcCallError, TransportError
-from cfnode.sdk.exchange import Steps, rpc_alone
+from cfnode.sdk.exchange import Steps, origin_of, rpc_alone
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery.storage import host
 
 __all__ = [
     "at_pending",
@@ -42,7 +41,7 @@ def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> 
         _rename(error, f"{method}: {error.message}")
         raise
     except RpcCallError as error:
-        _rename(error, f"{method} at {host(url)}: {error.message}")
+        _rename(error, f"{method} at {origin_of(url)}: {error.message}")
         raise
 
 
@@ -79,8 +78,8 @@ def read_number(value: Any, url: str) -> int:
     try:
         return value if isinstance(value, int) else int(str(value), 16)
     except ValueError:
-        text = f"the EVM node gave {value!r:.60} for a number ({host(url)})"
-        raise BadAnswer(text, url=host(url), sent=True, retryable=False) from None
+        text = f"the EVM node gave {value!r:.60} for a number ({origin_of(url)})"
+        raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False) from None
 
 
 def is_revert(error: RpcCallError) -> bool:

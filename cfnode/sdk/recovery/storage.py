@@ -6,9 +6,9 @@ from typing import Any
 
 from cfnode.core.hashing import twox_128
 from cfnode.sdk.errors import BadAnswer
-from cfnode.sdk.exchange import shown as host
+from cfnode.sdk.exchange import origin_of
 
-__all__ = ["bad_answer", "hex_bytes", "hex_number", "host", "storage_key"]
+__all__ = ["bad_answer", "hex_bytes", "hex_number", "storage_key"]
 
 
 def storage_key(pallet: str, item: str) -> str:
@@ -34,4 +34,4 @@ def hex_bytes(text: Any, source: str) -> bytes:
 
 def bad_answer(source: str, text: str) -> BadAnswer:
     """An answer of `source` that cannot be what was asked for."""
-    return BadAnswer(f"{text} ({host(source)})", url=host(source), sent=True, retryable=False)
+    return BadAnswer(f"{text} ({origin_of(source)})", url=origin_of(source), sent=True, retryable=False)
