@@ -19,6 +19,7 @@ from cfnode.node.sync.behind import BEHIND, Behind
 from cfnode.node.sync.blocks import FetchedBlock, headers_above, whole_above
 from cfnode.node.sync.book import PATIENCE_S
 from cfnode.node.sync.imports import BadBlock, Imports
+from cfnode.node.sync.interval import Interval
 from cfnode.node.sync.linking import Links, Unlinked
 from cfnode.node.sync.repute import Failure
 
@@ -54,12 +55,12 @@ class CatchUp:
 
     async def run(self) -> None:
         """Until cancelled."""
+        interval = Interval(AGAIN_S)
         while True:
+            if interval.is_over():
+                self._asked.clear()
             if not self._ahead():
-                with trio.move_on_after(AGAIN_S) as pause:
-                    await self._book.until(lambda: bool(self._ahead()))
-                if pause.cancelled_caught:
-                    self._asked.clear()
+                await interval.rest(self._book.until(lambda: bool(self._ahead())))
                 continue
             try:
                 begun = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)

@@ -25,6 +25,7 @@ from cfnode.node.sync.bodies import Bodies
 from cfnode.node.sync.book import middle
 from cfnode.node.sync.catch_up import CatchUp
 from cfnode.node.sync.imports import Imports
+from cfnode.node.sync.interval import Interval
 from cfnode.node.sync.linking import Links, Unlinked
 from cfnode.node.sync.progress import Phase, Progress, alone, with_reasons
 from cfnode.node.sync.repute import Failure
@@ -126,9 +127,13 @@ class Follower:
     async def _link_announced(self) -> None:
         """Link what has been announced; one block of a peer at a time, all peers at once."""
         self._linking.clear()
+        interval = Interval(LOOK_S)
         async with trio.open_nursery() as nursery:
             while True:
                 self._woken = trio.Event()
+                if interval.is_over():
+                    self._wanted.prune(self._chain.finalized.number)
+                    self._new.update(self._wanted.peers())
                 peers, self._new = self._new, set()
                 here = (peer for peer in peers if peer in self._book)
                 for peer in sorted(here, key=lambda peer: self._book.record(peer).rank):
@@ -136,11 +141,7 @@ class Follower:
                     if block is not None:
                         self._linking[peer] = (block.hash, trio.current_time())
                         nursery.start_soon(self._link, peer, block)
-                with trio.move_on_after(LOOK_S) as pause:
-                    await self._woken.wait()
-                if pause.cancelled_caught:
-                    self._wanted.prune(self._chain.finalized.number)
-                    self._new.update(self._wanted.peers())
+                await interval.rest(self._woken.wait())
 
     async def _link(self, peer: str, block: Announced) -> None:
         try:

@@ -21,6 +21,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.blocks import justifications_of
 from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.interval import Interval
 
 __all__ = ["SetChanges"]
 
@@ -59,17 +60,19 @@ class SetChanges:
 
     async def run(self) -> None:
         """Until cancelled."""
+        interval = Interval(ASK_S)
         while True:
             woken = self._woken
+            is_over = interval.is_over()
+            if is_over:
+                self._useless.clear()
             change = self._chain.next_set_change(self._chain.best.hash)
             if change is not None and self._past(change):
                 await self._ask(change, lambda change=change: self._past(change))  # type: ignore[misc]
-                continue
-            with trio.move_on_after(ASK_S) as waiting:
-                await woken.wait()
-            if waiting.cancelled_caught:
-                self._useless.clear()
+            elif is_over:
                 await self._ask_in_turn()
+            else:
+                await interval.rest(woken.wait())
 
     def _past(self, change: BlockRef) -> list[str]:
         """The peers whose final block is the change or a later one, by their own word; the best first."""

@@ -296,3 +296,26 @@ async def test_a_sealed_header_is_told_from_an_invented_one(chain: Rig) -> None:
     assert linking.judge([signed_anew(above, author=1)], parent, None, now) == [None], "it is not known whose"
     with pytest.raises(linking.refused.WrongNumber):
         linking.judge([signed_anew(replace(above, number=9))], parent, authorities, now)
+
+
+async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_coming(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    async with running(authority, light):
+        await followed(light, authority)
+        authority.network.tamper = lambda protocol, request, answer: None
+        authority.network.protocols["block-announces/1"].open.discard("light")
+        await authority.rig.blocks(2 * BEHIND)
+        authority.network.protocols["block-announces/1"].open.add("light")
+        await authority.rig.blocks(1)
+        for number in range(40):
+            liar = MemoryNetwork(f"liar {number}")
+            said = Handshake(Roles.FULL, FAR, bytes(32), light.chain.genesis_hash)
+            liar.notifications("block-announces/1", said.encode)
+            join(light.network, liar)
+            await trio.sleep(1)
+            if number == 2:
+                authority.network.tamper = None
+            if light.chain.best == authority.chain.best:
+                break
+        assert number < 20

@@ -83,6 +83,32 @@ async def test_who_has_missed_many_set_changes_is_through_with_them_as_fast_as_a
         assert trio.current_time() - before < 2 * ASK_S
 
 
+async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_while_news_keeps_coming(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    rig, votes = authority.rig, authority.network.protocols["grandpa/1"]
+    async with running(authority, light):
+        await followed(light, authority)
+        votes.open.discard("light")
+        authority.network.tamper = without_justifications
+        for step in range(2):
+            await rig.block(tx("carol", step, voters_of(KEYS[step:])))
+            await reached(light, lambda: light.chain.best == authority.chain.best)
+            await rig.finality.finalize(authority.chain.best.hash)
+        votes.open.add("light")
+        for step in range(60):
+            if step == 5:  # it was asked once by now, and gave nothing
+                assert light.chain.finalized.number == 4
+                authority.network.tamper = None
+            await rig.finality.finalize(await rig.block())
+            await trio.sleep(ASK_S / 20)
+            if light.chain.finalized.number > 6:
+                break
+        await in_step(light, authority)
+        assert (await light.chain.voters()).set_id == 4
+        assert step < 30
+
+
 def without_justifications(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
     """A peer that gives blocks, and nothing about their finality."""
     asked = BlockRequest.decode(request).attributes if protocol == "sync/2" else None
