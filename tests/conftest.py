@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.clock import patient_clock
 from tests.interop.polkadot import Reader, running_reader
+
+__all__ = ["patient_clock"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
