@@ -10,7 +10,7 @@ offers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,7 +78,8 @@ class Author:
     """The authors of a development chain.
 
     `keys`: sr25519 key pairs by public key; `funded`: accounts (32 bytes) that get FUNDS where they are
-    missing; `block_time_ms`: real time between two blocks of the steady pace.
+    missing; `block_time_ms`: real time between two blocks of the steady pace; `opening`: the transactions
+    that a block on a parent begins with, before those of the pool.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Author:
         seal: Seal = "slots",
         block_time_ms: int = SLOT_MS,
         funded: Iterable[bytes] = (),
+        opening: Callable[[bytes], Awaitable[list[bytes]]] | None = None,
     ) -> None:
         self._chain = chain
         self._executor = executor
@@ -101,6 +103,7 @@ class Author:
         self._finality = finality
         self._keys = dict(keys)
         self._funded = tuple(funded)
+        self._opening = opening
         self._block_time_ms = block_time_ms
         self._making = trio.Lock()
         self._told_of_reserve = False
@@ -259,6 +262,8 @@ class Author:
         started = trio.current_time()
         try:
             slot, key = await self._next_own_slot(parent, slot)
+            if transactions is None and self._opening is not None:
+                candidates = [*await self._opening(parent.hash), *candidates]
             built = await self._executor.build_block(
                 parent.hash, [pre_runtime_item(slot)], self._inherents(slot), candidates, self._deadline_s
             )
@@ -316,7 +321,7 @@ class Author:
     @staticmethod
     def _log_prepared(built: BuiltBlock, header: Header, seconds: float) -> None:
         hashes = ", ".join(_short(blake2_256(extrinsic)) for extrinsic in built.body)
-        authorship_log.info(
+        authorship_log.debug(
             "🎁 Prepared block for proposing at %d (%d ms) hash: 0x%s; parent_hash: %s; extrinsics_count: %d",
             built.header.number,
             round(seconds * 1000),
@@ -325,7 +330,7 @@ class Author:
             len(built.body),
         )
         authorship_log.debug("Its extrinsics: [%s]", hashes)
-        log.info(
+        log.debug(
             "🔖 Pre-sealed block for proposal at %d. Hash now 0x%s, previously 0x%s.",
             header.number,
             header.hash.hex(),
