@@ -131,6 +131,15 @@ def node_modules() -> Path:
 
 
 @pytest.fixture(scope="session")
+def pyright() -> Path:
+    """The program of pyright, which node runs."""
+    path = PEERS / "node" / "node_modules" / "pyright" / "index.js"
+    if shutil.which("node") is None or not path.exists():
+        pytest.skip("pyright is not here: scripts/peers installs it (needs node and npm)")
+    return path
+
+
+@pytest.fixture(scope="session")
 def polkadot(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Reader | None]:
