@@ -48,6 +48,9 @@ MAX_OFFERED_BYTES = 8 * 1024 * 1024
 RETRY_S = 1.0
 """After a block could not be made at once."""
 
+MANUAL_DEADLINE_S = 10.0
+"""For the candidates of a block that was asked for; a client waits for it."""
+
 MAX_SLOTS_LEFT_OUT = 14_400
 """Slots between two blocks of a runtime that reports each of them: a day, which takes it half a second.
 
@@ -105,7 +108,8 @@ class Author:
         self._funded = tuple(funded)
         self._opening = opening
         self._block_time_ms = block_time_ms
-        self._making = trio.Lock()
+        self.making = trio.Lock()
+        """Held while a block is built and added."""
         self._told_of_reserve = False
         self.seal = seal
         self.signs = True
@@ -132,7 +136,7 @@ class Author:
         their length prefixes (default: what the pool offers); `finalize`: make it final at once.
         Raises AuthorError, SlotInTheFuture, ImportRefused or FinalityRefused.
         """
-        async with self._making:
+        async with self.making:
             on, slot = await self._bridged(parent or self._chain.best.hash)
             made = await self._make(on, slot, transactions)
         if finalize:
@@ -316,6 +320,9 @@ class Author:
 
     @property
     def _deadline_s(self) -> float:
+        """For how long candidates are tried: where no next block waits, weight and length bound a block."""
+        if self.seal == "manual":
+            return MANUAL_DEADLINE_S
         return max(0.5, min(self._block_time_ms, SLOT_MS) / 1000 * 2 / 3)
 
     @staticmethod

@@ -23,6 +23,7 @@ from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.round_voter import RoundVoter
+from cfnode.devchain.snapshots import Snapshots
 from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
@@ -54,6 +55,7 @@ class DevelopmentChain:
         node: Node,
     ) -> None:
         aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
+        aura = {public: key.repeatable() for public, key in aura.items()}
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
@@ -70,17 +72,25 @@ class DevelopmentChain:
             funded=[] if node.broker is None else [node.broker.account],
             opening=None if broker is None else BrokerRegistration(node.chain, broker).transactions,
         )
-        self.control = DevControl(node.chain, node.pool, self.author, self.voter)
+        copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
+        self.snapshots = Snapshots(
+            copies, node.chain, node.pool, self.author, self.voter, clock, lambda: node.peers
+        )
+        self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep an index of the chain's swaps, and log what happens to them."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
-            nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
-            await self.swaps.up_to_date()
-            task_status.started()
+        await self.snapshots.clear()
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
+                nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
+                await self.swaps.up_to_date()
+                task_status.started()
+        finally:
+            await self.snapshots.clear()
 
     async def produce(self) -> None:
         """Make blocks, and make them final."""

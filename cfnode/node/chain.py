@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
 
 import trio
 
@@ -24,8 +27,9 @@ from cfnode.core.grandpa import ENGINE, AuthoritySet, CommitMessage, EncodedJust
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node import chain_errors as refused
+from cfnode.node.authority_changes import AuthorityChanges
 from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.node.events import BestChanged, Finalized, Imported, Reverted
 from cfnode.node.local_faults import stored, tried_again
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState
@@ -33,9 +37,18 @@ from cfnode.node.tree import BlockTree
 from cfnode.node.votes import verified, verify_path
 from cfnode.runtime.door import LocalFault, Verdict
 from cfnode.runtime.executor import Executor
-from cfnode.store import Adoption, Store
+from cfnode.store import Adoption, Store, StoreCopy
 
 log = logging.getLogger("cfnode.sync")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCopy:
+    """All that a chain was at a moment; good for one `Chain.restore`."""
+
+    store: StoreCopy
+    tree: BlockTree
+    changes: AuthorityChanges
 
 
 class Chain(ChainView):
@@ -129,6 +142,24 @@ class Chain(ChainView):
                 await trio.to_thread.run_sync(adoption.finish, header, body, justifications)
             self.states.remote = None
             self._begin_at(BlockRef(header.hash, header.number), dict(justifications).get(ENGINE))
+
+    async def copy(self, path: Path) -> ChainCopy:
+        """Remember the chain as it is; its database goes into an empty directory."""
+        async with self._changing:
+            with trio.CancelScope(shield=True), stored():
+                store = await trio.to_thread.run_sync(self._store.copy, path)
+            return ChainCopy(store, deepcopy(self._tree), deepcopy(self.changes))
+
+    async def restore(self, copy: ChainCopy) -> None:
+        """Be again what the chain was, also where later blocks are final; listeners receive `Reverted`."""
+        async with self._changing:
+            with trio.CancelScope(shield=True), stored():
+                for overlay in await trio.to_thread.run_sync(self._store.restore, copy.store):
+                    await self._executor.overlay_added(overlay)
+            self._tree, self.changes, self._voters = copy.tree, copy.changes, None
+            self._events.publish(Reverted())
+            self._events.publish(BestChanged(self.best, (), ()))
+            self._events.publish(Finalized((self.finalized,), (), None))
 
     def _begin_at(self, block: BlockRef, justification: bytes | None) -> None:
         if self.finalized == block:

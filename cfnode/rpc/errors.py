@@ -17,6 +17,7 @@ from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.devchain.author import AuthorError
 from cfnode.devchain.clock import ClockError
 from cfnode.devchain.control import NotPlayed
+from cfnode.devchain.snapshots import SnapshotError
 from cfnode.node import pool_errors as pool
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.outcome import EventError, SubmissionError
@@ -210,6 +211,9 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (ApiNothing, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
-    ((AuthorError, ClockError, ImportRefused, FinalityRefused, NotPlayed), _said(ErrorCode.CALL_FAILED)),
+    (
+        (AuthorError, ClockError, ImportRefused, FinalityRefused, NotPlayed, SnapshotError),
+        _said(ErrorCode.CALL_FAILED),
+    ),
     (StoreError, _store),
 )
