@@ -10,7 +10,7 @@ import pytest
 from cfnode.core import ss58
 from cfnode.core.hashing import blake2_256
 from cfnode.rpc.cf.updates import block_update
-from tests.rpc.conftest import Served
+from tests.rpc.conftest import MakeServed, Served, first_block
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
@@ -150,6 +150,7 @@ async def test_the_addresses_that_hold_funds_are_named_and_explained(broker: Ser
         ],
         "Bitcoin": ["bitcoin_vault", f"bitcoin_vault_swap_address_for_broker_{account}"],
         "Tron": ["tron_vault_contract"],
+        "Bsc": ["bsc_vault_contract"],
     }
     (contract,) = vaults["Ethereum"]
     assert contract["address"] == "0x" + bytes(raw["ethereum"]["Eth"]).hex()
@@ -184,8 +185,10 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
     assert (nobody["role"], nobody["flip_balance"]) == ("unregistered", "0x0")
 
 
-async def test_a_call_that_the_runtime_does_not_have_is_named(broker: Served) -> None:
-    error = await broker.error("broker_mark_transaction_for_rejection", {"Bsc": "0x" + "11" * 32})
+async def test_a_call_that_the_runtime_does_not_have_is_named(make_served: MakeServed) -> None:
+    older = await first_block(await make_served(seal="instant", runtime="2.2.9"))
+    await older.call("broker_register_account")
+    error = await older.error("broker_mark_transaction_for_rejection", {"Bsc": "0x" + "11" * 32})
     assert error["code"] == -32024
     assert "BscIngressEgress.mark_transaction_for_rejection" in error["message"]
 

@@ -12,6 +12,7 @@ from cfnode.core.assets import asset_by_symbol
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method
+from tests.conftest import shared
 from tests.rpc.conftest import ALICE, MakeServed, Served
 from tests.rpc.samples import PARAMS
 
@@ -111,9 +112,9 @@ NOT_MODELLED = {
 
 
 async def test_the_rules_of_lending_and_strategies_are_those_of_the_main_nets_runtime(
-    served_node: Served, metadata_v15: bytes
+    served_node: Served,
 ) -> None:
-    theirs = decode_metadata(metadata_v15)
+    theirs = decode_metadata(shared("vectors", "chainflip", "metadata-v15-20300.scale").read_bytes())
     rules = theirs.storage("LendingPools", "LendingConfig").decode(None)
     told = await served_node.call("cf_lending_config")
     amounts = {name for name in told if name.endswith("_usd")}
