@@ -184,12 +184,6 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
     assert (nobody["role"], nobody["flip_balance"]) == ("unregistered", "0x0")
 
 
-async def test_a_call_that_the_runtime_does_not_have_is_named(broker: Served) -> None:
-    error = await broker.error("broker_mark_transaction_for_rejection", {"Bsc": "0x" + "11" * 32})
-    assert error["code"] == -32024
-    assert "BscIngressEgress.mark_transaction_for_rejection" in error["message"]
-
-
 async def test_a_deposit_is_marked_for_rejection(broker: Served) -> None:
     deposit = {"Bitcoin": "0x" + "11" * 32}
     assert await broker.call("broker_MarkTransactionForRejection", deposit) is None

@@ -113,8 +113,6 @@ async def test_what_the_encoding_gives_can_be_sent(
     elsewhere = details | {"to": EVM_ADDRESS} if source == ETH else details | {"deposit_address": "x"}
     if source != SOL:
         assert "NotNoticed" in (await instant.error("dev_sendToVault", elsewhere, 10**8))["message"]
-    bsc = {"chain": "Bsc", "calldata": "0x", "value": "0x1", "to": EVM_ADDRESS}
-    assert (await instant.error("dev_sendToVault", bsc))["code"] == -32000
 
 
 async def test_amounts_are_any_integer_that_the_chain_can_hold(instant: Served) -> None:
@@ -172,22 +170,6 @@ async def test_a_transaction_is_held_back_until_its_time_is_over(instant: Served
     assert (await instant.call("cf_monitoring_pending_broadcasts"))["ethereum"] == 0
     block = await instant.call("dev_holdBroadcasts", "Ethereum", False)
     assert "BroadcastSuccess" in await broadcaster_says(instant, block)
-
-
-async def test_what_the_chain_does_not_have_is_no_fault_of_the_nodes(instant: Served) -> None:
-    bnb = {"chain": "Bsc", "asset": "BNB"}
-    for method, *params in (
-        ("dev_abortBroadcast", "Bsc"),
-        ("dev_holdBroadcasts", "Bsc"),
-        ("dev_failBroadcast", "Bsc"),
-        ("dev_setPool", bnb, 1),
-        ("dev_setBoost", bnb, 1),
-        ("dev_deposit", EVM_ADDRESS, bnb, 1),
-        ("dev_failReceiver", EVM_ADDRESS, bnb),
-    ):
-        error = await instant.error(method, *params)
-        assert error["code"] == -32000, (method, error)
-        assert error["message"].startswith("the development chain does not play this: ")
 
 
 async def test_an_authority_that_was_asked_fails(instant: Served) -> None:
