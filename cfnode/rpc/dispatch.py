@@ -23,6 +23,7 @@ from cfnode.node.readiness import Impediment
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held
+from cfnode.rpc.known import read_by_runtime
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
 from cfnode.rpc.serde import Misread, located
@@ -271,13 +272,16 @@ class Dispatcher:
         if not row.params:
             return []
         if not call.is_large:
-            return read_arguments(row, call)
+            return await self._read(row, call, call.arguments())
         await take_turn()
         given = call.arguments()
         await take_turn()
-        arguments = _read(row, call, given)
+        arguments = await self._read(row, call, given)
         await trio.lowlevel.checkpoint()
         return arguments
+
+    async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
+        return await read_by_runtime(self.node, row, given, lambda: _read(row, call, given))
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe

@@ -185,14 +185,6 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
     assert (nobody["role"], nobody["flip_balance"]) == ("unregistered", "0x0")
 
 
-async def test_a_call_that_the_runtime_does_not_have_is_named(make_served: MakeServed) -> None:
-    older = await first_block(await make_served(seal="instant", runtime="2.2.9"))
-    await older.call("broker_register_account")
-    error = await older.error("broker_mark_transaction_for_rejection", {"Bsc": "0x" + "11" * 32})
-    assert error["code"] == -32024
-    assert "BscIngressEgress.mark_transaction_for_rejection" in error["message"]
-
-
 async def test_a_deposit_is_marked_for_rejection(broker: Served) -> None:
     deposit = {"Bitcoin": "0x" + "11" * 32}
     assert await broker.call("broker_MarkTransactionForRejection", deposit) is None

@@ -33,28 +33,6 @@ async def test_the_chain_tells_its_epoch_funding_and_contracts(served_node: Serv
     assert await served_node.call("cf_tx_fee_multiplier") == 10_000
 
 
-async def test_every_asset_has_a_balance(served_node: Served) -> None:
-    balances = await served_node.call("cf_free_balances", ACCOUNT)
-    assert balances == await served_node.call("cf_asset_balances", ACCOUNT)
-    assert [(chain, list(symbols)) for chain, symbols in balances.items()] == [
-        ("Ethereum", ["ETH", "FLIP", "USDC", "USDT", "WBTC", "CBBTC"]),
-        ("Polkadot", ["DOT"]),
-        ("Bitcoin", ["BTC"]),
-        ("Arbitrum", ["ETH", "USDC", "USDT"]),
-        ("Solana", ["SOL", "USDC", "USDT"]),
-        ("Assethub", ["DOT", "USDT", "USDC"]),
-        ("Tron", ["TRX", "USDT"]),
-        ("Bsc", ["BNB", "USDT"]),
-    ]
-    assert {amount for symbols in balances.values() for amount in symbols.values()} == {"0x0"}
-
-
-async def test_all_21_assets_are_listed(served_node: Served) -> None:
-    assets = await served_node.call("cf_supported_assets")
-    assert len(assets) == 21
-    assert {"chain": "Arbitrum", "asset": "USDC"} in assets
-
-
 async def test_the_broker_is_among_the_accounts(served_node: Served) -> None:
     assert served_node.node.broker is not None
     broker = ss58.encode(served_node.node.broker.account, 2112)

@@ -172,25 +172,6 @@ async def test_a_transaction_is_held_back_until_its_time_is_over(instant: Served
     assert "BroadcastSuccess" in await broadcaster_says(instant, block)
 
 
-async def test_what_the_chain_does_not_have_is_no_fault_of_the_nodes(make_served: MakeServed) -> None:
-    older = await first_block(await make_served(seal="instant", runtime="2.2.9"))
-    bnb = {"chain": "Bsc", "asset": "BNB"}
-    sent = {"chain": "Bsc", "calldata": "0x", "value": "0x1", "to": EVM_ADDRESS}
-    for method, *params in (
-        ("dev_abortBroadcast", "Bsc"),
-        ("dev_holdBroadcasts", "Bsc"),
-        ("dev_failBroadcast", "Bsc"),
-        ("dev_setPool", bnb, 1),
-        ("dev_setBoost", bnb, 1),
-        ("dev_deposit", EVM_ADDRESS, bnb, 1),
-        ("dev_failReceiver", EVM_ADDRESS, bnb),
-        ("dev_sendToVault", sent),
-    ):
-        error = await older.error(method, *params)
-        assert error["code"] == -32000, (method, error)
-        assert error["message"].startswith("the development chain does not play this: ")
-
-
 async def test_an_authority_that_was_asked_fails(instant: Served) -> None:
     await instant.call("dev_holdBroadcasts", "Ethereum")
     await instant.call("dev_deposit", await open_channel(instant), ETH, ETHER)
