@@ -10,7 +10,7 @@ import pytest
 from cfnode.core import ss58
 from cfnode.core.hashing import blake2_256
 from cfnode.rpc.cf.updates import block_update
-from tests.rpc.conftest import MakeServed, Served, first_block
+from tests.rpc.conftest import Served
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}

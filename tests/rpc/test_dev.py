@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.rpc.convert import account as account_text
-from tests.rpc.conftest import MakeServed, Served, first_block
+from tests.rpc.conftest import Served
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
 
 ETHER = 10**18
