@@ -17,7 +17,7 @@ from typing import Literal
 
 import trio
 
-from cfnode.cli.client import DEFAULT_URL
+from cfnode.cli.options import DEFAULT_URL
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
