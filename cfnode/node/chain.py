@@ -157,6 +157,7 @@ class Chain(ChainView):
                 for overlay in await trio.to_thread.run_sync(self._store.restore, copy.store):
                     await self._executor.overlay_added(overlay)
             self._tree, self.changes, self._voters = copy.tree, copy.changes, None
+            self._expected = frozenset()
             self._events.publish(Reverted())
             self._events.publish(BestChanged(self.best, (), ()))
             self._events.publish(Finalized((self.finalized,), (), None))
