@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cfnode.cli.banner import Start, banner
-from cfnode.cli.client import DEFAULT_URL
 from cfnode.cli.exits import Failure
+from cfnode.cli.options import DEFAULT_URL
 from cfnode.cli.run import broker_secret
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
