@@ -50,6 +50,8 @@ def wait(synced: bool, block: int | None, finalized: int | None, timeout: float,
         except client.NodeUnreachable as error:
             missing = error.message
         if missing is None:
+            if not synced and block is None and finalized is None:
+                click.echo(f"{url} answers; --synced, --block and --finalized wait for more", err=True)
             return
         if time.monotonic() >= deadline:
             raise Failure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK)

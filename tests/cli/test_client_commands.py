@@ -102,6 +102,13 @@ def test_wait_goes_on_until_the_node_is_synced() -> None:
     assert next(answers, "all asked") == "all asked"
 
 
+def test_wait_without_flags_says_what_it_waited_for() -> None:
+    health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
+    with serving(lambda request: health) as url:
+        answers = f"{url} answers; --synced, --block and --finalized wait for more\n"
+        assert run("wait", "--timeout", "10", "--url", url) == (0, "", answers)
+
+
 def test_wait_says_what_is_missing_when_the_time_is_up() -> None:
     health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
     with serving(lambda request: health) as url:

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,63 @@ class TestGenerate:
         assert "--words is for a new phrase" in failed(2, "generate", "-s", PHRASE, "-w", "12")
 
 
+class TestSecretsOnStandardOutput:
+    """Where a shell sends standard output to a file, a device or nowhere."""
+
+    @pytest.mark.parametrize(
+        "words",
+        [["generate"], ["generate", "--output-type=text"], ["generate-node-key"], ["inspect", PHRASE]],
+    )
+    def test_a_file_becomes_its_owners_alone(
+        self, home: Path, words: list[str], capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        (home / "out").touch(0o644)
+        (home / "out").chmod(0o664)
+        assert to_file(home / "out", words) == 0
+        assert (mode(home / "out"), (home / "out").stat().st_size >= 64) == (0o600, True)
+        assert "its mode is 0600 now" in capfd.readouterr().err
+
+    def test_a_file_without_a_secret_keeps_its_mode(self, home: Path) -> None:
+        (home / "out").touch()
+        (home / "out").chmod(0o644)
+        assert to_file(home / "out", ["inspect", ACCOUNT]) == 0
+        assert (mode(home / "out"), ACCOUNT in (home / "out").read_text()) == (0o644, True)
+
+    def test_where_the_mode_cannot_be_changed_nothing_is_printed_or_saved(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "fchmod", lambda descriptor, mode: None)
+        (home / "out").touch()
+        (home / "out").chmod(0o644)
+        assert to_file(home / "out", ["generate", "--path", str(home / "keys")]) == 3
+        assert ((home / "out").read_bytes(), (home / "keys").exists()) == (b"", False)
+
+    @pytest.mark.parametrize("is_closed", [False, True])
+    def test_a_phrase_that_went_nowhere_is_not_one_to_keep(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_closed: bool
+    ) -> None:
+        if is_closed:
+            monkeypatch.setattr(sys, "stdout", None)
+        into = None if is_closed else Path(os.devnull)
+        assert to_file(into, ["generate", "--path", str(home / "keys")]) == 0
+        assert f"was not printed: the files in {home / 'keys'} are all" in (err := capfd.readouterr().err)
+        assert "Keep the seed phrase" not in err
+        assert to_file(into, ["generate"]) == 0
+        assert capfd.readouterr().err == "Nothing was printed or saved: these keys are lost.\n"
+
+
+def to_file(path: Path | None, words: list[str]) -> int:
+    """Run a command in this process with its standard output sent to a file; the exit code."""
+    with ExitStack() as stack:
+        if path is not None:
+            stack.enter_context(redirect_stdout(stack.enter_context(path.open("w"))))
+        try:
+            cli.main(["key", *words])
+        except SystemExit as end:
+            return int(end.code or 0)
+    raise AssertionError("the command does not end")
+
+
 class TestInsert:
     def keystore(self, home: Path, chain: str = "dev") -> Path:
         return home / "base" / "chains" / chain / "keystore"
@@ -245,6 +303,10 @@ class TestInsert:
             (2, ["--suri", "-"], "the secret is empty"),
             (2, ["--suri-file", "/dev/null"], "the secret is empty"),
             (2, ["--suri", "/etc/keys/mistyped"], "there is no file of that name"),
+            (2, ["--suri", "mistyped"], "there is no file of that name, and it is no secret: a secret is 12"),
+            (2, ["--suri", "keys/signing_key_file"], "there is no file of that name"),
+            (2, ["--suri", "~/my keys/key"], "there is no file of that name"),
+            (2, ["--suri", "signing.key"], "there is no file of that name"),
             (3, ["--suri-file", "/dev/zero"], "/dev/zero is larger than 16384 bytes"),
             (2, ["--suri", "//Alice", "--scheme", "rsa"], "'rsa' is not one of"),
             (3, ["--suri", "//Alice", "--key-type", "broker"], "four ASCII characters"),
@@ -363,6 +425,7 @@ class TestInspect:
         ("code", "arguments", "message"),
         [
             (1, ["one two three"], INVALID),
+            (1, ["mistyped"], f"{INVALID[:-1]}1, and there is no file of that name"),
             (1, ["--public", "0x12"], "Error: a public key of sr25519 is 32 bytes in hexadecimal"),
             (2, ["//Alice", "--network", "99999"], NO_NETWORK),
         ],

@@ -16,6 +16,7 @@ import click
 
 from cfnode.cli.failures import told
 from cfnode.cli.key.secret_input import read_secret
+from cfnode.cli.key.secret_output import Destination, print_secret, protect_output
 
 if TYPE_CHECKING:
     from cfnode.core.ethereum_key import EthereumKey
@@ -78,7 +79,8 @@ def generate(
 ) -> None:
     """Make a seed phrase, and from it the keys of a node.
 
-    Standard output gets the keys; the file signing_key_file is what `key insert` takes.
+    Standard output gets the keys; if it is a file, that becomes readable by you only. The file
+    signing_key_file is what `key insert` takes.
 
     \b
       cfnode key generate --path keys > keys.json
@@ -87,17 +89,21 @@ def generate(
     """
     if seed_phrase is not None and words is not None:
         raise click.UsageError("--words is for a new phrase; leave it out beside --seed-phrase")
+    protect_output()
     with told():
         keys = _make(_phrase(seed_phrase, int(words or 12)))
         if path is not None:
             _save(keys, path)
-    if output_type == "json" or as_json:
-        click.echo(json.dumps(_document(keys), indent=2))
-    else:
-        click.echo(_text(keys))
+    is_document = output_type == "json" or as_json
+    printed = print_secret(json.dumps(_document(keys), indent=2) if is_document else _text(keys))
     if path is not None:
         click.echo(f"Saved node_key_file, signing_key_file and ethereum_key_file in {path}", err=True)
-    click.echo(BACKUP, err=True)
+    if printed is not Destination.NOWHERE:
+        click.echo(BACKUP, err=True)
+    elif path is not None:
+        click.echo(f"The seed phrase was not printed: the files in {path} are all that is left.", err=True)
+    else:
+        click.echo("Nothing was printed or saved: these keys are lost.", err=True)
 
 
 def _phrase(given: str | None, words: int) -> str:

@@ -11,7 +11,15 @@ import click
 
 from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
-from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+from cfnode.cli.key.secret_input import (
+    NO_FILE,
+    SCHEMES,
+    choose_password,
+    looks_like_a_file,
+    password_options,
+    read_secret,
+)
+from cfnode.cli.key.secret_output import print_secret
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
@@ -40,6 +48,11 @@ class _Shown:
     seed: str | None
     public: bytes
     prefix: int
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the rows have the secret itself, and not only what it gives."""
+        return self.heading is not None and self.heading[0] != "publicKeyUri"
 
     def fields(self) -> dict[str, str]:
         """Label of the line → value."""
@@ -76,7 +89,7 @@ JSON_NAMES = {
     "-n",
     callback=_network,
     metavar="NAME|NUMBER",
-    help="Network of the addresses shown.  [default: chainflip, or that of the address]",
+    help="Network of the addresses found.  [default: chainflip, or that of the address]",
 )
 @click.option(
     "--scheme", type=click.Choice(SCHEMES), default="sr25519", show_default=True, help="Signature scheme."
@@ -116,14 +129,18 @@ def inspect(
       cfnode key inspect --public 0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d
     """
     with told():
-        text = read_secret(uri, None, prompt="Secret phrase, URI or address")
+        text = read_secret(uri, None, prompt="Secret phrase, URI or address", or_address=True)
         if public:
-            shown = _Shown(None, None, _hex_key(text, scheme), _or_chainflip(network))
+            found = _Shown(None, None, _hex_key(text, scheme), _or_chainflip(network))
         else:
             chosen = choose_password(password, password_interactive, password_filename)
             _check_expected(text, scheme, chosen, expect_public)
-            shown = _inspect(text, scheme, chosen, network)
-    click.echo(_json(shown) if output_type == "json" else _text(shown))
+            found = _inspect(text, scheme, chosen, network)
+    text = _json(found) if output_type == "json" else _text(found)
+    if found.is_secret:
+        print_secret(text)
+    else:
+        click.echo(text)
 
 
 def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Shown:
@@ -137,7 +154,8 @@ def _inspect(text: str, scheme: Scheme, password: str | None, network: int | Non
         try:
             prefix, key = ss58.decode(text, PUBLIC_LENGTHS[scheme])
         except ss58.Ss58Error:
-            raise Failure(f"Invalid phrase/URI given: {error}") from None
+            hint = f", and {NO_FILE}" if looks_like_a_file(text) else ""
+            raise Failure(f"Invalid phrase/URI given: {error}{hint}") from None
         return _Shown(("publicKeyUri", text), None, key, prefix if network is None else network)
     name = "secretPhrase" if parse(text).is_bare_phrase else "secretKeyUri"
     seed = "n/a" if pair.seed is None else f"0x{pair.seed.hex()}"
@@ -172,16 +190,16 @@ def _hex_key(text: str, scheme: Scheme) -> bytes:
     return key
 
 
-def _json(shown: _Shown) -> str:
-    document = {JSON_NAMES[label]: value for label, value in shown.fields().items()}
-    if shown.heading is not None:
-        document[shown.heading[0]] = shown.heading[1]
+def _json(found: _Shown) -> str:
+    document = {JSON_NAMES[label]: value for label, value in found.fields().items()}
+    if found.heading is not None:
+        document[found.heading[0]] = found.heading[1]
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _text(shown: _Shown) -> str:
-    fields = shown.fields()
-    name, text = shown.heading or ("publicKeyUri", None)
+def _text(found: _Shown) -> str:
+    fields = found.fields()
+    name, text = found.heading or ("publicKeyUri", None)
     if name == "publicKeyUri":
         first = [] if text is None else [f"Public Key URI `{text}` is account:"]
         network = f"   {'Network ID/Version:':<19} {fields.pop('Network ID')}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from cfnode.cli.failures import told
+from cfnode.cli.key.secret_output import print_secret
 
 __all__ = ["generate_node_key", "inspect_node_key"]
 
@@ -38,7 +39,7 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
     secret = secrets.token_bytes(SEED_LENGTH)
     content = secret if binary else secret.hex().encode()
     if file is None:
-        click.echo(content, nl=not binary and sys.stdout.isatty())
+        print_secret(content, newline=not binary and sys.stdout is not None and sys.stdout.isatty())
     else:
         with told():
             secret_file.create_all({file: content})

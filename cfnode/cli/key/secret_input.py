@@ -16,12 +16,24 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 
-__all__ = ["SCHEMES", "choose_password", "password_options", "read_secret"]
+__all__ = [
+    "NO_FILE",
+    "SCHEMES",
+    "choose_password",
+    "looks_like_a_file",
+    "password_options",
+    "read_secret",
+]
 
 SCHEMES = ("sr25519", "ed25519", "ecdsa")
 STDIN = "-"
 MAX_INPUT = 16 << 10
 BARE_SEED = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+WORDS = re.compile(r"[\w ]*")
+MIN_WORDS = 12
+"""Of a seed phrase."""
+NO_FILE = "there is no file of that name"
+FORMS = "a secret is 12 to 24 words or 0x and 64 hex digits, then any //path, or //Alice and the like"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,25 +61,26 @@ def choose_password(given: str | None, interactive: bool, filename: Path | None)
     return given
 
 
-def read_secret(given: str | None, file: Path | None, *, prompt: str) -> str:
+def read_secret(given: str | None, file: Path | None, *, prompt: str, or_address: bool = False) -> str:
     """The secret: `given` itself, the file that it names, standard input for `-`; else `file`; else a prompt.
 
     A file may hold 64 hex digits alone, as the file `signing_key_file` of `key generate` does. An empty
-    text is refused: as a secret URI it would be the development key that everybody knows.
+    text is refused: as a secret URI it would be the development key that everybody knows. `or_address`: the
+    text may be an address, which looks like the name of a file.
     """
     if given is not None and file is not None:
         raise click.UsageError("give the secret in one way only")
-    secret = _read_secret(given, file, prompt)
+    secret = _read_secret(given, file, prompt, or_address)
     if not secret:
         raise click.UsageError("the secret is empty")
     return secret
 
 
-def _read_secret(given: str | None, file: Path | None, prompt: str) -> str:
+def _read_secret(given: str | None, file: Path | None, prompt: str, or_address: bool) -> str:
     if given == STDIN:
         return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_INPUT), "standard input"))
     if given is not None:
-        return _seed_of_file(_read_file(Path(given))) if _is_file(given) else _checked(given)
+        return _seed_of_file(_read_file(Path(given))) if _is_file(given) else _checked(given, or_address)
     if file is not None:
         return _seed_of_file(_read_file(file))
     if not sys.stdin.isatty():
@@ -105,10 +118,22 @@ def _seed_of_file(content: str) -> str:
     return f"0x{text}" if BARE_SEED.fullmatch(text) else text
 
 
-def _checked(text: str) -> str:
+def _checked(text: str, or_address: bool) -> str:
     if BARE_SEED.fullmatch(text):
         raise click.UsageError("a seed in hexadecimal begins with 0x")
     if text.startswith("/") and not text.startswith("//"):
         # As a secret URI, a mistyped file name would be a child of the development key that everybody knows.
-        raise click.UsageError("there is no file of that name")
+        raise click.UsageError(NO_FILE)
+    if looks_like_a_file(text) and not or_address:
+        raise click.UsageError(f"{NO_FILE}, and it is no secret: {FORMS}")
     return text
+
+
+def looks_like_a_file(text: str) -> bool:
+    """Whether a text that is no secret was meant as the name of a file: one word, or a path."""
+    root, slash, rest = text.partition("/")
+    if not root or root.startswith("0x"):
+        return False
+    is_path = bool(slash) and not rest.startswith("/")
+    count = len(root.split())
+    return count == 1 or (is_path and count < MIN_WORDS) or not WORDS.fullmatch(root)
