@@ -27,6 +27,7 @@ from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
 __all__ = [
+    "MAX_UNREAD",
     "PING",
     "PINGS_AT_ONCE",
     "PINGS_PER_SECOND",
@@ -45,6 +46,9 @@ PINGS_AT_ONCE, PINGS_PER_SECOND = 20, 20.0
 """Of one connection: a peer measures how far we are, and needs no more than that."""
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""
+MAX_UNREAD = 100
+"""Requests of a peer that have not come whole: the libp2p backend of a Substrate node takes so many of a
+connection. They hold no place; their bytes count among the buffers."""
 WAITING = 4
 """Requests that wait, for each one that is served at a time."""
 
@@ -131,8 +135,8 @@ class Served:
                 await self._let_read(substream)
 
     async def _read(self, peer: str, substream: Substream, first: bytes) -> bytes | None:
-        """The whole request; None where the peer has too many others under way."""
-        if self._unfinished[peer] >= self._limits.concurrent:
+        """The whole request; None where too many others of the peer have not come whole."""
+        if self._unfinished[peer] >= MAX_UNREAD:
             return None
         frames = Frames(self._limits.request)
         frames.feed(first)

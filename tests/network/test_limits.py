@@ -13,7 +13,7 @@ from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
 from cfnode.core.p2p.multistream import Dialer
 from cfnode.core.p2p.noise import Handshake
-from cfnode.core.p2p.protobuf import framed
+from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, PING
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
@@ -23,6 +23,7 @@ from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection
 from cfnode.network.exchange import PING as PING_PROTOCOL
 from cfnode.network.exchange import (
+    MAX_UNREAD,
     PINGS_AT_ONCE,
     PINGS_PER_SECOND,
     Served,
@@ -141,13 +142,32 @@ async def test_requests_that_are_not_whole_take_no_place(autojump_clock: trio.te
         for number in (11, 12, 13):
             liar = both(serving(served), sums, number=number)
             caller, _ = await stack.enter_async_context(liar)
-            for _ in range(25):
+            for _ in range(MAX_UNREAD + 5):
                 substream = await stack.enter_async_context(caller.substream())
                 await propose(substream, "/echo", framed(bytes(1000))[:3])
         await trio.testing.wait_all_tasks_blocked()
-        assert sorted(served._unfinished.values()) == [20, 20, 20]
+        assert sorted(served._unfinished.values()) == [100, 100, 100]
         for _ in range(20):
             assert await ask(honest, "/echo", b"x", RequestLimits(), 1) == b"x" * 1000
+
+
+async def test_requests_that_come_slowly_are_all_answered(autojump_clock: trio.testing.MockClock) -> None:
+    """A hundred begin together, and each has its last bytes a second later."""
+    served, answers = Served(echo, RequestLimits(concurrent=200)), list[bytes]()
+
+    async def slowly(caller: Connection) -> None:
+        async with caller.substream() as substream:
+            whole, frames = framed(b"x"), Frames(2_000)
+            frames.feed(await propose(substream, "/echo", whole[:1]))
+            await trio.sleep(1)
+            await substream.send_all(whole[1:])
+            substream.finish()
+            answers.append(await substream.receive_frame(frames) or b"")
+
+    async with both(serving(served)) as (caller, _), trio.open_nursery() as nursery:
+        for _ in range(100):
+            nursery.start_soon(slowly, caller)
+    assert answers == [b"x" * 1000] * 100
 
 
 async def test_pings_are_answered_no_faster_than_anybody_needs(
