@@ -17,7 +17,7 @@ from cfnode.node.outcome import Event, read_events
 
 __all__ = ["Rotation", "RotationCall", "RotationStopped", "follow"]
 
-EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron")
+EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron", "Bsc")
 MAX_BLOCKS = 60
 """Far more than the eight blocks of a rotation, and ten more where a key is not tried in time."""
 MAX_BLOCKS_AFTER = 12
@@ -40,8 +40,12 @@ class RotationCall:
 
 @dataclass(slots=True)
 class Rotation:
-    """The first block of the new epoch, and the transactions that were sent."""
+    """The first block of the new epoch, and the transactions that were sent.
 
+    `expected`: how many there will be, one for each EVM chain of the runtime.
+    """
+
+    expected: int
     block: BlockRef | None = None
     epoch: int = 0
     calls: list[RotationCall] = field(default_factory=list)
@@ -66,12 +70,14 @@ class Rotation:
         """Whether nothing more is to be expected once the best block has this number."""
         if self.block is None:
             return False
-        return len(self.calls) == len(EVM_CHAINS) or best - self.block.number >= MAX_BLOCKS_AFTER
+        return len(self.calls) == self.expected or best - self.block.number >= MAX_BLOCKS_AFTER
 
 
 async def follow(chain: ChainView, began: BlockRef, add_block: Callable[[], Awaitable[BlockRef]]) -> Rotation:
     """Add blocks until a rotation that began in a block is through. Raises RotationStopped."""
-    rotation, seen = Rotation(), began.number
+    pallets = {pallet.name for pallet in (await chain.runtime_at(began.hash)).metadata.pallets}
+    rotation = Rotation(expected=sum(f"{name}Broadcaster" in pallets for name in EVM_CHAINS))
+    seen = began.number
     while not rotation.is_over(seen):
         best = await add_block()
         if best.number - began.number > MAX_BLOCKS:
