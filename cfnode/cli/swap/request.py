@@ -58,7 +58,9 @@ _DEFAULT_RETRY_BLOCKS = 100
     metavar="ACCOUNT=BPS",
     help="An affiliate of your broker (cF…) and its share, basis points. Repeatable.",
 )
-@click.option("--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal].")
+@click.option(
+    "--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal, but for dev]."
+)
 @shared_options
 def request(
     source: str,
@@ -94,7 +96,8 @@ def request(
         print_json(channel.to_json())
     else:
         _print_channel(channel, src, options)
-        if sys.stdout.isatty() if qr is None else qr:
+        is_for_a_wallet = sys.stdout.isatty() and options["network"] != "dev"
+        if is_for_a_wallet if qr is None else qr:
             click.echo(qr_code(channel.deposit_address))
 
 
