@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cfnode.core.keys import Keypair
-from cfnode.devchain.broker import keep_broker_key
+from cfnode.devchain import broker
+from cfnode.devchain.broker import BrokerRegistration, keep_broker_key
 from cfnode.node.broker_key import find_broker_key
 from cfnode.node.config import Config, DevConfig
 from cfnode.store.keystore import BROKER, Keystore
@@ -92,6 +93,36 @@ def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any
     assert found.pair is None
     assert advice in found.missing
     assert str(tmp_path) not in found.missing
+
+
+@pytest.mark.parametrize(
+    ("role", "attempts", "reason"),
+    [
+        (None, 3, "3 blocks have not taken it"),
+        ("Unregistered", 3, "3 blocks have not taken it"),
+        ("LiquidityProvider", 0, "it is a LiquidityProvider"),
+    ],
+)
+async def test_an_account_that_cannot_become_a_broker_is_given_up_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    role: str | None,
+    attempts: int,
+    reason: str,
+) -> None:
+    async def role_at(chain: Any, block: bytes, account: bytes) -> str | None:
+        return role
+
+    async def signed(registration: BrokerRegistration, parent: bytes) -> bytes:
+        return b"signed"
+
+    monkeypatch.setattr(broker, "role_at", role_at)
+    monkeypatch.setattr(BrokerRegistration, "_signed", signed)
+    chain: Any = None
+    registration = BrokerRegistration(chain, Keypair.from_suri("//Alice"))
+    blocks = [await registration.transactions(b"") for _ in range(6)]
+    assert blocks == [[b"signed"]] * attempts + [[]] * (6 - attempts)
+    assert [record.message.rpartition(": ")[2] for record in caplog.records] == [reason]
 
 
 def test_several_keys_are_counted_and_the_given_one_outranks_them(tmp_path: Path) -> None:

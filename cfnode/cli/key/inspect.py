@@ -89,7 +89,7 @@ JSON_NAMES = {
     "-n",
     callback=_network,
     metavar="NAME|NUMBER",
-    help="Network of the addresses found.  [default: chainflip, or that of the address]",
+    help="Network of the printed addresses.  [default: chainflip, or that of the address]",
 )
 @click.option(
     "--scheme", type=click.Choice(SCHEMES), default="sr25519", show_default=True, help="Signature scheme."

@@ -63,7 +63,9 @@ _DEFAULT_RETRY_BLOCKS = 100
     metavar="ACCOUNT=BPS",
     help="An affiliate of your broker (cF…) and its share, basis points. Repeatable.",
 )
-@click.option("--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal].")
+@click.option(
+    "--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal, but for dev]."
+)
 @broker_options
 @service_options
 def request(
@@ -100,7 +102,8 @@ def request(
         print_json(channel.to_json())
     else:
         _print_channel(channel, source, options)
-        if sys.stdout.isatty() if qr is None else qr:
+        is_for_a_wallet = sys.stdout.isatty() and options["network"] != "dev"
+        if is_for_a_wallet if qr is None else qr:
             click.echo(qr_code(channel.deposit_address))
 
 
