@@ -1,42 +1,27 @@
 """The two clients: `SwapSDK` blocks, `AsyncSwapSDK` is awaited under trio or asyncio.
 
-Both drive the same calls; a method here is nothing but the name under which a call is offered. Its arguments
-are the fields of the call, in order, and may also be given by name.
+Both drive the same calls. Their methods, one for each call, stand in `methods.py`; here is what drives them.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
-from functools import cached_property
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, TypeVar, Unpack
+from typing import Any, Generic, Never, TypeVar
 
 from cfnode.sdk.calls import Call
-from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.infos import (
-    GetAssets,
-    GetBoostLiquidity,
-    GetChainList,
-    GetChannelOpeningFees,
-    GetRequiredBlockConfirmations,
-    GetSwapLimits,
-)
-from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2
-from cfnode.sdk.calls.statuses import GetStatus, GetStatusV2
-from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
 from cfnode.sdk.errors import SdkError, TransportError
 from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.models.status import SwapStatus
-from cfnode.sdk.options import Options, OptionsByName, Session
+from cfnode.sdk.options import BrokerOptions, Features, Options, Session
 from cfnode.sdk.transport import AsyncTransport, Transport
 from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
-P = ParamSpec("P")
 T = TypeVar("T")
 WATCH_SECONDS = 6.0
 """Between two looks at a status: one State Chain block."""
@@ -44,82 +29,50 @@ WATCH_FAILURES = 5
 """Looks in a row that may fail: half a minute."""
 
 
-class _Offered(Generic[P, T]):
-    """A call under the name of a method, which has the call's signature and description."""
-
-    def __init__(self, call: Callable[P, Call[T]]) -> None:
-        self._call = call
-        self.__doc__ = call.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner, self._name = owner.__name__, name
-
-    @cached_property
-    def _signature(self) -> inspect.Signature:
-        return inspect.signature(self._call).replace(return_annotation=inspect.Signature.empty)
-
-    def _named(self, method: Any) -> Any:
-        method.__name__, method.__qualname__ = self._name, f"{self._owner}.{self._name}"
-        method.__doc__, method.__signature__ = self.__doc__, self._signature
-        return method
-
-    def _no_client(self) -> TypeError:
-        return TypeError(f"{self._name} is a method of a client: {self._owner}(…).{self._name}(…)")
-
-
-class _Blocking(_Offered[P, T]):
-    """A call whose result the method returns."""
-
-    def __get__(self, client: SwapSDK | None, owner: type[SwapSDK]) -> Callable[P, T]:
-        def method(*arguments: P.args, **named: P.kwargs) -> T:
-            if client is None:
-                raise self._no_client()
-            return client.call(self._call(*arguments, **named))
-
-        found: Callable[P, T] = self._named(method)
-        return found
-
-
-class _Awaited(_Offered[P, T]):
-    """A call whose result is awaited."""
-
-    def __get__(
-        self, client: AsyncSwapSDK | None, owner: type[AsyncSwapSDK]
-    ) -> Callable[P, Coroutine[Any, Any, T]]:
-        async def method(*arguments: P.args, **named: P.kwargs) -> T:
-            if client is None:
-                raise self._no_client()
-            return await client.call(self._call(*arguments, **named))
-
-        found: Callable[P, Coroutine[Any, Any, T]] = self._named(method)
-        return found
-
-
-class SwapSDK:
-    """The blocking client. Options as a record, as the documents' JSON, or by name; see `Options`.
-
-    It may be used as a context manager, and shared by threads.
-    """
+class _Client:
+    """What both clients share: the options that they are created with."""
 
     def __init__(
-        self, options: Options | Mapping[str, Any] | None = None, **named: Unpack[OptionsByName]
+        self,
+        options: Options | Mapping[str, Any] | None = None,
+        *,
+        network: str | None = None,
+        broker: BrokerOptions | Mapping[str, Any] | None = None,
+        rpc_url: str | None = None,
+        backend_url: str | None = None,
+        enabled_features: Features | Mapping[str, bool] | None = None,
+        default_refund_addresses: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        channel_timeout: float | None = None,
+        **unknown: Never,
     ) -> None:
-        self.session = _session(options, named)
-        self._transport = Transport()
+        """Options as a record, as the documents' JSON, or by name, which counts more; see `Options`.
 
-    get_quote = _Blocking(GetQuote)
-    get_quote_v2 = _Blocking(GetQuoteV2)
-    get_status = _Blocking(GetStatus)
-    get_status_v2 = _Blocking(GetStatusV2)
-    request_deposit_address = _Blocking(RequestDepositAddress)
-    request_deposit_address_v2 = _Blocking(RequestDepositAddressV2)
-    encode_vault_swap_data = _Blocking(EncodeVaultSwapData)
-    get_chains = _Blocking(GetChainList)
-    get_assets = _Blocking(GetAssets)
-    get_swap_limits = _Blocking(GetSwapLimits)
-    get_required_block_confirmations = _Blocking(GetRequiredBlockConfirmations)
-    get_channel_opening_fees = _Blocking(GetChannelOpeningFees)
-    get_boost_liquidity = _Blocking(GetBoostLiquidity)
+        An unknown option is a ValidationError that names the valid ones.
+        """
+        named = {
+            "network": network,
+            "broker": broker,
+            "rpc_url": rpc_url,
+            "backend_url": backend_url,
+            "enabled_features": enabled_features,
+            "default_refund_addresses": default_refund_addresses,
+            "timeout": timeout,
+            "channel_timeout": channel_timeout,
+        }
+        given = {name: value for name, value in named.items() if value is not None} | unknown
+        self.session = _session(options, given)
+        self._connect()
+
+    def _connect(self) -> None:
+        raise NotImplementedError
+
+
+class SwapSDK(_Client, BlockingMethods):
+    """The blocking client. It may be used as a context manager, and shared by threads."""
+
+    def _connect(self) -> None:
+        self._transport = Transport()
 
     def call(self, call: Call[T]) -> T:
         """The result of any call."""
@@ -169,28 +122,11 @@ class SwapSDK:
             return error
 
 
-class AsyncSwapSDK:
+class AsyncSwapSDK(_Client, AwaitedMethods):
     """The async client, for trio and asyncio; use it as an async context manager, or `await sdk.close()`."""
 
-    def __init__(
-        self, options: Options | Mapping[str, Any] | None = None, **named: Unpack[OptionsByName]
-    ) -> None:
-        self.session = _session(options, named)
+    def _connect(self) -> None:
         self._transport = AsyncTransport()
-
-    get_quote = _Awaited(GetQuote)
-    get_quote_v2 = _Awaited(GetQuoteV2)
-    get_status = _Awaited(GetStatus)
-    get_status_v2 = _Awaited(GetStatusV2)
-    request_deposit_address = _Awaited(RequestDepositAddress)
-    request_deposit_address_v2 = _Awaited(RequestDepositAddressV2)
-    encode_vault_swap_data = _Awaited(EncodeVaultSwapData)
-    get_chains = _Awaited(GetChainList)
-    get_assets = _Awaited(GetAssets)
-    get_swap_limits = _Awaited(GetSwapLimits)
-    get_required_block_confirmations = _Awaited(GetRequiredBlockConfirmations)
-    get_channel_opening_fees = _Awaited(GetChannelOpeningFees)
-    get_boost_liquidity = _Awaited(GetBoostLiquidity)
 
     async def call(self, call: Call[T]) -> T:
         """The result of any call."""
@@ -264,10 +200,8 @@ def _advance(
 
 def _session(options: Options | Mapping[str, Any] | None, named: Mapping[str, Any]) -> Session:
     chosen = options if isinstance(options, Options) else Options.from_json(options or {})
-    if named:
-        chosen = chosen.replaced(named)
     return Session(
-        chosen,
+        chosen.replaced(named),
         now_ms=lambda: time.time_ns() // 1_000_000,
         monotonic=time.monotonic,
         random_bytes=os.urandom,

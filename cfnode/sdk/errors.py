@@ -12,6 +12,7 @@ One tree. Each class has a `code` that never changes, so a program can branch on
       RpcCallError       RPC           a JSON-RPC error object: `rpc_code`, `message`, `data`
         ChainError       CHAIN         the State Chain refused: `pallet`, `error`, `text`
       BackendError       BACKEND       the swap service refused, with a message of its own
+      NoQuote            NO_QUOTE      the swap service answered, but with no quote of that kind
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "BadStatus",
     "ChainError",
     "Issue",
+    "NoQuote",
     "RpcCallError",
     "SdkError",
     "TimedOut",
@@ -58,7 +60,7 @@ class Issue:
 class ValidationError(SdkError, ValueError):
     """The request cannot be sent as it is. `field` is the first one at fault, `issues` has them all.
 
-    Fields are named as in JSON (`fillOrKillParams.minPrice`).
+    Fields are named as in Python (`fill_or_kill_params.min_price`), also where a mapping was given.
     """
 
     code = "VALIDATION"
@@ -126,6 +128,12 @@ class BackendError(SdkError):
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class NoQuote(SdkError):
+    """The swap service answered, but with no quote of the kind that was asked for."""
+
+    code = "NO_QUOTE"
 
 
 class RpcCallError(SdkError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 
 __all__ = ["NETWORKS", "Network", "network_named"]
@@ -86,5 +87,5 @@ NETWORKS: dict[str, Network] = {
 def network_named(name: str) -> Network:
     """The network of that name; ValidationError lists them."""
     if name not in NETWORKS:
-        raise ValidationError("network", f"no network {name!r}; there are: {', '.join(NETWORKS)}")
+        raise ValidationError("network", unknown_value("network", name, NETWORKS))
     return NETWORKS[name]

@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from cfnode.core.assets import CHAINS
+from cfnode.sdk.choices import unknown_value
+from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.networks import Network, network_named
-from cfnode.sdk.record import Record, settle
+from cfnode.sdk.record import GivenRecord, settle
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
     from cfnode.sdk.limits import Environment
 
-__all__ = ["BrokerOptions", "Features", "Options", "OptionsByName", "Session"]
+__all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
 DEFAULT_NETWORK = "perseverance"
+MAX_COMMISSION_BPS = 1000
+"""The State Chain's cap on commission and affiliates' shares together (BrokerCommissionBpsTooHigh)."""
+
+
+def checked_commission(value: object, field: str) -> int:
+    """A commission in basis points; ValidationError above the chain's cap."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COMMISSION_BPS:
+        text = f"expected a commission of 0 to {MAX_COMMISSION_BPS} basis points, not {value!r:.40}"
+        raise ValidationError(field, f"{field}: {text}")
+    return value
 
 
 @dataclass(frozen=True)
-class BrokerOptions(Record):
+class BrokerOptions(GivenRecord):
     """A broker of one's own: its JSON-RPC address, and the commission it takes unless a request says more."""
 
+    member_kind: ClassVar[str] = "option"
     url: str = field(repr=False)  # an address may hold a password
     commission_bps: int = 0
 
 
 @dataclass(frozen=True)
-class Features(Record):
+class Features(GivenRecord):
     """What is switched on. `dca`: quotes also for swaps in chunks."""
 
+    member_kind: ClassVar[str] = "option"
     dca: bool = False
 
 
-class OptionsByName(TypedDict, total=False):
-    """The options as keyword arguments; parts may be records or the documents' JSON."""
-
-    network: str
-    broker: BrokerOptions | Mapping[str, Any] | None
-    rpc_url: str | None
-    backend_url: str | None
-    enabled_features: Features | Mapping[str, bool]
-    default_refund_addresses: Mapping[str, str]
-    timeout: float
-    channel_timeout: float
-
-
 @dataclass(frozen=True)
-class Options(Record):
+class Options(GivenRecord):
     """The options of a client; all may be left out.
 
     Without `broker` the network's swap service opens channels. `default_refund_addresses` maps a chain to the
@@ -55,6 +58,7 @@ class Options(Record):
     `channel_timeout` for opening a channel, which waits for State Chain blocks; both in seconds.
     """
 
+    member_kind: ClassVar[str] = "option"
     network: str = DEFAULT_NETWORK
     broker: BrokerOptions | None = None
     rpc_url: str | None = field(default=None, repr=False)
@@ -66,12 +70,26 @@ class Options(Record):
 
     def replaced(self, named: Mapping[str, Any]) -> Options:
         """These options with some given by their Python names; parts may be records or JSON."""
-        unknown = set(named) - {item.name for item in fields(self)}
-        if unknown:
-            raise TypeError(f"no option {', '.join(sorted(unknown))}")
+        names = [item.name for item in fields(self)]
+        for name in named:
+            if name not in names:
+                raise ValidationError(name, unknown_value("option", name, names))
         changed = replace(self, **named)
         settle(changed)
+        changed.check()
         return changed
+
+    def check(self) -> None:
+        """ValidationError for a value that no client can work with."""
+        if self.broker is not None:
+            checked_commission(self.broker.commission_bps, "broker.commission_bps")
+        for chain in self.default_refund_addresses:
+            if chain not in CHAINS:
+                place = f"default_refund_addresses.{chain}"
+                raise ValidationError(place, unknown_value("chain", chain, CHAINS))
+        for name in ("timeout", "channel_timeout"):
+            if not 0 < (seconds := getattr(self, name)) < math.inf:
+                raise ValidationError(name, f"{name}: expected seconds above 0, not {seconds!r:.40}")
 
 
 class Session:

@@ -8,22 +8,40 @@ Python names are snake_case, JSON names camelCase. A `Record` reads and writes b
 
 An `OpenRecord` is part of an answer. What a newer service adds to it is kept in `extra` and written back, so
 a quote can be handed on to the service whole.
+
+A `GivenRecord` is written by a caller, as a record or as a mapping with the names of JSON or of Python. Its
+errors name members as Python does, and a member that it does not have is one: a mistyped commission would
+otherwise be none.
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
+from enum import Enum
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
+from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 
 __all__ = [
     "NULLABLE",
     "Amount",
+    "GivenRecord",
     "Number",
     "OpenRecord",
     "Record",
@@ -32,6 +50,7 @@ __all__ = [
     "number_text",
     "read_amount",
     "read_int",
+    "settle",
 ]
 
 Amount = Annotated[int, "decimal string"]
@@ -58,6 +77,14 @@ def camel(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
+class _Style(Enum):
+    """Whose value is read, and how strictly."""
+
+    ANSWER = "of a service: errors name members as JSON does, unknown ones are ignored"
+    GIVEN = "of a caller: errors name members as Python does, unknown ones are refused"
+    HANDED_ON = "of a service, given by a caller: errors as Python, unknown members are ignored"
+
+
 @dataclass(frozen=True)
 class Record:
     """A frozen dataclass that reads and writes the documents' JSON."""
@@ -65,12 +92,12 @@ class Record:
     @classmethod
     def from_json(cls: type[R], document: Mapping[str, Any]) -> R:
         """The record of a JSON object; ValidationError names the member that does not fit."""
-        return _read_record(cls, document, "")
+        return _read_record(cls, _Style.ANSWER, document, "")
 
     def to_json(self) -> dict[str, Any]:
         """The JSON object, ready for `json.dumps`."""
         document: dict[str, Any] = {}
-        for plan in _plans(type(self)):
+        for plan in _plans(type(self), _Style.ANSWER):
             value = getattr(self, plan.name)
             if value is not None or plan.nullable:
                 document[plan.key] = _write(value, plan.amount)
@@ -84,47 +111,66 @@ class OpenRecord(Record):
     extra: Mapping[str, Any] = field(default_factory=dict, kw_only=True, repr=False, hash=False)
 
 
+@dataclass(frozen=True)
+class GivenRecord(Record):
+    """A record that a caller writes; `from_json` also takes the names of Python."""
+
+    member_kind: ClassVar[str] = "member"
+    """The word for its members in errors."""
+
+    @classmethod
+    def from_json(cls: type[R], document: Mapping[str, Any]) -> R:
+        """The record of an object; ValidationError names a member that is unknown or does not fit."""
+        return _read_record(cls, _Style.GIVEN, document, "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     name: str
     key: str
-    aliases: tuple[str, ...]
+    keys: tuple[str, ...]
     read: Callable[[Any, str], Any]
     required: bool
     nullable: bool
     amount: bool
 
 
-_PLANS: dict[type[Record], tuple[_Plan, ...]] = {}
+_PLANS: dict[tuple[type[Record], _Style], tuple[_Plan, ...]] = {}
 
 
-def _plans(cls: type[Record]) -> tuple[_Plan, ...]:
-    if found := _PLANS.get(cls):
+def _plans(cls: type[Record], style: _Style) -> tuple[_Plan, ...]:
+    if found := _PLANS.get((cls, style)):
         return found
+    inner = _Style.HANDED_ON if style is _Style.GIVEN and issubclass(cls, OpenRecord) else style
     hints = get_type_hints(cls, include_extras=True)
-    plans = tuple(_plan(item, hints[item.name]) for item in fields(cls) if item.name != "extra")
-    _PLANS[cls] = plans
+    plans = tuple(_plan(item, hints[item.name], inner) for item in fields(cls) if item.name != "extra")
+    _PLANS[cls, style] = plans
     return plans
 
 
-def _plan(item: Field[Any], hint: Any) -> _Plan:
-    names = (camel(item.name), *item.metadata.get("aliases", ()))
+def _plan(item: Field[Any], hint: Any, style: _Style) -> _Plan:
+    key = camel(item.name)
+    keys = (key, *item.metadata.get("aliases", ()), *([item.name] if style is _Style.GIVEN else []))
     required = item.default is MISSING and item.default_factory is MISSING
     nullable = bool(item.metadata.get("nullable"))
-    return _Plan(item.name, names[0], names[1:], _reader(hint), required, nullable, _is_amount(hint))
+    return _Plan(item.name, key, keys, _reader(hint, style), required, nullable, _is_amount(hint))
 
 
-def _read_record(cls: type[R], document: Any, where: str) -> R:
+def _read_record(cls: type[R], style: _Style, document: Any, where: str) -> R:
     if isinstance(document, cls):
-        return document
+        return _settled(document, where) if issubclass(cls, GivenRecord) else document
     if not isinstance(document, Mapping):
         raise ValidationError(where or cls.__name__, f"{where or cls.__name__}: expected an object")
+    plans = _plans(cls, style)
+    seen = {key for plan in plans for key in plan.keys}
+    if style is _Style.GIVEN and issubclass(cls, GivenRecord):
+        for key in document:
+            if key not in seen:
+                raise _unknown(cls.member_kind, str(key), plans, where)
     values: dict[str, Any] = {}
-    seen: set[str] = set()
-    for plan in _plans(cls):
-        key = next((key for key in (plan.key, *plan.aliases) if document.get(key) is not None), plan.key)
-        seen.update((plan.key, *plan.aliases))
-        place = f"{where}.{key}" if where else key
+    for plan in plans:
+        key = next((key for key in plan.keys if document.get(key) is not None), plan.key)
+        place = _place(where, key if style is _Style.ANSWER else plan.name)
         if document.get(key) is not None:
             values[plan.name] = plan.read(document[key], place)
         elif plan.required and not plan.nullable:
@@ -136,38 +182,55 @@ def _read_record(cls: type[R], document: Any, where: str) -> R:
     return cls(**values)
 
 
-def settle(given: Record) -> None:
-    """Bring the fields of a new record to their declared types, once, before anyone sees it."""
-    for plan in _plans(type(given)):
+def _unknown(kind: str, name: str, plans: Sequence[_Plan], where: str) -> ValidationError:
+    text = unknown_value(kind, name, [plan.name for plan in plans])
+    return ValidationError(_place(where, name), f"{where}: {text}" if where else text)
+
+
+def _place(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def settle(given: Record, where: str = "") -> None:
+    """Bring the fields of a caller's new record to their declared types, before anything reads them."""
+    for plan in _plans(type(given), _Style.GIVEN):
+        place = _place(where, plan.name)
         if (value := getattr(given, plan.name)) is not None:
-            object.__setattr__(given, plan.name, plan.read(value, plan.key))
+            object.__setattr__(given, plan.name, plan.read(value, place))
         elif plan.required:
-            raise ValidationError(plan.key, f"{plan.key}: Required")
+            raise ValidationError(place, f"{place}: Required")
+
+
+def _settled(given: R, where: str) -> R:
+    """A copy with settled fields: the caller's own record stays as it is."""
+    copy = replace(given)
+    settle(copy, where)
+    return copy
 
 
 def _is_amount(hint: Any) -> bool:
     return any(_is_amount(part) for part in get_args(hint)) if hint != Amount else True
 
 
-def _reader(hint: Any) -> Callable[[Any, str], Any]:
+def _reader(hint: Any, style: _Style) -> Callable[[Any, str], Any]:
     if hint == Amount:
         return read_amount
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         choices = [part for part in parts if part is not types.NoneType]
-        return _reader(choices[0]) if len(choices) == 1 else _any_of(choices)
+        return _reader(choices[0], style) if len(choices) == 1 else _any_of(choices, style)
     if origin in (tuple, Sequence):
-        return partial(_read_list, _reader(parts[0]))
+        return partial(_read_list, _reader(parts[0], style))
     if origin is not None and origin is not Literal and issubclass(origin, Mapping):
-        return partial(_read_map, _reader(parts[1]))
+        return partial(_read_map, _reader(parts[1], style))
     if isinstance(hint, type) and issubclass(hint, Record):
-        return partial(_read_record, hint)
+        return partial(_read_record, hint, style)
     return _SCALARS.get(hint, _as_it_is)
 
 
-def _any_of(choices: list[Any]) -> Callable[[Any, str], Any]:
+def _any_of(choices: list[Any], style: _Style) -> Callable[[Any, str], Any]:
     records = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, Record)]
-    return partial(_read_record, records[0]) if records else _as_it_is
+    return partial(_read_record, records[0], style) if records else _as_it_is
 
 
 def _as_it_is(value: Any, where: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,23 @@ class Place:
         named = {"network": "dev", "rpcUrl": url, "backendUrl": url, "enabledFeatures": {"dca": True}}
         own = {"broker": {"url": url, "commissionBps": OWN_BPS}}
         return named | (own if broker == "own broker" else {})
+
+    @contextmanager
+    def sealing(self) -> Iterator[None]:
+        """Blocks follow each other while the body runs, as on a chain with a clock."""
+        over = threading.Event()
+
+        def work() -> None:
+            while not over.is_set():
+                self.node.call("dev_newBlock")
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def announce(self, channel: DepositAddress) -> str:
         """A transaction that pays into the channel is seen; its id, as Bitcoin's explorers write it."""

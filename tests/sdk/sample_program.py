@@ -13,6 +13,7 @@ from cfnode.sdk import (
     Features,
     FillOrKillParams,
     Options,
+    Quote,
     QuoteResponse,
     QuotesResponse,
     SdkError,
@@ -41,7 +42,7 @@ RECEIVER = "0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754"
 
 def swap(sdk: SwapSDK) -> str:
     quotes = assert_type(sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000), QuotesResponse)
-    quote = quotes.dca or quotes.quotes[0]
+    quote = quotes.dca or assert_type(quotes.regular, Quote)
     channel = assert_type(
         sdk.request_deposit_address_v2(
             quote.boost_quote or quote,
@@ -55,6 +56,7 @@ def swap(sdk: SwapSDK) -> str:
     )
     expiry: int = channel.estimated_deposit_channel_expiry_time
     print(channel.deposit_address, expiry, channel.affiliate_brokers[0].commission_bps)
+    assert_type(sdk.dev_deposit(channel, amount=50_000_000), str)
     for status in sdk.watch_status(channel.deposit_channel_id):
         assert_type(status, SwapStatus)
     assert_type(sdk.get_status_v2(channel.deposit_channel_id), SwapStatus)
@@ -63,7 +65,8 @@ def swap(sdk: SwapSDK) -> str:
 
 
 def older_forms(sdk: SwapSDK) -> None:
-    assert_type(sdk.get_quote("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000), QuoteResponse)
+    answer = assert_type(sdk.get_quote("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000), QuoteResponse)
+    assert_type(answer.quote, Quote)
     assert_type(
         sdk.request_deposit_address(
             "Bitcoin",

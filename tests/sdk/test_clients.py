@@ -19,6 +19,7 @@ from cfnode.sdk import (
     BackendError,
     BadAnswer,
     BadStatus,
+    BrokerOptions,
     ChainError,
     RpcCallError,
     SdkError,
@@ -389,22 +390,13 @@ def test_what_will_not_pass_ends_the_watching(
 
 
 @pytest.mark.parametrize("client", [SwapSDK, AsyncSwapSDK])
-def test_a_method_has_the_signature_and_the_words_of_its_call(client: type[SwapSDK]) -> None:
+def test_a_method_has_the_arguments_and_the_description_of_its_call(client: type[SwapSDK]) -> None:
     method = client(network="dev").get_quote_v2
-    assert list(inspect.signature(method).parameters)[:5] == [
-        "src_chain",
-        "src_asset",
-        "dest_chain",
-        "dest_asset",
-        "amount",
-    ]
-    assert (method.__name__, method.__doc__) == ("get_quote_v2", GetQuoteV2.__doc__)
-    assert method.__qualname__ == f"{client.__name__}.get_quote_v2"
-
-
-def test_a_call_without_a_client_says_so() -> None:
-    with pytest.raises(TypeError, match=r"SwapSDK\(…\).get_chains\(…\)"):
-        SwapSDK.get_chains()
+    expected = inspect.signature(GetQuoteV2).parameters.values()
+    found = inspect.signature(method).parameters.values()
+    assert [(each.name, each.default) for each in found] == [(each.name, each.default) for each in expected]
+    assert inspect.getdoc(SwapSDK.get_quote_v2) == inspect.getdoc(GetQuoteV2)
+    assert "SwapSDK.get_quote_v2" in str(AsyncSwapSDK.get_quote_v2.__doc__)
 
 
 def test_options_by_name_and_as_json_are_the_same() -> None:
@@ -412,10 +404,34 @@ def test_options_by_name_and_as_json_are_the_same() -> None:
     read = SwapSDK({"network": "mainnet", "broker": {"url": "http://b", "commissionBps": 3}, "timeout": 1})
     assert named.session.options == read.session.options
     assert named.session.rpc_url == "https://rpc.mainnet.chainflip.io"
-    with pytest.raises(TypeError, match="brokr"):
-        SwapSDK(brokr={})
-    with pytest.raises(ValidationError, match="no network 'moon'"):
-        SwapSDK(network="moon")
+    names = {"url": "http://b", "commission_bps": 3}
+    assert SwapSDK({"network": "mainnet", "broker": names, "timeout": 1}).session.options == (
+        SwapSDK(named.session.options).session.options
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "words"),
+    [
+        ({"brokr": {}}, "brokr", "unknown option 'brokr'; did you mean broker? Choose from network, broker"),
+        ({"network": "mainet"}, "network", "did you mean mainnet? Choose from mainnet, perseverance"),
+        ({"network": 5}, "network", "expected a text"),
+        ({"broker": {"url": "http://b", "comissionBps": 3}}, "broker.comissionBps", "mean commission_bps?"),
+        ({"broker": BrokerOptions("http://b", 1001)}, "broker.commission_bps", "0 to 1000 basis points"),
+        ({"broker": {"commission_bps": 3}}, "broker.url", "Required"),
+        ({"enabled_features": {"dcaV2": True}}, "enabled_features.dcaV2", "did you mean dca?"),
+        ({"default_refund_addresses": {"Bitcon": "x"}}, "default_refund_addresses.Bitcon", "mean Bitcoin?"),
+        ({"timeout": 0}, "timeout", "seconds above 0"),
+        ({"channel_timeout": "long"}, "channel_timeout", "expected a number"),
+    ],
+)
+def test_an_option_that_is_unknown_or_wrong_is_an_error_of_the_sdk(
+    options: dict[str, Any], field: str, words: str
+) -> None:
+    for create in (lambda: SwapSDK(**options), lambda: AsyncSwapSDK(options)):
+        with pytest.raises(ValidationError) as caught:
+            create()
+        assert (caught.value.field, words in str(caught.value)) == (field, True), caught.value
 
 
 def test_a_request_made_by_name_is_the_one_made_from_json() -> None:

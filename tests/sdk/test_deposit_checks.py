@@ -255,11 +255,13 @@ def test_minutes_of_retry_are_blocks_of_six_seconds() -> None:
     assert sent(request_v2(fillOrKillParams=fok))[7]["retry_duration"] == 13
 
 
-@pytest.mark.parametrize("member", ["srcChain", "destAddress", "amount"])
-def test_a_missing_member_is_named(member: str) -> None:
+@pytest.mark.parametrize(
+    ("member", "name"), [("srcChain", "src_chain"), ("destAddress", "dest_address"), ("amount", "amount")]
+)
+def test_a_missing_member_is_named(member: str, name: str) -> None:
     with pytest.raises(ValidationError) as caught:
         request_v1(**{member: None})
-    assert caught.value.field == member
+    assert (caught.value.field, str(caught.value)) == (name, f"{name}: Required")
 
 
 @pytest.mark.parametrize("amount", ["1.5", "x", None, -1, True])

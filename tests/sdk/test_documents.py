@@ -1,4 +1,4 @@
-"""The guide's examples run, and a program that uses each call is typed."""
+"""The guide's examples run, their types are checked, and editors see arguments and results."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cfnode.sdk import DepositAddress, Options, Quote
+from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.networks import NETWORKS
 from tests.conftest import ROOT, shared
 from tests.sdk.loopback import Loopback, Request, page, serving
@@ -42,7 +45,7 @@ def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     def handle(request: Request) -> bytes:
         if found := backend(request.line.split()[1]):
             return found
-        answers: dict[str, Any] = {"cf_environment": environment, METHOD: OPENED}
+        answers: dict[str, Any] = {"cf_environment": environment, METHOD: OPENED, "dev_deposit": "0x12"}
         supported = [{"chain": "Ethereum", "asset": "ETH"}]
         return request.results(answers | {"state_getStorage": None, "cf_supported_assets": supported})
 
@@ -67,22 +70,68 @@ def test_the_guide_has_its_examples() -> None:
     assert len(EXAMPLES) == 4
 
 
-def test_a_program_that_uses_each_call_is_typed() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "tests/sdk/sample_program.py"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+@pytest.fixture
+def programs(tmp_path: Path) -> list[Path]:
+    """A program that uses each call of both clients, and those of the guide."""
+    paths = [tmp_path / f"example_{number}.py" for number in range(len(EXAMPLES))]
+    for path, source in zip(paths, EXAMPLES, strict=True):
+        path.write_text(source)
+    return [ROOT / "tests" / "sdk" / "sample_program.py", *paths]
+
+
+def check_types(*command: str | Path) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_program_names_every_method_of_the_clients() -> None:
-    from cfnode.sdk import AsyncSwapSDK, SwapSDK
-    from cfnode.sdk.client import _Awaited, _Blocking
+def test_the_programs_are_typed_for_mypy(programs: list[Path]) -> None:
+    check_types(sys.executable, "-m", "mypy", "--strict", *programs)
 
-    blocking = {name for name, value in vars(SwapSDK).items() if isinstance(value, _Blocking)}
-    awaited = {name for name, value in vars(AsyncSwapSDK).items() if isinstance(value, _Awaited)}
+
+def test_the_programs_are_typed_for_pyright(programs: list[Path], pyright: Path) -> None:
+    check_types("node", pyright, "--pythonpath", sys.executable, *programs)
+
+
+def test_the_program_names_every_method_of_the_clients() -> None:
+    blocking, awaited = (
+        {name for name in vars(methods) if not name.startswith("_")}
+        for methods in (BlockingMethods, AwaitedMethods)
+    )
     assert blocking == awaited
     program = (ROOT / "tests" / "sdk" / "sample_program.py").read_text()
     assert {name for name in blocking if f"sdk.{name}(" not in program} == set()
+
+
+def test_an_editor_knows_arguments_and_results() -> None:
+    from jedi import Project, Script
+    from jedi.api.environment import InterpreterEnvironment
+
+    environment, project = InterpreterEnvironment(), Project(ROOT)
+
+    def editor(text: str) -> Script:
+        source = f"from cfnode.sdk import AsyncSwapSDK, SwapSDK\n{text}"
+        return Script(source, environment=environment, project=project)
+
+    for client in ("SwapSDK", "AsyncSwapSDK"):
+        (asked,) = editor(f"{client}.request_deposit_address_v2(").get_signatures()
+        assert [each.to_string() for each in asked.params] == [
+            "self",
+            "quote: Quote",
+            "dest_address: str",
+            "fill_or_kill_params: FillOrKillParams | None=None",
+            "src_address: str | None=None",
+            "broker_commission_bps: int | None=None",
+            "affiliate_brokers: Sequence[AffiliateBroker]=()",
+            "ccm_params: CcmParams | None=None",
+        ]
+        (created,) = editor(f"{client}(").get_signatures()
+        assert {item.name for item in fields(Options)} < {each.name for each in created.params}
+    for text, members in {
+        "SwapSDK().request_deposit_address_v2(": {field.name for field in fields(DepositAddress)},
+        "SwapSDK().get_quote_v2(": {"regular", "dca", "quotes"},
+        "SwapSDK().get_quote_v2().regular": {field.name for field in fields(Quote)},
+        "SwapSDK().get_status_v2(": {"is_final", "failed_payout", "swap_egress"},
+        "SwapSDK().get_assets()[0]": {"minimum_swap_amount", "decimals"},
+    }.items():
+        completed = editor(text + (")." if text.endswith("(") else ".")).complete()
+        assert members <= {each.name for each in completed}, text

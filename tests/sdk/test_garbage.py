@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfnode.core.assets import CHAINS
-from cfnode.sdk import Quote, SdkError
+from cfnode.sdk import FillOrKillParams, Options, Quote, SdkError
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
-    GetChainList,
+    GetChains,
     GetChannelOpeningFees,
     GetRequiredBlockConfirmations,
     GetSwapLimits,
@@ -97,7 +97,7 @@ def failed() -> FailedCall:
 CALLS: dict[str, Any] = {
     "assets": GetAssets,
     "boost": GetBoostLiquidity,
-    "chains": GetChainList,
+    "chains": GetChains,
     "fees": GetChannelOpeningFees,
     "confirmations": GetRequiredBlockConfirmations,
     "limits": GetSwapLimits,
@@ -145,6 +145,6 @@ def test_no_answer_makes_a_call_raise_anything_else(name: str, data: st.DataObje
 @settings(max_examples=200)
 @given(document=JSON)
 def test_no_document_makes_a_record_raise_anything_else(document: Any) -> None:
-    for record in (Quote, DepositAddress):
+    for record in (Quote, DepositAddress, Options, FillOrKillParams):
         with suppress(SdkError):
             json.dumps(record.from_json(document).to_json())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.sdk import ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK
 from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, SolanaVaultSwap, TronVaultSwap
+from cfnode.sdk.networks import NETWORKS
 from tests.sdk.forms import FORMS, Form
 from tests.sdk.place import AFFILIATE_BPS, AMOUNT, OWN_BPS, RECEIVER, REFUND, Place
+from tests.sdk.test_documents import EXAMPLES
 
 DAY_MS = 24 * 3600 * 1000
 ETHER = 10**18
@@ -94,6 +97,17 @@ def test_a_refusal_of_the_chain_is_a_chain_error(form: Form, place: Place) -> No
     form(ask, place.options("own broker"))
 
 
+def test_the_first_program_of_the_guide_ends_with_a_swap(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = replace(NETWORKS["dev"], rpc_url=place.node.url, backend_url=place.node.url)
+    monkeypatch.setitem(NETWORKS, "dev", here)
+    with place.sealing():
+        exec(compile(EXAMPLES[0], "sdk.md", "exec"), {"__name__": "example"})
+    lines = capsys.readouterr().out.split("\n")
+    assert (lines[0].split()[:2], lines[-2]) == (["send", "100000000"], "COMPLETED")
+
+
 # Vault swaps
 
 VAULT_SWAPS = {
@@ -114,7 +128,6 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
         place.node.call("broker_open_private_btc_channel")
     with SwapSDK(place.options(broker)) as sdk:
         quotes = sdk.get_quote_v2(*pair, "Ethereum", "FLIP", amount, is_vault_swap=True)
-        assert quotes.regular is not None
         terms = FillOrKillParams(refund, 100, slippage_tolerance_percent=1)
         signer = refund if pair[0] == "Solana" else None
         data = sdk.encode_vault_swap_data(quotes.regular, RECEIVER, terms, src_address=signer)

@@ -12,7 +12,7 @@ from cfnode.sdk import Assets, Chains, Networks
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
-    GetChainList,
+    GetChains,
     GetChannelOpeningFees,
     GetRequiredBlockConfirmations,
     GetSwapLimits,
@@ -68,7 +68,7 @@ def test_a_v2_quote_is_asked_as_the_javascript_sdk_does(version: str) -> None:
     assert list(script.calls[0].query) == [pair for pair in query.items() if pair[0] != "isOnChain"]
     document = found.to_json()
     assert all(document[key] == value for key, value in result.items() if key != "isOnChain")
-    assert found.regular is not None and found.regular.type == "REGULAR"
+    assert found.regular.type == "REGULAR"
     assert found.dca is not None and found.dca.dca_params is not None
 
 
@@ -142,7 +142,7 @@ NODE = {
 
 
 def test_chains_in_order_of_appearance() -> None:
-    chains = Script(NODE).run(GetChainList(), session())
+    chains = Script(NODE).run(GetChains(), session())
     assert [each.to_json() for each in chains] == [
         {
             "chain": "Bitcoin",
@@ -161,10 +161,10 @@ def test_chains_in_order_of_appearance() -> None:
         },
         {"chain": "Solana", "name": "Solana", "isMainnet": False, "maxRetryDurationBlocks": 600},
     ]
-    others = Script(NODE).run(GetChainList("Bitcoin"), session())
+    others = Script(NODE).run(GetChains("Bitcoin"), session())
     assert [each.chain for each in others] == ["Ethereum", "Solana"]
     with pytest.raises(ValidationError, match='unsupported source chain "Moon"'):
-        Script(NODE).run(GetChainList("Moon"), session())
+        Script(NODE).run(GetChains("Moon"), session())
 
 
 def test_assets_have_names_contracts_and_limits() -> None:

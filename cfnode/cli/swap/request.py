@@ -205,6 +205,11 @@ def _print_channel(channel: DepositAddress, source: Asset, options: dict[str, An
     table.add_row("channel", channel.deposit_channel_id)
     table.add_row("commission", f"{channel.broker_commission_bps} bps")
     console().print(table)
+    if options["network"] == "dev":
+        node = options["node"] or options["backend"]
+        where = f" --url {node}" if node else ""
+        coins = units(channel.amount, source).partition(" ")[0]
+        click.echo(f"Pay into it: cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}")
     service = f" --backend={options['backend']}" if options["backend"] else ""
     follow = f"cfnode swap watch --network={options['network']}{service} {channel.deposit_channel_id}"
     click.echo(f"Follow it: {follow}")

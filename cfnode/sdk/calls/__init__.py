@@ -6,14 +6,14 @@ from typing import Generic, TypeVar
 
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
-from cfnode.sdk.record import Record, settle
+from cfnode.sdk.record import GivenRecord, settle
 
 __all__ = ["Call"]
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Call(Record, Generic[T_co]):
+class Call(GivenRecord, Generic[T_co]):
     """Something a client can be asked; `client.call(…)` gives its result, of the type T.
 
     Arguments are looked at when the call is made: a mapping is read as the documents' JSON, a decimal string

@@ -19,7 +19,7 @@ from cfnode.sdk.record import read_amount
 __all__ = [
     "GetAssets",
     "GetBoostLiquidity",
-    "GetChainList",
+    "GetChains",
     "GetChannelOpeningFees",
     "GetRequiredBlockConfirmations",
     "GetSwapLimits",
@@ -27,7 +27,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class GetChainList(Call[tuple[ChainInfo, ...]]):
+class GetChains(Call[tuple[ChainInfo, ...]]):
     """The chains of the supported assets, in order of first appearance, without `source_chain`."""
 
     source_chain: str | None = None

@@ -6,12 +6,13 @@ says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from cfnode.sdk.assets import AssetRef
+from cfnode.sdk.errors import NoQuote
 from cfnode.sdk.models.request import AffiliateBroker, DcaParams
-from cfnode.sdk.record import Amount, OpenRecord, Record
+from cfnode.sdk.record import Amount, GivenRecord, OpenRecord, Record
 
 __all__ = [
     "Durations",
@@ -63,7 +64,7 @@ class Durations(OpenRecord):
 
 
 @dataclass(frozen=True)
-class QuoteCcmParams(Record):
+class QuoteCcmParams(GivenRecord):
     """What a quote has to know of a cross-chain message: gas and length."""
 
     gas_budget: str
@@ -119,7 +120,7 @@ class _Asked(Record):
 class QuoteResponse(_Asked):
     """The answer of `get_quote`: what was asked, and one quote."""
 
-    quote: Quote | None = None
+    quote: Quote = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,12 @@ class QuotesResponse(_Asked):
     quotes: tuple[Quote, ...] = ()
 
     @property
-    def regular(self) -> Quote | None:
-        """The quote for one swap at once."""
-        return next((quote for quote in self.quotes if quote.type == "REGULAR"), None)
+    def regular(self) -> Quote:
+        """The quote for one swap at once; NoQuote where the service gave none."""
+        for quote in self.quotes:
+            if quote.type == "REGULAR":
+                return quote
+        raise NoQuote("the swap service gave no REGULAR quote for this swap")
 
     @property
     def dca(self) -> Quote | None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.sdk.record import Number, Record, alias
+from cfnode.sdk.record import GivenRecord, Number, alias
 
 __all__ = ["AffiliateBroker", "CcmParams", "DcaParams", "FillOrKillParams"]
 
 
 @dataclass(frozen=True)
-class DcaParams(Record):
+class DcaParams(GivenRecord):
     """A swap in `number_of_chunks` parts, one each `chunk_interval_blocks` State Chain blocks (2 or more)."""
 
     number_of_chunks: int
@@ -20,7 +20,7 @@ class DcaParams(Record):
 
 
 @dataclass(frozen=True)
-class FillOrKillParams(Record):
+class FillOrKillParams(GivenRecord):
     """When to give up and refund: exactly one of `slippage_tolerance_percent` and `min_price`.
 
     `refund_address` is one of the source chain. `retry_duration_blocks` counts State Chain blocks (6 s) for
@@ -38,7 +38,7 @@ class FillOrKillParams(Record):
 
 
 @dataclass(frozen=True)
-class CcmParams(Record):
+class CcmParams(GivenRecord):
     """A message for a contract on the destination chain: `message` 0x hex, `gas_budget` in its gas units."""
 
     message: str
@@ -47,7 +47,7 @@ class CcmParams(Record):
 
 
 @dataclass(frozen=True)
-class AffiliateBroker(Record):
+class AffiliateBroker(GivenRecord):
     """Another broker (`cF…`) who takes `commission_bps` of the swap."""
 
     account: str
