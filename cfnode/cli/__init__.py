@@ -24,6 +24,10 @@ COMMANDS = {
     "dev": ("cfnode.cli.dev:dev", "Play on a running development chain: deposits, prices, failures, time."),
     "swap": ("cfnode.cli.swap:swap", "Quote a swap, open its deposit channel, follow it."),
     "recover": ("cfnode.cli.recover:recover", "Send a failed transfer's funds on their way again."),
+    "status": (
+        "cfnode.cli.status:status",
+        "Print how a node and its broker are doing: sync, peers, finality, FLIP, channels.",
+    ),
     "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
     "export-chain-spec": (
         "cfnode.cli.chain:export_chain_spec",

@@ -58,7 +58,7 @@ def result_of(url: str, method: str, status: int, content: bytes) -> Any:
     """The `result` in the answer to one call; raises NodeUnreachable or CallRefused."""
     try:
         reply = msgspec.json.decode(content)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise NodeUnreachable(f"{url} answered HTTP {status} without JSON: not a node?") from None
     if not isinstance(reply, dict) or not ("result" in reply or isinstance(reply.get("error"), dict)):
         raise NodeUnreachable(f"{url} answered JSON that is not JSON-RPC: not a node?")

@@ -10,13 +10,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from cfnode.cli.exits import Failure
 
-__all__ = ["output_option", "print_json", "written_to"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["console", "output_option", "print_json", "written_to"]
 
 output_option = click.option(
     "--output",
@@ -42,6 +45,14 @@ def written_to(output: Path | None) -> Iterator[TextIO]:
         raise Failure(f"cannot write {output}: {error.strerror}") from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+def console() -> Console:
+    """For tables: a terminal's own width, else wide enough for each of them."""
+    from rich.console import Console
+
+    found = Console()
+    return found if found.is_terminal else Console(width=140)
 
 
 def print_json(document: Any, *, is_line: bool = False) -> None:

@@ -61,7 +61,7 @@ def _only(work: Recovery, found: Candidates, owner: str) -> tuple[str, int]:
 def _print_table(calls: tuple[Payload, ...]) -> None:
     from rich.table import Table
 
-    from cfnode.cli.swap.options import console
+    from cfnode.cli.output import console
     from cfnode.sdk.recovery import amount_text
 
     table = Table()

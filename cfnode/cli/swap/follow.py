@@ -8,9 +8,9 @@ import click
 
 from cfnode.cli.exits import Failure
 from cfnode.cli.options import every_option
-from cfnode.cli.output import print_json
+from cfnode.cli.output import console, print_json
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import client, console, service_options, units
+from cfnode.cli.swap.options import client, service_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
 
 if TYPE_CHECKING:

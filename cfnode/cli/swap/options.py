@@ -15,8 +15,6 @@ from cfnode.core.assets import Asset
 from cfnode.sdk.networks import NETWORKS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from cfnode.sdk import SwapSDK
 
 __all__ = [
@@ -24,7 +22,6 @@ __all__ = [
     "backend_option",
     "broker_options",
     "client",
-    "console",
     "network_option",
     "sdk_node_option",
     "service_options",
@@ -104,14 +101,6 @@ def amount_of(number: Decimal, asset: Asset) -> int:
     if not number:
         raise Failure(f"an amount of {asset.symbol} is above zero", ExitCode.USAGE)
     return atoms(number, asset.decimals)
-
-
-def console() -> Console:
-    """For tables: a terminal's own width, else wide enough for each of them."""
-    from rich.console import Console
-
-    found = Console()
-    return found if found.is_terminal else Console(width=140)
 
 
 def units(amount: int | None, asset: Asset) -> str:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.output import print_json
+from cfnode.cli.output import console, print_json
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import amount_of, broker_options, client, console, service_options, units
+from cfnode.cli.swap.options import amount_of, broker_options, client, service_options, units
 from cfnode.cli.values import AssetName, Units
 from cfnode.core.assets import Asset
 

@@ -1,0 +1,83 @@
+"""How do the questions to a node end in time, whatever it does? One time limit holds for all of them.
+
+An answer is read up to a limit in size, as by the SDK, whose connections these are. What is wrong with an
+answer is a Failure, or a Malformed where its form is wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from cfnode.cli.client import NodeUnreachable, result_of
+from cfnode.sdk.errors import TransportError
+from cfnode.sdk.exchange import HttpCall, origin_of
+from cfnode.sdk.transport import Transport
+
+__all__ = ["Asking", "Malformed", "members", "number", "printable", "text"]
+
+MAX_TEXT = 200
+"""Letters of a text of the node that are printed."""
+MAX_NUMBER_DIGITS = 80
+"""Of a number in hex: more than 256 bits have."""
+_HEADERS = (("content-type", "application/json"),)
+
+
+class Malformed(Exception):
+    """An answer of the node has another form than the method's."""
+
+
+class Asking:
+    """Calls to one node that take `seconds` together, over connections that outlive them."""
+
+    def __init__(self, transport: Transport, url: str, seconds: float) -> None:
+        self._transport = transport
+        self._url = url
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+
+    def call(self, method: str, *params: Any) -> Any:
+        """The result of a call; raises NodeUnreachable or CallRefused."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise NodeUnreachable(f"no answer within {self._seconds:g} s")
+        body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        try:
+            answer = self._transport.exchange(HttpCall("POST", self._url, left, headers=_HEADERS, body=body))
+        except TransportError as error:
+            raise NodeUnreachable(error.message) from None
+        return result_of(origin_of(self._url), method, answer.status, answer.body)
+
+
+def members(value: Any) -> dict[str, Any]:
+    """An object of the answer."""
+    if not isinstance(value, dict):
+        raise Malformed("the node's answer is malformed: an object is expected")
+    return value
+
+
+def number(value: Any) -> int:
+    """A number of the answer, as a number or in hex."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**256:
+        return value
+    if isinstance(value, str) and value.startswith("0x") and len(value) <= MAX_NUMBER_DIGITS:
+        try:
+            return int(value, 16)
+        except ValueError:
+            pass
+    raise Malformed("the node's answer is malformed: a number is expected")
+
+
+def text(value: Any) -> str:
+    """A text of the answer in one line, without what a terminal would take for commands."""
+    if not isinstance(value, str):
+        raise Malformed("the node's answer is malformed: a text is expected")
+    return printable(value)
+
+
+def printable(value: str) -> str:
+    """A text of the node in one line, cut to its first letters."""
+    kept = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in value[:MAX_TEXT])
+    return "".join(kept)

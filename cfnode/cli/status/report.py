@@ -1,0 +1,113 @@
+"""What is the status of a node, as one object, and what in it needs attention?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+
+from cfnode import __version__
+from cfnode.cli.client import NodeUnreachable
+from cfnode.cli.exits import Failure
+from cfnode.cli.status.asking import Asking, Malformed, printable
+from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
+
+__all__ = ["DEVELOPMENT", "MIN_FLIP", "reported_status"]
+
+MIN_FLIP: Final = Decimal(5)
+"""Below it a broker should be funded: each channel that it opens costs fees in FLIP."""
+MAX_HEAD_AGE_S: Final = 60.0
+"""Ten block times without a block."""
+MAX_FINALITY_AGE_S: Final = 120.0
+"""Finality is some blocks behind the head, and catches up within this time."""
+DEVELOPMENT: Final = "Development"
+"""The type of a chain whose clock is its own: what it calls now says nothing about how old a block is."""
+
+
+def reported_status(asking: Asking, origin: str, account: str | None, now: float) -> Report:
+    """The status of a node; `now` is the Unix time, by which blocks have an age.
+
+    Raises NodeUnreachable where the node answers none of the questions in time.
+    """
+    report: Report = {"node": origin}
+    gathered = _Gathered(report)
+    for name, read in PARTS:
+        gathered.add(name, lambda read=read: read(asking))  # type: ignore[misc]
+    if gathered.is_empty:
+        raise NodeUnreachable(next(iter(gathered.unavailable.values())))
+    gathered.add("age", lambda: _ages(asking, report, now))
+    _add_broker(gathered, asking, account)
+    report["commandVersion"] = __version__
+    report["warnings"] = list(_warnings(report))
+    report["unavailable"] = gathered.unavailable
+    return report
+
+
+class _Gathered:
+    """The parts of a report that the node served, and of the others the reason."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.unavailable: dict[str, str] = {}
+        self.is_empty = True
+
+    def add(self, name: str, read: Callable[[], Report], into: str | None = None) -> None:
+        """Read a part into the report, or into its member `into`."""
+        try:
+            found = read()
+        except (Failure, Malformed) as error:
+            self.unavailable[name] = printable(error.message if isinstance(error, Failure) else str(error))
+            return
+        self.is_empty = False
+        (self.report if into is None else self.report.setdefault(into, {})).update(found)
+
+
+def _ages(asking: Asking, report: Report, now: float) -> Report:
+    """How old the head and the last final block are, and how far apart; changes these members in place."""
+    best, final = report.get("best"), report.get("finalized")
+    if best is None or final is None:
+        raise Malformed("the head or the final block is unknown")
+    at_best, at_final = read_time(asking, best["hash"]), read_time(asking, final["hash"])
+    final["blocksBehind"] = max(best["number"] - final["number"], 0)
+    final["secondsBehind"] = max(at_best - at_final, 0) / 1000
+    if report.get("chainType") != DEVELOPMENT:
+        for block, time in ((best, at_best), (final, at_final)):
+            block["ageSeconds"] = round(max(now - time / 1000, 0.0), 1)
+    return {}
+
+
+def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> None:
+    """The account named, or the node's own broker account, and what belongs to it."""
+    gathered.add("broker", lambda: {"account": account or read_broker(asking)}, "broker")
+    found = gathered.report.get("broker", {}).get("account")
+    if found is not None:
+        gathered.add("account", lambda: read_account(asking, found), "broker")
+        gathered.add("channels", lambda: read_channels(asking, found), "broker")
+
+
+def _warnings(report: Report) -> list[str]:
+    """What needs attention, the most important first."""
+    best, final = report.get("best", {}), report.get("finalized", {})
+    head, finality = best.get("ageSeconds", 0), final.get("ageSeconds", final.get("secondsBehind", 0))
+    rules: tuple[tuple[Any, str], ...] = (
+        (report.get("syncing"), "The node is syncing: its answers are about an older block."),
+        (report.get("needsPeers") and not report.get("peers"), "The node has no peers."),
+        (head > MAX_HEAD_AGE_S, f"No block for {head:.0f} s."),
+        (finality > MAX_FINALITY_AGE_S, f"No block became final for {finality:.0f} s."),
+        *_broker_rules(report.get("broker", {})),
+    )
+    return [words for holds, words in rules if holds]
+
+
+def _broker_rules(broker: Report) -> tuple[tuple[Any, str], ...]:
+    role, flip = broker.get("role"), broker.get("flip")
+    return (
+        (
+            flip is not None and Decimal(flip) < MIN_FLIP,
+            f"The account has {flip} FLIP, less than {MIN_FLIP}: fund it, or it cannot pay for channels.",
+        ),
+        (
+            role == "unregistered",
+            "The account is no broker yet: call broker_register_account.",
+        ),
+    )

@@ -1,0 +1,81 @@
+"""How is a node's status printed for a person? One table, what is unknown left out, warnings below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cfnode.cli.status.parts import Report
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["screen"]
+
+
+def screen(report: Report) -> RenderableType:
+    """The whole screen. Texts of the node are printed as they are, never read as markup."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, title=Text(_title(report)), title_justify="left")
+    for name, value in _rows(report):
+        table.add_row(name, Text(value))
+    warnings = [Text(f"Warning: {words}", style="yellow") for words in report["warnings"]]
+    return Group(table, *warnings)
+
+
+def _title(report: Report) -> str:
+    return f"{report.get('chain', 'a State Chain node')} at {report['node']}"
+
+
+def _rows(report: Report) -> Iterator[tuple[str, str]]:
+    """Name and value of each line."""
+    if "syncing" in report:
+        yield "sync", _sync(report)
+        yield "peers", str(report["peers"])
+    for name in ("best", "finalized"):
+        if name in report:
+            yield name, _block(report[name])
+    yield from _broker_rows(report.get("broker", {}))
+    yield "versions", ", ".join(_versions(report))
+    for name, reason in report["unavailable"].items():
+        yield name, f"unavailable: {reason}"
+
+
+def _sync(report: Report) -> str:
+    if not report["syncing"]:
+        return "in step with the chain"
+    target = report.get("target")
+    return "syncing" if target is None else f"syncing, up to block {target}"
+
+
+def _block(block: Report) -> str:
+    words = [f"#{block['number']}"]
+    if (behind := block.get("blocksBehind")) is not None:
+        words.append(f"{behind} block{'' if behind == 1 else 's'} ({block['secondsBehind']:.0f} s) behind")
+    if (age := block.get("ageSeconds")) is not None:
+        words.append(f"{age:.0f} s old")
+    return ", ".join(words)
+
+
+def _broker_rows(broker: Report) -> Iterator[tuple[str, str]]:
+    if "account" in broker:
+        yield "account", broker["account"]
+    if "role" in broker:
+        yield "role", broker["role"]
+        yield "FLIP", broker["flip"]
+        fees = broker["earnedFees"]
+        yield "fees earned", "\n".join(f"{amount} {asset}" for asset, amount in fees.items()) or "none"
+    if "openChannels" in broker:
+        by_asset = ", ".join(f"{asset} {count}" for asset, count in broker["openChannelsByAsset"].items())
+        yield "open channels", f"{broker['openChannels']}" + (f" ({by_asset})" if by_asset else "")
+
+
+def _versions(report: Report) -> Iterator[str]:
+    if "version" in report:
+        yield f"{report['name']} {report['version']}"
+    if runtime := report.get("runtime"):
+        yield f"runtime {runtime['specName']} {runtime['specVersion']}"
+    yield f"this command {report['commandVersion']}"

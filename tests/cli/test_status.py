@@ -1,0 +1,259 @@
+"""`cfnode status` of nodes that serve all, little, nonsense, or nothing in time."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from cfnode.cli import cli
+from cfnode.cli.client import CallRefused, NodeUnreachable
+from cfnode.cli.status.asking import Asking
+from cfnode.cli.status.report import reported_status
+from cfnode.cli.status.screen import screen
+from cfnode.core import ss58
+from cfnode.core.vault_swaps import SwapTerms, cf_parameters
+from cfnode.sdk.errors import TimedOut
+from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from tests.cli.test_client_commands import result, run, serving
+
+BROKER = b"\x07" * 32
+ACCOUNT = ss58.encode(BROKER)
+REFUND = {
+    "retry_duration": 0,
+    "refund_address": b"\x01" * 20,
+    "min_price": 0,
+    "refund_ccm_metadata": None,
+    "max_oracle_price_slippage": None,
+}
+BTC, ETH = {"chain": "Bitcoin", "asset": "BTC"}, {"chain": "Ethereum", "asset": "ETH"}
+
+
+def answers(**changes: Any) -> dict[str, Any]:
+    """What a node answers to each method: its head is 4 s old, three blocks ahead of the final one."""
+    now = time.time()
+    header = {"0xbest": "0x2d", None: "0x2d", "0xfinal": "0x2a"}
+    age = {"0xbest": 4, "0xfinal": 22}
+
+    def time_of(key: str, block: str) -> str:
+        return "0x" + int((now - age.get(block, 4)) * 1000).to_bytes(8, "little").hex()
+
+    return {
+        "system_health": {"peers": 12, "isSyncing": False, "shouldHavePeers": True},
+        "system_syncState": {"startingBlock": 0, "currentBlock": 45, "highestBlock": 45},
+        "system_chain": "Chainflip-Berghain",
+        "system_chainType": "Live",
+        "system_name": "chainflip-node",
+        "system_version": "2.2.3-abc",
+        "state_getRuntimeVersion": {"specName": "chainflip-node", "specVersion": 20203},
+        "chain_getHeader": lambda block=None: {"number": header.get(block)},
+        "chain_getBlockHash": "0xbest",
+        "chain_getFinalizedHead": "0xfinal",
+        "state_getStorage": time_of,
+        "broker_encode_cf_parameters": "0x" + cf_parameters(SwapTerms(REFUND, BROKER, 1000)).hex(),
+        "cf_account_info": {
+            "role": "broker",
+            "flip_balance": hex(12_500_000_000_000_000_000),
+            "earned_fees": {"Ethereum": {"ETH": "0x0", "USDC": hex(1_250_000)}, "Bitcoin": {"BTC": "0x1"}},
+        },
+        "cf_get_open_deposit_channels": {"chain_accounts": [[{"Btc": [1]}, BTC], [{}, ETH], [{}, BTC]]},
+    } | changes
+
+
+def node(served: dict[str, Any]) -> Callable[[dict[str, Any]], bytes]:
+    """A node that serves these methods and no others."""
+
+    def answer(request: dict[str, Any]) -> bytes:
+        if request["method"] not in served:
+            error = {"code": -32601, "message": "Method not found"}
+            return json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
+        found = served[request["method"]]
+        return result(found(*request["params"]) if callable(found) else found)
+
+    return answer
+
+
+def status(served: dict[str, Any], *flags: str) -> Any:
+    """The report as JSON."""
+    with serving(node(served)) as url:
+        code, out, err = run("status", "--node", url, "--json", *flags)
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_all_that_a_node_serves_is_on_one_screen() -> None:
+    with serving(node(answers())) as url:
+        code, out, err = run("status", "--node", url)
+    assert (code, err) == (0, "")
+    for words in (
+        f"Chainflip-Berghain at {url}",
+        "in step with the chain",
+        "#45, ",
+        "#42, 3 blocks (18 s) behind, ",
+        " s old",
+        ACCOUNT,
+        "12.5",
+        "3 (Bitcoin/BTC 2, Ethereum/ETH 1)",
+        "1.25 Ethereum/USDC",
+        "0.00000001 Bitcoin/BTC",
+        "chainflip-node 2.2.3-abc, runtime chainflip-node 20203",
+    ):
+        assert words in out
+    assert "Warning" not in out
+    assert "unavailable" not in out
+
+
+def test_a_program_reads_the_same() -> None:
+    report = status(answers())
+    assert report["broker"] == {
+        "account": ACCOUNT,
+        "role": "broker",
+        "flip": "12.5",
+        "earnedFees": {"Ethereum/USDC": "1.25", "Bitcoin/BTC": "0.00000001"},
+        "openChannels": 3,
+        "openChannelsByAsset": {"Bitcoin/BTC": 2, "Ethereum/ETH": 1},
+    }
+    assert (report["syncing"], report["peers"], report["best"]["number"]) == (False, 12, 45)
+    assert (report["finalized"]["blocksBehind"], report["finalized"]["secondsBehind"]) == (3, 18.0)
+    assert 22 <= report["finalized"]["ageSeconds"] < 82
+    assert (report["warnings"], report["unavailable"]) == ([], {})
+
+
+def test_what_needs_attention_is_a_warning() -> None:
+    poor = {"role": "unregistered", "flip_balance": hex(4_999_999_999_999_999_999)}
+    old = "0x" + int((time.time() - 600) * 1000).to_bytes(8, "little").hex()
+    report = status(
+        answers(
+            system_health={"peers": 0, "isSyncing": True, "shouldHavePeers": True},
+            cf_account_info=poor,
+            state_getStorage=old,
+        )
+    )
+    texts = "\n".join(report["warnings"])
+    for words in (
+        "The node is syncing",
+        "has no peers",
+        "No block for 60",
+        "final for 60",
+        "has 4.999999999999999999 FLIP, less than 5",
+        "no broker yet: call broker_register_account",
+    ):
+        assert words in texts
+    enough = poor | {"role": "broker", "flip_balance": hex(5 * 10**18)}
+    assert status(answers(cf_account_info=enough))["warnings"] == []
+
+
+def test_a_node_without_a_broker_key_has_no_broker_part() -> None:
+    served = answers()
+    del served["broker_encode_cf_parameters"]
+    report = status(served)
+    assert "no broker key" in report["unavailable"]["broker"]
+    assert ("broker" in report, list(report["unavailable"])) == (False, ["broker"])
+    assert status(served, "--account", ACCOUNT)["broker"]["flip"] == "12.5"
+    assert run("status", "--account", "cFnonsense")[0] == 2
+
+
+HUGE = {"number": "0x" + "f" * 999}
+ESCAPE = "\x1b[2J[b]"
+NONSENSE = [None, True, -1, 1.5, "", "0x", "0xzz", [], [1], [[1, 2]], {}, HUGE, json.loads("1" * 400), ESCAPE]
+
+
+class Answering:
+    """A node without a network."""
+
+    def __init__(self, served: dict[str, Any]) -> None:
+        self.served = served
+
+    def call(self, method: str, *params: Any) -> Any:
+        if method not in self.served:
+            raise CallRefused(method, {"code": -32601, "message": "Method not found"})
+        found = self.served[method]
+        return found(*params) if callable(found) else found
+
+
+def printed(served: dict[str, Any]) -> str:
+    """The screen of a node."""
+    report = reported_status(Answering(served), "http://node", None, time.time())  # type: ignore[arg-type]
+    console = Console(width=140, file=io.StringIO())
+    console.print(screen(report))
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_each_method_may_be_missing() -> None:
+    for method in answers():
+        served = answers()
+        del served[method]
+        assert "unavailable: " in printed(served), method
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=lambda value: repr(value)[:20])
+def test_nonsense_is_never_a_traceback(value: Any) -> None:
+    """Each method in turn answers with nonsense; then all of them do."""
+    for method in answers():
+        assert "\x1b" not in printed(answers() | {method: value})
+    with suppress(NodeUnreachable):
+        printed(dict.fromkeys(answers(), value))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"[" * 100_000, b'{"error": {}}', b""])
+def test_what_is_no_node_is_exit_5(body: bytes) -> None:
+    with serving(lambda request: body) as url:
+        code, out, err = run("status", "--node", url)
+    assert (code, out, err[:7]) == (5, "", "Error: ")
+    assert run("status", "--node", "http://127.0.0.1:1")[0] == 5
+
+
+def test_a_slow_node_has_one_limit_for_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer takes 3 s of the 10: four are waited for, each only as long as there is time."""
+    clock, limits = [100.0], list[float]()
+
+    class Slow:
+        def exchange(self, call: HttpCall) -> HttpAnswer:
+            limits.append(call.timeout)
+            clock[0] += min(3.0, call.timeout)
+            if call.timeout < 3:
+                raise TimedOut("the time was up", url="", sent=True, retryable=True)
+            return HttpAnswer(200, node(answers())(json.loads(call.body or b"")))
+
+    monkeypatch.setattr("cfnode.cli.status.asking.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    asking = Asking(Slow(), "http://node", 10.0)  # type: ignore[arg-type]
+    report = reported_status(asking, "http://node", None, time.time())
+    assert limits == [10.0, 7.0, 4.0, 1.0]
+    assert (report["peers"], "best" in report) == (12, False)
+    assert report["unavailable"]["finalized"] == "no answer within 10 s"
+
+
+def test_a_development_chain_has_a_clock_of_its_own() -> None:
+    year = "0x" + int((time.time() - 31e6) * 1000).to_bytes(8, "little").hex()
+    report = status(answers(system_chainType="Development", state_getStorage=year))
+    assert ("ageSeconds" in report["best"], report["finalized"]["secondsBehind"]) == (False, 0.0)
+    assert report["warnings"] == []
+
+
+def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = iter([True, False, True])
+    alive = [True]
+
+    def pause(seconds: float) -> None:
+        assert seconds == 0.5
+        try:
+            alive[0] = next(rounds)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr("cfnode.cli.status.command._pause", pause)
+    with serving(lambda request: node(answers())(request) if alive[0] else b"") as url:
+        done = CliRunner().invoke(cli, ["status", "--watch", "--every=0.5", "--json", "--node", url])
+    assert done.exit_code == 130
+    lines = [json.loads(line) for line in done.stdout.splitlines()[:4]]
+    assert [line.get("peers") for line in lines] == [12, 12, None, 12]
+    assert lines[2]["error"]["code"] == "NETWORK"
+    assert "stopped watching" in done.stdout

@@ -1,0 +1,28 @@
+"""`cfnode status` of a running development node."""
+
+from __future__ import annotations
+
+import json
+
+import trio
+
+from cfnode.rpc.convert import account
+from tests.cli.test_client_commands import run
+from tests.rpc.conftest import Served
+from tests.rpc.test_dev import open_channel
+
+
+async def test_a_broker_with_an_open_channel(instant: Served) -> None:
+    await open_channel(instant)
+    url = f"http://127.0.0.1:{instant.port}"
+    line = ("status", "--node", url, "--timeout", "60")
+    code, out, err = await trio.to_thread.run_sync(run, *line, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert instant.node.broker is not None
+    broker = report["broker"]
+    assert (broker["account"], broker["role"]) == (account(instant.node.broker.account), "broker")
+    assert broker["openChannelsByAsset"] == {"Ethereum/ETH": 1}
+    assert 900 < float(broker["flip"]) < 1000
+    assert report["best"]["number"] == instant.node.chain.best.number
+    assert (report["chainType"], report["warnings"], report["unavailable"]) == ("Development", [], {})
