@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.clock import patient_clock
 from tests.interop.polkadot import Reader, running_reader
+from tests.lengths import WHOLE
+
+__all__ = ["patient_clock"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
@@ -24,7 +28,14 @@ settings.load_profile("cfnode")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="turn every skip into a failure")
+    parser.addoption(
+        "--all", action="store_true", help="play long tests whole, turn every skip into a failure"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--all"):
+        os.environ[WHOLE] = "1"
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from cfnode import __version__
+from cfnode.cli.failures import ended
+from cfnode.cli.groups import Group
 
 COMMANDS = {
     "run": ("cfnode.cli.run:run", "Run a node: light-RPC, or a whole development chain with --dev."),
@@ -42,7 +45,10 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+_WANTS_JSON = "cfnode.wants_json"
+
+
+class LazyGroup(Group):
     """A group that knows its commands' names and one-line help, and imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -59,6 +65,17 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note whether `--json` is among the options, for the case that reading them fails."""
+        options = args[: args.index("--")] if "--" in args else args
+        ctx.meta[_WANTS_JSON] = "--json" in options
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; the one place in which errors of all commands are printed."""
+        with ended(as_json=ctx.meta[_WANTS_JSON]):
+            return super().invoke(ctx)
 
 
 @click.group(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.contracts import contract_flags, contracts
+from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
-from cfnode.cli.output import output_option, written_to
+from cfnode.cli.options import json_option
+from cfnode.cli.output import output_option, print_json, written_to
 from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 if TYPE_CHECKING:
@@ -160,7 +162,8 @@ def export_chain_spec(
 @chain_options
 @base_path_option
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")  # fmt: skip
-def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool) -> None:
+@json_option
+def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool, as_json: bool) -> None:
     """Delete the database of a chain. Keys and the node key stay.
 
     \b
@@ -172,10 +175,17 @@ def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool)
         base = base_path or default_base_path()
         paths = ChainPaths(base, resolve_chain_id(chosen_chain(chain, dev)))
         if not paths.database.exists():
-            click.echo(f"{paths.database} is not there", err=True)
+            _print_purged(paths.database, "is not there", as_json, deleted=False)
             return
-        if not yes:
-            click.confirm(f"Delete {paths.database}?", abort=True, err=True)
+        if not yes and not click.confirm(f"Delete {paths.database}?", err=True):
+            raise Failure("nothing was deleted")
         with locked(base):
             delete_database(paths)
-        click.echo(f"{paths.database} is deleted", err=True)
+        _print_purged(paths.database, "is deleted", as_json, deleted=True)
+
+
+def _print_purged(database: Path, words: str, as_json: bool, *, deleted: bool) -> None:
+    if as_json:
+        print_json({"database": str(database), "deleted": deleted})
+    else:
+        click.echo(f"{database} {words}", err=True)

@@ -9,7 +9,8 @@ import msgspec
 
 from cfnode.cli.exits import ExitCode, Failure
 
-DEFAULT_URL = "http://127.0.0.1:9944"
+METHOD_NOT_FOUND = -32601
+"""JSON-RPC's code for a method that the node does not have, or does not open to this caller."""
 
 
 class NodeUnreachable(Failure):
@@ -20,36 +21,45 @@ class NodeUnreachable(Failure):
 
 
 class CallRefused(Failure):
-    """The node answered with an error object."""
+    """The node answered with an error object, which `--json` prints as it is under `rpc`.
 
-    def __init__(self, method: str, error: dict[str, Any]) -> None:
+    `hint` follows the message.
+    """
+
+    def __init__(self, method: str, error: dict[str, Any], hint: str = "") -> None:
         data = error.get("data")
         detail = f" ({data})" if isinstance(data, str) else ""
-        super().__init__(f"{method}: {error.get('message')}{detail} [code {error.get('code')}]")
+        super().__init__(
+            f"{method}: {error.get('message')}{detail} [code {error.get('code')}]{hint}",
+            members={"rpc": error},
+        )
         self.error = error
 
 
 def call(url: str, method: str, params: list[Any] | dict[str, Any], *, timeout: float = 60.0) -> Any:
     """The `result` of one call; raises NodeUnreachable or CallRefused. `timeout` in seconds."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    address = url.replace("ws://", "http://", 1).replace("wss://", "https://", 1)
     try:
         response = httpx.post(
-            address,
+            url,
             content=msgspec.json.encode(request),
             headers={"content-type": "application/json"},
             timeout=timeout,
-            verify=not address.startswith("http://"),  # reading the certificates takes longer than the call
+            verify=not url.startswith("http://"),  # reading the certificates takes longer than the call
         )
-        reply = msgspec.json.decode(response.content)
     except httpx.InvalidURL as error:
         raise NodeUnreachable(f"{url} is not a URL: {error}") from None
     except httpx.HTTPError as error:
         raise NodeUnreachable(f"no answer from {url}: {error or type(error).__name__}") from None
+    return result_of(url, method, response.status_code, response.content)
+
+
+def result_of(url: str, method: str, status: int, content: bytes) -> Any:
+    """The `result` in the answer to one call; raises NodeUnreachable or CallRefused."""
+    try:
+        reply = msgspec.json.decode(content)
     except msgspec.DecodeError:
-        raise NodeUnreachable(
-            f"{url} answered HTTP {response.status_code} without JSON: not a node?"
-        ) from None
+        raise NodeUnreachable(f"{url} answered HTTP {status} without JSON: not a node?") from None
     if not isinstance(reply, dict) or not ("result" in reply or isinstance(reply.get("error"), dict)):
         raise NodeUnreachable(f"{url} answered JSON that is not JSON-RPC: not a node?")
     if "error" in reply:

@@ -15,9 +15,11 @@ import click
 import msgspec
 
 from cfnode.cli import client
-from cfnode.cli.dev_values import AssetName, Duration, Units, atoms
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
+from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.output import print_json
+from cfnode.cli.values import AssetName, ChainName, Duration, OneOf, Units, atoms
 from cfnode.runtime.dev.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
@@ -26,6 +28,8 @@ DOLLAR_DECIMALS = 6
 FLIP_DECIMALS = 18
 BITCOIN_DECIMALS = 8
 MAX_BLOCKS = 10_000
+FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
+"""Assets whose price the oracle reports."""
 
 
 class DevClient:
@@ -39,7 +43,7 @@ class DevClient:
         try:
             return client.call(self.url, method, list(params), timeout=self.timeout)
         except client.CallRefused as error:
-            if error.error.get("code") == -32601:
+            if error.error.get("code") == client.METHOD_NOT_FOUND:
                 raise Failure(
                     f"{self.url} has no {method}: only a node started with `cfnode run --dev` does "
                     "(and --rpc-methods=unsafe if its port is open to others)"
@@ -53,11 +57,14 @@ class DevClient:
 
     def print(self, line: str, record: dict[str, Any]) -> None:
         """One line, or one JSON object."""
-        click.echo(msgspec.json.encode(record).decode() if self.as_json else line)
+        if self.as_json:
+            print_json(record, is_line=True)
+        else:
+            click.echo(line)
 
 
 def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Decorator: a command of the group, with --url, --timeout and --json as its `node`."""
+    """Decorator: a command of the group, with --node, --timeout and --json as its `node`."""
 
     def made(function: Callable[..., None]) -> click.Command:
         def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
@@ -65,13 +72,7 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
         invoke.__doc__ = function.__doc__
         invoke.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-        for option in (
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-            click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True,
-                         help="Seconds to wait."),
-            click.option("--url", default=client.DEFAULT_URL, show_default=True,
-                         help="The node's HTTP address."),
-        ):  # fmt: skip
+        for option in (json_option, timeout_option(), node_option()):
             invoke = option(invoke)
         return dev.command(name)(invoke)
 
@@ -80,8 +81,8 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
 @click.group(
     cls=Group,
-    epilog="Amounts are in whole units, prices in dollars. ASSET is a name such as Btc or ArbUsdc, or has "
-    "its chain before it: Arbitrum.USDC.",
+    epilog="Amounts are in whole units, prices in dollars. ASSET is CHAIN/SYMBOL (Arbitrum/USDC) or a name "
+    "(Btc, ArbUsdc), in any case.",
 )
 def dev() -> None:
     """Play on a running development chain: deposits, prices, failures, time."""
@@ -92,7 +93,7 @@ def dev() -> None:
 @click.argument("amount", type=Units(), default="1000")
 def fund(node: DevClient, account: str, amount: Decimal) -> None:
     """Give ACCOUNT (cF…) FLIP; 1000 unless AMOUNT says otherwise."""
-    block = node.call("dev_fundAccount", account, atoms(amount, FLIP_DECIMALS))
+    block = node.call("dev_fundAccount", account, hex_atoms(amount, FLIP_DECIMALS))
     node.block(f"{account} has {amount} FLIP more", block)
 
 
@@ -103,7 +104,7 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Let AMOUNT of ASSET arrive at a deposit ADDRESS."""
-    block = node.call("dev_deposit", address, _pair(asset), atoms(amount, asset.decimals), transaction)
+    block = node.call("dev_deposit", address, _pair(asset), hex_atoms(amount, asset.decimals), transaction)
     words, reason = f"{amount} {asset.name} have arrived at {address}", _refusal(node, asset.chain, block)
     if reason is None:
         node.block(words, block)
@@ -127,7 +128,7 @@ def _refusal(node: DevClient, chain: str, block: str) -> str | None:
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Let AMOUNT of ASSET be seen at a deposit ADDRESS, unconfirmed: it may be boosted."""
-    arguments = (_pair(asset), atoms(amount, asset.decimals), transaction)
+    arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_announceDeposit", address, *arguments)
     node.block(f"{amount} {asset.name} are on their way to {address}", block)
 
@@ -152,7 +153,7 @@ def send_to_vault(
         details = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise Failure(f"the vault swap is not JSON: {error}", ExitCode.USAGE) from None
-    paid = None if amount is None else atoms(amount, BITCOIN_DECIMALS)
+    paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
     block = node.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
     node.block("the vault swap is on its way" if unconfirmed else "the vault swap has arrived", block)
 
@@ -164,7 +165,7 @@ def send_to_vault(
 def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
     """Put AMOUNT of ASSET up for boosting deposits."""
     options = [True] if lending else []
-    block = node.call("dev_setBoost", _pair(asset), atoms(amount, asset.decimals), *options)
+    block = node.call("dev_setBoost", _pair(asset), hex_atoms(amount, asset.decimals), *options)
     node.block(f"{amount} {asset.name} are there to boost deposits", block)
 
 
@@ -173,7 +174,7 @@ def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
 @click.argument("dollars", type=Units())
 def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set the price of one whole ASSET in its pool; the depth stays."""
-    block = node.call("dev_setPool", _pair(asset), atoms(dollars, DOLLAR_DECIMALS), None)
+    block = node.call("dev_setPool", _pair(asset), hex_atoms(dollars, DOLLAR_DECIMALS), None)
     node.block(f"one {asset.name} costs {dollars} USDC", block)
 
 
@@ -182,20 +183,26 @@ def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
 @click.argument("dollars", type=Units())
 def depth(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set how much USDC lies in the pool of ASSET; the price stays."""
-    block = node.call("dev_setPool", _pair(asset), None, atoms(dollars, DOLLAR_DECIMALS))
+    block = node.call("dev_setPool", _pair(asset), None, hex_atoms(dollars, DOLLAR_DECIMALS))
     node.block(f"{dollars} USDC lie in the pool of {asset.name}", block)
 
 
 @command("oracle")
-@click.argument("feed", type=click.Choice(["Btc", "Eth", "Sol", "Usdc", "Usdt"]))
+@click.argument("feed", type=AssetName())
 @click.argument("dollars", type=Units(), required=False)
 @click.option("--stale", is_flag=True, help="Let the price be an old one.")
-def oracle(node: DevClient, feed: str, dollars: Decimal | None, stale: bool) -> None:
-    """Let the oracle say that one whole FEED costs DOLLARS; without them it says nothing any more."""
-    price = None if dollars is None else atoms(dollars, DOLLAR_DECIMALS)
-    block = node.call("dev_setOracle", feed, price, stale)
+def oracle(node: DevClient, feed: Any, dollars: Decimal | None, stale: bool) -> None:
+    """Let the oracle report that one whole FEED costs DOLLARS; without them it reports nothing any more.
+
+    FEED is one of Btc, Eth, Sol, Usdc and Usdt.
+    """
+    if feed.name not in FEEDS:
+        words = f"the oracle has no price of {feed.name}; choose from {', '.join(FEEDS)}"
+        raise Failure(words, ExitCode.USAGE)
+    price = None if dollars is None else hex_atoms(dollars, DOLLAR_DECIMALS)
+    block = node.call("dev_setOracle", feed.name, price, stale)
     words = "has no price" if dollars is None else f"costs {dollars} dollars"
-    node.block(f"one {feed} {words}, the oracle says", block)
+    node.block(f"one {feed.name} {words} by the oracle", block)
 
 
 @command("fail-receiver")
@@ -210,7 +217,7 @@ def fail_receiver(node: DevClient, address: str, asset: Any, off: bool) -> None:
 
 
 @command("abort")
-@click.argument("chain")
+@click.argument("chain", type=ChainName())
 def abort(node: DevClient, chain: str) -> None:
     """Let nobody be able to send the next transaction to CHAIN (Ethereum, Bitcoin, …)."""
     block = node.call("dev_abortBroadcast", chain)
@@ -218,7 +225,7 @@ def abort(node: DevClient, chain: str) -> None:
 
 
 @command("hold")
-@click.argument("chain")
+@click.argument("chain", type=ChainName())
 @click.option("--off", is_flag=True, help="Let them reach it again, also those that were held back.")
 def hold(node: DevClient, chain: str, off: bool) -> None:
     """Let no transaction reach CHAIN from now on, so that its time runs out."""
@@ -228,7 +235,7 @@ def hold(node: DevClient, chain: str, off: bool) -> None:
 
 
 @command("fail-broadcast")
-@click.argument("chain")
+@click.argument("chain", type=ChainName())
 @click.argument("broadcast", metavar="ID", type=click.IntRange(0), required=False)
 def fail_broadcast(node: DevClient, chain: str, broadcast: int | None) -> None:
     """Let the authority fail that was asked to send broadcast ID to CHAIN, or the newest."""
@@ -261,7 +268,7 @@ def epoch(node: DevClient) -> None:
 
 
 @command("upgrade")
-@click.argument("release", type=click.Choice(RELEASE_NAMES))
+@click.argument("release", type=OneOf(RELEASE_NAMES))
 def upgrade(node: DevClient, release: str) -> None:
     """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
     node.block(f"runtime {release} runs from the next block on", node.call("dev_upgrade", release))
@@ -318,6 +325,11 @@ def _matters(pallet: str, name: str) -> bool:
 def finalize(node: DevClient, block: str | None) -> None:
     """Make a block, or the best one, final, and all before it."""
     node.block("final", node.call("dev_finalize", block))
+
+
+def hex_atoms(number: Decimal, decimals: int) -> str:
+    """Whole units as the smallest ones, in hex. Raises Failure (usage)."""
+    return hex(atoms(number, decimals))
 
 
 def _pair(asset: Any) -> dict[str, str]:

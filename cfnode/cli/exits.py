@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import IO, Any
 
@@ -56,11 +57,33 @@ MEANINGS = {
 
 
 class Failure(click.ClickException):
-    """Ends the command with `Error: <message>` and the given exit code."""
+    """Ends the command with `Error: <message>` and the given exit code.
 
-    def __init__(self, message: str, code: ExitCode = ExitCode.FAILURE) -> None:
+    With `--json` the same is an object: `{"error": {"code": <name>, "message": <message>}}`. `name` is that
+    of the exit code unless given; `members` go into the inner object, those of `report` into the outer one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: ExitCode = ExitCode.FAILURE,
+        *,
+        name: str | None = None,
+        members: Mapping[str, Any] | None = None,
+        report: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
         self.exit_code = int(code)  # type: ignore[misc]  # click has one a class, we have one an error
+        self.name = code.name if name is None else name
+        self.members = dict(members or {})
+        self.report = None if report is None else dict(report)
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"Error: {self.message}", err=True, file=file)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            **(self.report or {}),
+            "error": {"code": self.name, "message": self.message, **self.members},
+        }

@@ -11,6 +11,7 @@ import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, load_chain
 from cfnode.cli.failures import told
+from cfnode.cli.options import node_option, only_one
 from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
@@ -25,10 +26,9 @@ EVERY_S = 2.0
 @click.command("export-state")
 @chain_options
 @base_path_option
-@click.option(
-    "--url",
-    metavar="URL",
-    help="Ask a running node over JSON-RPC instead; it is believed only about which block is final.",
+@node_option(
+    default=None,
+    text="Ask a running node over JSON-RPC instead; it is believed only about which block is final.",
 )
 @output_option
 def export_state(
@@ -47,8 +47,7 @@ def export_state(
     from cfnode.cli.state_source import served, stored
     from cfnode.core.chainspec import genesis_hash
 
-    if url is not None and base_path is not None:
-        raise click.UsageError("--url asks a running node, --base-path reads a database: give one of them")
+    base_path, url = only_one("base_path", base_path, "url", url)
     with told():
         spec = load_chain(chosen_chain(chain, dev))
         source = stored(base_path, spec.id) if url is None else served(url, genesis_hash(spec))

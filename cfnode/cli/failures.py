@@ -1,13 +1,55 @@
-"""Which exit code does an error of the rooms below end a command with?"""
+"""How does an error end a command? With a line on standard error, or an object (`--json`), and an exit code.
+
+`ended` stands around every command, `told` and `told_by_a_runtime` around what may raise errors of the rooms
+below.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cfnode.cli.exits import ExitCode, Failure
+import click
 
-__all__ = ["told", "told_by_a_runtime"]
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.output import print_json
+
+__all__ = ["ended", "told", "told_by_a_runtime"]
+
+
+class _Printed(click.ClickException):
+    """A failure that is on standard output already, as JSON."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__("")
+        self.exit_code = code  # type: ignore[misc]  # as for Failure
+
+    def show(self, file: object = None) -> None:
+        return None
+
+
+@contextmanager
+def ended(as_json: bool) -> Iterator[None]:
+    """Around a command: an interruption is a Failure too, and `--json` prints each failure as an object."""
+    try:
+        yield
+    except (KeyboardInterrupt, click.Abort):
+        failure: click.ClickException = Failure("interrupted", ExitCode.INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.ClickException as error:
+        failure = error
+    else:
+        return
+    if not as_json:
+        raise failure from None
+    print_json(_as_failure(failure).to_json())
+    raise _Printed(failure.exit_code)
+
+
+def _as_failure(error: click.ClickException) -> Failure:
+    """Errors of click itself as one of ours: it found the command line to be wrong."""
+    return error if isinstance(error, Failure) else Failure(error.format_message(), ExitCode(error.exit_code))
 
 
 @contextmanager

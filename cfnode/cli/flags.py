@@ -210,6 +210,9 @@ DEV_FLAGS = [
            help="Blocks that finality stays behind."),
     dev("--dev-authorities", metavar="N|SURIS|FILE",
            help="How many authorities, their secret URIs (//Alice,//Bob), or a JSON file.  [default: 1]"),
+    dev("--dev-broker", metavar="SURI|FILE",
+           help="Insert a broker's key and register its account: //Alice, or a file, since arguments show in "
+           "the process list."),
     dev("--dev-silent", multiple=True, type=COUNT, metavar="INDEX",
            help="An authority that casts no finality votes."),
     dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,

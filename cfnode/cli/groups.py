@@ -1,6 +1,12 @@
-"""How does a group of commands list them? In the order in which one needs them, none cut short."""
+"""How does a group of commands list them, and how does it answer one that it does not have?
+
+The list has the order in which one needs the commands, and cuts none short. A mistyped command is answered
+with those that it may mean; one that another group has, with its whole path.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import click
 
@@ -20,3 +26,34 @@ class Group(click.Group):
         rows = [(name, command.get_short_help_str(_WHOLE)) for name, command in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            raise click.UsageError(_unknown(name, self, ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
+    """The error for a command that a group does not have."""
+    from cfnode.core.suggestions import closest  # needed by few command lines
+
+    root = ctx.find_root()
+    found = closest(name, group.list_commands(ctx))
+    if not found and isinstance(root.command, click.Group):
+        paths = dict(_paths(root.command, root))
+        found = [path for path, last in paths.items() if last == name.lower()]
+    hint = f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+    return f"No such command {name!r}.{hint}"
+
+
+def _paths(root: click.Group, ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """(`cfnode swap quote`, `quote`) for each command of the program."""
+    for name in root.list_commands(ctx):
+        yield f"{ctx.info_name} {name}", name
+        command = root.get_command(ctx, name)
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(ctx):
+                yield f"{ctx.info_name} {name} {inner}", inner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ import click
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import told_by_a_runtime
+from cfnode.cli.options import json_option, node_option, only_one
+from cfnode.cli.output import print_json
 from cfnode.core.state import CODE
 
 API_NAMES = (
@@ -52,21 +53,22 @@ class Report:
 
 @click.command("inspect-runtime")
 @click.option("--chain", envvar="CFNODE_CHAIN", metavar="FILE", help="A raw chain specification.")
-@click.option("--url", metavar="URL", help="A node; its best block is asked.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@node_option(default=None, text="A node; its best block is asked.")
+@json_option
 def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
     """Tell version, APIs, code, genesis and authorities of a runtime.
 
     \b
       cfnode inspect-runtime --chain berghain.chainspec.raw.json
-      cfnode inspect-runtime --url http://127.0.0.1:9944 --json
+      cfnode inspect-runtime --node http://127.0.0.1:9944 --json
     """
-    if (chain is None) == (url is None):
-        raise Failure("give --chain or --url, one of them", ExitCode.USAGE)
+    chain, url = only_one("chain", chain, "url", url)
+    if chain is None and url is None:
+        raise Failure("give --chain or --node", ExitCode.USAGE)
     with told_by_a_runtime():
         report = _of_spec(Path(chain)) if chain is not None else _of_node(url or "")
     if as_json:
-        click.echo(json.dumps(asdict(report), indent=2))
+        print_json(asdict(report))
     else:
         click.echo(_as_text(report))
 

@@ -63,14 +63,14 @@ def favour_the_loop() -> None:
 
 async def live(config: Config) -> None:
     """Run the node with its JSON-RPC server until a signal comes."""
+    from cfnode.cli.banner import serve_and_announce
     from cfnode.devchain.chain import run
-    from cfnode.rpc.server import serve
 
     favour_the_loop()
     async with trio.open_nursery() as watch:
         with trio.CancelScope() as scope:
             await watch.start(stop_on_signals, scope)
-            await run(config, services=[serve])
+            await run(config, services=[serve_and_announce])
         watch.cancel_scope.cancel()
 
 

@@ -1,4 +1,7 @@
-"""Where does a document go? To standard output, or to a file that gets its name when it is whole."""
+"""How does a command print its result? As one JSON value, or as a document that may go into a file.
+
+A file gets its name when it is whole.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
 from cfnode.cli.exits import Failure
 
-__all__ = ["output_option", "written_to"]
+__all__ = ["output_option", "print_json", "written_to"]
 
 output_option = click.option(
     "--output",
@@ -39,3 +42,11 @@ def written_to(output: Path | None) -> Iterator[TextIO]:
         raise Failure(f"cannot write {output}: {error.strerror}") from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+def print_json(document: Any, *, is_line: bool = False) -> None:
+    """One JSON value on standard output, in lines to read or (`is_line`) in one line for a stream of them."""
+    import msgspec
+
+    text = msgspec.json.encode(document)
+    click.echo(text if is_line else msgspec.json.format(text, indent=2))

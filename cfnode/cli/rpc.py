@@ -10,6 +10,11 @@ import msgspec
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.output import print_json
+
+MAX_METHODS = 10_000
+"""Names of a node's methods among which one that is meant is looked for."""
 
 
 def parse_parameter(text: str) -> Any:
@@ -40,14 +45,32 @@ def parse_named(text: str) -> dict[str, Any]:
 @click.option(
     "--named", metavar="JSON", help="Parameters by name, as a JSON object; `-` reads standard input."
 )
-@click.option("--url", default=client.DEFAULT_URL, show_default=True, help="The node's HTTP address.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds to wait."
-)
-def rpc(method: str, parameters: tuple[str, ...], named: str | None, url: str, timeout: float) -> None:
-    """Call METHOD with PARAMETERS (JSON, or bare text) and print the result."""
+@node_option()
+@timeout_option()
+@json_option
+def rpc(
+    method: str, parameters: tuple[str, ...], named: str | None, url: str, timeout: float, as_json: bool
+) -> None:
+    """Call METHOD with PARAMETERS (JSON, or bare text) and print the result, which is always JSON."""
     if named is not None and parameters:
         raise Failure("give parameters by position or by --named, not both", ExitCode.USAGE)
     params = parse_named(named) if named is not None else [parse_parameter(text) for text in parameters]
-    result = client.call(url, method, params, timeout=timeout)
-    click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2))
+    try:
+        print_json(client.call(url, method, params, timeout=timeout))
+    except client.CallRefused as error:
+        if error.error.get("code") != client.METHOD_NOT_FOUND:
+            raise
+        raise client.CallRefused(method, error.error, _meant(url, method, timeout)) from None
+
+
+def _meant(url: str, method: str, timeout: float) -> str:
+    """The methods of a node that are spelled like one that it does not have; empty if it lists none."""
+    from cfnode.core.suggestions import did_you_mean
+
+    try:
+        answer = client.call(url, "rpc_methods", [], timeout=timeout)
+    except Failure:
+        return ""
+    names = answer.get("methods") if isinstance(answer, dict) else None
+    known = [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []
+    return "" if method in known else did_you_mean(method, known)

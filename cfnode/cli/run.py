@@ -91,7 +91,21 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
         runtime=given["dev_runtime"],
         state_entries=given["dev_state_entries"],
         contracts=contracts(given),
+        broker_suri=broker_secret(given["dev_broker"]),
     )
+
+
+def broker_secret(given: str | None) -> str | None:
+    """The secret of --dev-broker, which may be in a file; raises Failure."""
+    from cfnode.cli.key.secret_input import read_secret  # needed by few command lines
+    from cfnode.core.keys import Keypair
+
+    if given is None:
+        return None
+    secret = read_secret(given, None, prompt="Secret of the broker")
+    with told():
+        Keypair.from_suri(secret)
+    return secret
 
 
 def base_path(given: Path | None) -> Path:
@@ -153,9 +167,8 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     """Run a node until it is interrupted (Ctrl-C, SIGTERM).
 
     \b
-    A development chain, ready for deposit channels:
-      cfnode key generate --path keys && cfnode key insert --chain dev --suri keys/signing_key_file
-      cfnode run --dev
+    A development chain with a broker, ready for deposit channels:
+      cfnode run --dev --dev-broker //Alice
     A light-RPC node beside a broker's front end:
       cfnode run --chain berghain --sync=light-rpc --rpc-methods=safe
     """

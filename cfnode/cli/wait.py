@@ -8,6 +8,7 @@ import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.options import node_option, timeout_option
 
 PAUSE = 0.2
 """Seconds between two questions."""
@@ -38,10 +39,8 @@ def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> s
 )
 @click.option("--block", type=click.IntRange(min=0), help="Also wait until the best block has this number.")
 @click.option("--finalized", type=click.IntRange(min=0), help="Also wait until this number is finalized.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Seconds, in all."
-)
-@click.option("--url", default=client.DEFAULT_URL, show_default=True, help="The node's HTTP address.")
+@timeout_option(least=0, text="Seconds, in all.")
+@node_option()
 def wait(synced: bool, block: int | None, finalized: int | None, timeout: float, url: str) -> None:
     """Wait until a node answers; exit 0 when all that was asked for holds, 5 when the time is up."""
     deadline = time.monotonic() + timeout

@@ -10,7 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["ASSETS", "CHAINS", "Asset", "Chain", "asset_by_symbol", "assets_of", "assets_since", "gas_asset"]
+from cfnode.core.suggestions import did_you_mean
+
+__all__ = [
+    "ASSETS",
+    "CHAINS",
+    "Asset",
+    "Chain",
+    "UnknownAsset",
+    "asset_by_symbol",
+    "asset_in_text",
+    "assets_of",
+    "assets_since",
+    "gas_asset",
+]
+
+
+class UnknownAsset(ValueError):
+    """A text names no asset; the message suggests those that it may mean, or lists them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,11 @@ _ASSETS = (
 CHAINS: dict[str, Chain] = {chain.name: chain for chain in _CHAINS}
 ASSETS: dict[str, Asset] = {asset.name: asset for asset in _ASSETS}
 _BY_SYMBOL = {(asset.chain, asset.symbol): asset for asset in _ASSETS}
+_BY_TEXT = {
+    text.lower(): asset for asset in _ASSETS for text in (f"{asset.chain}/{asset.symbol}", asset.name)
+}
+MAX_EXCERPT = 40
+"""Letters of an unknown asset that its error repeats."""
 
 
 def assets_of(chain: str) -> tuple[Asset, ...]:
@@ -98,6 +120,19 @@ def gas_asset(chain: str) -> Asset:
 def asset_by_symbol(chain: str, symbol: str) -> Asset:
     """The asset that clients write as chain and symbol (`"Arbitrum"`, `"USDC"`), or KeyError."""
     return _BY_SYMBOL[chain, symbol]
+
+
+def asset_in_text(text: str) -> Asset:
+    """The asset that a person writes, in any case: `Btc`, `ArbUsdc`, `Bitcoin/BTC`, `arbitrum.usdc`.
+
+    `DOT` alone is Polkadot's, as in the official node's RPC, `Assethub/DOT` the other. Raises UnknownAsset.
+    """
+    asset = _BY_TEXT.get(text.strip().lower().replace(".", "/", 1))
+    if asset is None:
+        names = [f"{each.chain}/{each.symbol}" for each in _ASSETS] + [each.name for each in _ASSETS]
+        hint = did_you_mean(text, names) or f" Choose from {', '.join(names[: len(_ASSETS)])}."
+        raise UnknownAsset(f"Unknown asset {text[:MAX_EXCERPT]!r}.{hint}")
+    return asset
 
 
 def assets_since(release: str) -> Iterator[Asset]:

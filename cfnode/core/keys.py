@@ -21,7 +21,7 @@ import coincurve
 import sr25519
 from nacl.bindings import crypto_sign, crypto_sign_BYTES, crypto_sign_seed_keypair
 
-from cfnode.core import ed25519
+from cfnode.core import ed25519, repeatable
 from cfnode.core.hashing import blake2_256
 from cfnode.core.merlin import Transcript
 from cfnode.core.suri import Junction, SuriError, parse
@@ -41,7 +41,7 @@ class Keypair:
     where there is none; it is a secret.
     """
 
-    __slots__ = ("_secret", "_seed", "public", "scheme")
+    __slots__ = ("_repeats", "_secret", "_seed", "public", "scheme")
 
     scheme: Scheme
     public: bytes
@@ -51,6 +51,7 @@ class Keypair:
         self.public = public
         self._secret = secret
         self._seed = seed
+        self._repeats = False
 
     @classmethod
     def from_seed(cls, seed: bytes, scheme: Scheme = "sr25519") -> Keypair:
@@ -76,8 +77,16 @@ class Keypair:
         """The account id, 32 bytes."""
         return account_id(self.public)
 
+    def repeatable(self) -> Keypair:
+        """The same pair, which signs a message with the same bytes each time; for development chains."""
+        pair = Keypair(self.scheme, self.public, self._secret, self._seed)
+        pair._repeats = True
+        return pair
+
     def sign(self, message: bytes) -> bytes:
         """The signature: 64 bytes, ecdsa 65."""
+        if self._repeats and self.scheme == "sr25519":
+            return repeatable.sign(self.public, self._secret, message)
         return _SIGN[self.scheme](self.public, self._secret, message)
 
     def verify(self, message: bytes, signature: bytes) -> bool:

@@ -10,7 +10,7 @@ offers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,6 +48,9 @@ MAX_OFFERED_BYTES = 8 * 1024 * 1024
 RETRY_S = 1.0
 """After a block could not be made at once."""
 
+MANUAL_DEADLINE_S = 10.0
+"""For the candidates of a block that was asked for; a client waits for it."""
+
 MAX_SLOTS_LEFT_OUT = 14_400
 """Slots between two blocks of a runtime that reports each of them: a day, which takes it half a second.
 
@@ -78,7 +81,8 @@ class Author:
     """The authors of a development chain.
 
     `keys`: sr25519 key pairs by public key; `funded`: accounts (32 bytes) that get FUNDS where they are
-    missing; `block_time_ms`: real time between two blocks of the steady pace.
+    missing; `block_time_ms`: real time between two blocks of the steady pace; `opening`: the transactions
+    that a block on a parent begins with, before those of the pool.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class Author:
         seal: Seal = "slots",
         block_time_ms: int = SLOT_MS,
         funded: Iterable[bytes] = (),
+        opening: Callable[[bytes], Awaitable[list[bytes]]] | None = None,
     ) -> None:
         self._chain = chain
         self._executor = executor
@@ -101,8 +106,10 @@ class Author:
         self._finality = finality
         self._keys = dict(keys)
         self._funded = tuple(funded)
+        self._opening = opening
         self._block_time_ms = block_time_ms
-        self._making = trio.Lock()
+        self.making = trio.Lock()
+        """Held while a block is built and added."""
         self._told_of_reserve = False
         self.seal = seal
         self.signs = True
@@ -129,7 +136,7 @@ class Author:
         their length prefixes (default: what the pool offers); `finalize`: make it final at once.
         Raises AuthorError, SlotInTheFuture, ImportRefused or FinalityRefused.
         """
-        async with self._making:
+        async with self.making:
             on, slot = await self._bridged(parent or self._chain.best.hash)
             made = await self._make(on, slot, transactions)
         if finalize:
@@ -259,6 +266,8 @@ class Author:
         started = trio.current_time()
         try:
             slot, key = await self._next_own_slot(parent, slot)
+            if transactions is None and self._opening is not None:
+                candidates = [*await self._opening(parent.hash), *candidates]
             built = await self._executor.build_block(
                 parent.hash, [pre_runtime_item(slot)], self._inherents(slot), candidates, self._deadline_s
             )
@@ -311,12 +320,15 @@ class Author:
 
     @property
     def _deadline_s(self) -> float:
+        """For how long candidates are tried: where no next block waits, weight and length bound a block."""
+        if self.seal == "manual":
+            return MANUAL_DEADLINE_S
         return max(0.5, min(self._block_time_ms, SLOT_MS) / 1000 * 2 / 3)
 
     @staticmethod
     def _log_prepared(built: BuiltBlock, header: Header, seconds: float) -> None:
         hashes = ", ".join(_short(blake2_256(extrinsic)) for extrinsic in built.body)
-        authorship_log.info(
+        authorship_log.debug(
             "🎁 Prepared block for proposing at %d (%d ms) hash: 0x%s; parent_hash: %s; extrinsics_count: %d",
             built.header.number,
             round(seconds * 1000),
@@ -325,7 +337,7 @@ class Author:
             len(built.body),
         )
         authorship_log.debug("Its extrinsics: [%s]", hashes)
-        log.info(
+        log.debug(
             "🔖 Pre-sealed block for proposal at %d. Hash now 0x%s, previously 0x%s.",
             header.number,
             header.hash.hex(),

@@ -18,10 +18,13 @@ from cfnode.core.keys import Keypair
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, read_authorities
+from cfnode.devchain.broker import BrokerRegistration, keep_broker_key
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.round_voter import RoundVoter
+from cfnode.devchain.snapshots import Snapshots
+from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
 from cfnode.node.config import Config, DevConfig
@@ -44,9 +47,15 @@ class DevelopmentChain:
     """A chain of the node's own making; a `cfnode.node.node.Producer`."""
 
     def __init__(
-        self, dev: DevConfig, authorities: Sequence[AuthorityKeys], clock: ChainClock, node: Node
+        self,
+        dev: DevConfig,
+        authorities: Sequence[AuthorityKeys],
+        clock: ChainClock,
+        broker: Keypair | None,
+        node: Node,
     ) -> None:
         aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
+        aura = {public: key.repeatable() for public, key in aura.items()}
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
@@ -61,16 +70,27 @@ class DevelopmentChain:
             seal=dev.seal,
             block_time_ms=dev.block_time,
             funded=[] if node.broker is None else [node.broker.account],
+            opening=None if broker is None else BrokerRegistration(node.chain, broker).transactions,
         )
-        self.control = DevControl(node.chain, node.pool, self.author, self.voter)
+        copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
+        self.snapshots = Snapshots(
+            copies, node.chain, node.pool, self.author, self.voter, clock, lambda: node.peers
+        )
+        self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
         self.swaps = SwapIndex(node.chain)
+        self.swap_log = SwapLog(node.chain)
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep an index of the chain's swaps."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
-            await self.swaps.up_to_date()
-            task_status.started()
+        """Keep an index of the chain's swaps, and log what happens to them."""
+        await self.snapshots.clear()
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
+                nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
+                await self.swaps.up_to_date()
+                task_status.started()
+        finally:
+            await self.snapshots.clear()
 
     async def produce(self) -> None:
         """Make blocks, and make them final."""
@@ -93,17 +113,29 @@ async def run(
 ) -> None:
     """Run a node of whatever chain `config` names until cancelled; `started` gives the Node.
 
-    Raises AuthoritiesError, ClockError, ChainSpecError, and what `cfnode.node.service.run` raises.
+    Raises AuthoritiesError, ClockError, ChainSpecError, SuriError, KeystoreError, and what
+    `cfnode.node.service.run` raises.
     """
     authorities = _authorities(config)
     spec = await trio.to_thread.run_sync(load_spec, config, authorities)
     if config.chain == DEVELOPMENT and config.keystore_path is None:
         # Chains that flags make (`dev-` and eight digits) use the keys of `dev`.
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
-    make = None
+    make = broker = None
     if config.dev is not None:
-        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec))
-    await service.run(config, spec, make_producer=make, services=services, task_status=task_status)
+        broker = await trio.to_thread.run_sync(_broker, config, spec)
+        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec), broker)
+    await service.run(
+        config, spec, make_producer=make, broker_key=broker, services=services, task_status=task_status
+    )
+
+
+def _broker(config: Config, spec: ChainSpec) -> Keypair | None:
+    """The key of --dev-broker, in the keystore from now on."""
+    if config.dev is None or config.dev.broker_suri is None:
+        return None
+    path = config.keystore_path or ChainPaths(config.base_path, spec.id).keystore
+    return keep_broker_key(Keystore(path), config.dev.broker_suri)
 
 
 def _authorities(config: Config) -> tuple[AuthorityKeys, ...]:

@@ -101,6 +101,15 @@ class ChainClock:
         self._last = slot
         self._skip = 0
 
+    @property
+    def place(self) -> tuple[int | None, int]:
+        """The last slot that was taken, and how many are to be left out; it can be set to what it was."""
+        return self._last, self._skip
+
+    @place.setter
+    def place(self, place: tuple[int | None, int]) -> None:
+        self._last, self._skip = place
+
     def jump(self, milliseconds: int, parent_slot: int | None) -> int:
         """Let at least so much time pass before the next block; returns that block's slot. Jumps add up."""
         if self.is_real:

@@ -8,7 +8,6 @@ None of this exists on a chain that lives elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import trio
@@ -20,6 +19,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.devchain.author import Author, NewBlock
 from cfnode.devchain.rotation import Rotation, RotationStopped, follow
+from cfnode.devchain.snapshots import Announced, Snapshots
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.outcome import Inclusion
@@ -34,14 +34,6 @@ class NotPlayed(Exception):
     """The development runtime has no such chain, asset or amount; the text says what it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """A deposit that was announced and has not been witnessed; `transaction` None if none was named."""
-
-    amount: int
-    transaction: bytes | None
-
-
 class DevControl:
     """The hands on a development chain; what `dev_*` methods call."""
 
@@ -51,13 +43,14 @@ class DevControl:
         pool: TransactionPool,
         author: Author,
         finality: Voter,
+        snapshots: Snapshots,
     ) -> None:
         self._chain = chain
         self._pool = pool
         self._author = author
         self._finality = finality
-        self.announced: dict[EncodedAddress, Announced] = {}
-        """Deposits on their way, by address: the newest of each. The chain itself notes only boosted ones."""
+        self.snapshots = snapshots
+        self.announced = snapshots.announced
 
     async def new_block(
         self,
@@ -66,7 +59,11 @@ class DevControl:
         finalize: bool = False,
     ) -> NewBlock:
         """Make one block now, on any block that can still win; see `Author.new_block`."""
-        return await self._author.new_block(parent, transactions, finalize)
+        new = await self._author.new_block(parent, transactions, finalize)
+        if self._author.seal == "manual":
+            # So the final block, where the era of the broker's transactions begins, does not depend on time.
+            await self._finality.follow()
+        return new
 
     async def finalize(self, block_hash: bytes | None = None) -> bytes:
         """Make a block (default: the best one) and all before it final; returns its hash."""
@@ -103,7 +100,7 @@ class DevControl:
         watch = await self._pool.submit_and_watch(bare_extrinsic(call), SOURCE_LOCAL)
         with Submission(self._chain, watch) as submission:
             if self._author.seal == "manual":
-                await self._author.new_block()
+                await self.new_block()
             return await submission.in_block()
 
     async def settle_redemption(self, account: bytes, expired: bool = False) -> Inclusion:
@@ -221,4 +218,4 @@ class DevControl:
             raise NotPlayed(str(error)) from None
 
     async def _add_block(self) -> BlockRef:
-        return (await self._author.new_block()).block
+        return (await self.new_block()).block

@@ -53,7 +53,8 @@ class Voter:
         self._held = False
         self._round = 0
         self._set_id: int | None = None
-        self._signing = trio.Lock()
+        self.signing = trio.Lock()
+        """Held while votes are signed and take effect."""
 
     @property
     def is_held(self) -> bool:
@@ -68,6 +69,10 @@ class Voter:
     def hold(self) -> None:
         """Stop automatic finality; `finalize` still works."""
         self._held = True
+
+    def set(self, held: bool, silent: frozenset[int]) -> None:
+        """Hold finality or not, and let these authorities be silent."""
+        self._held, self._silent = held, silent
 
     async def release(self) -> None:
         """Automatic finality goes on, and catches up."""
@@ -104,7 +109,7 @@ class Voter:
 
     async def finalize(self, block_hash: bytes) -> None:
         """Make a block final now, and each set change on the way before it. Raises FinalityRefused."""
-        async with self._signing:
+        async with self.signing:
             if self._is_final(block_hash):
                 return
             if not self._chain.can_win(block_hash):

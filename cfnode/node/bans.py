@@ -30,6 +30,10 @@ class Bans:
         """Let it in again."""
         self._until.pop(tx_hash, None)
 
+    def clear(self) -> None:
+        """Let all in again."""
+        self._until.clear()
+
     def forget_old(self) -> None:
         """Free the memory of those that are over."""
         now = trio.current_time()

@@ -15,27 +15,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
 
 import trio
 
 from cfnode.core.aura import AuraError, verify_seal
 from cfnode.core.block import BlockRef
-from cfnode.core.grandpa import ENGINE, CommitMessage, EncodedJustification
+from cfnode.core.grandpa import ENGINE, AuthoritySet, CommitMessage, EncodedJustification
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node import chain_errors as refused
+from cfnode.node.authority_changes import AuthorityChanges
 from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.node.events import BestChanged, Finalized, Imported, Reverted
 from cfnode.node.local_faults import stored, tried_again
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState
 from cfnode.node.tree import BlockTree
-from cfnode.node.votes import verified
+from cfnode.node.votes import verified, verify_path
 from cfnode.runtime.door import LocalFault, Verdict
 from cfnode.runtime.executor import Executor
-from cfnode.store import Adoption, Store
+from cfnode.store import Adoption, Store, StoreCopy
 
 log = logging.getLogger("cfnode.sync")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCopy:
+    """All that a chain was at a moment; good for one `Chain.restore`."""
+
+    store: StoreCopy
+    tree: BlockTree
+    changes: AuthorityChanges
 
 
 class Chain(ChainView):
@@ -49,6 +62,7 @@ class Chain(ChainView):
         self.slot_now = slot_now
         self._executor = executor
         self._changing = trio.Lock()
+        self._expected: frozenset[bytes] = frozenset()
 
     @classmethod
     async def open(cls, store: Store, executor: Executor, slot_now: Callable[[], int]) -> Chain:
@@ -81,10 +95,29 @@ class Chain(ChainView):
                 self._check_place(header)
                 await self._add(header, list(body), changes)
 
-    async def finalize(self, block_hash: bytes, justification: bytes | EncodedJustification) -> None:
+    async def expect(self, path: Sequence[Header], justification: bytes) -> None:
+        """Make the blocks of a path final as they are imported: the last one is justified.
+
+        `path`: headers in a row, the first ones above our tree or in it. Nothing is done for a path that is
+        final. Raises FinalityRefused, LocalFault.
+        """
+        async with self._changing:
+            if path[-1].number <= self.finalized.number:
+                return
+            if not any(header.parent_hash in self._tree for header in path):
+                raise refused.NotInTree(path[0].hash)
+            await trio.to_thread.run_sync(verify_path, path, justification, await self.voters())
+            self._expected = frozenset(header.hash for header in path)
+
+    def is_expected(self, block_hash: bytes) -> bool:
+        """Does it become final with its import, whether it has a justification of its own or not?"""
+        return block_hash in self._expected
+
+    async def finalize(self, block_hash: bytes, justification: bytes | EncodedJustification | None) -> None:
         """Make a block, and all before it, final. Raises FinalityRefused and LocalFault.
 
-        Nothing is done for a block that is final already.
+        Nothing is done for a block that is final already. Only a block that `is_expected` needs no
+        justification.
         """
         async with self._changing:
             if block_hash != self.finalized.hash:
@@ -110,10 +143,30 @@ class Chain(ChainView):
             self.states.remote = None
             self._begin_at(BlockRef(header.hash, header.number), dict(justifications).get(ENGINE))
 
+    async def copy(self, path: Path) -> ChainCopy:
+        """Remember the chain as it is; its database goes into an empty directory."""
+        async with self._changing:
+            with trio.CancelScope(shield=True), stored():
+                store = await trio.to_thread.run_sync(self._store.copy, path)
+            return ChainCopy(store, deepcopy(self._tree), deepcopy(self.changes))
+
+    async def restore(self, copy: ChainCopy) -> None:
+        """Be again what the chain was, also where later blocks are final; listeners receive `Reverted`."""
+        async with self._changing:
+            with trio.CancelScope(shield=True), stored():
+                for overlay in await trio.to_thread.run_sync(self._store.restore, copy.store):
+                    await self._executor.overlay_added(overlay)
+            self._tree, self.changes, self._voters = copy.tree, copy.changes, None
+            self._expected = frozenset()
+            self._events.publish(Reverted())
+            self._events.publish(BestChanged(self.best, (), ()))
+            self._events.publish(Finalized((self.finalized,), (), None))
+
     def _begin_at(self, block: BlockRef, justification: bytes | None) -> None:
         if self.finalized == block:
             return
         self._tree = BlockTree(block)
+        self._expected = frozenset()
         self.changes.clear()
         self._voters = None
         self._events.publish(BestChanged(block, (), (block.hash,)))
@@ -185,17 +238,17 @@ class Chain(ChainView):
 
     # Steps of finality
 
-    async def _finalize(self, block_hash: bytes, justification: bytes | EncodedJustification) -> None:
+    async def _finalize(self, block_hash: bytes, justification: bytes | EncodedJustification | None) -> None:
         if block_hash not in self._tree or block_hash == self.finalized.hash:
             raise refused.NotInTree(block_hash)
         block = self._tree.block(block_hash)
         change = self._change_up_to(block)
         voters = await self.voters()
-        proof = await trio.to_thread.run_sync(verified, justification, voters, block)
+        proof = await self._proof(justification, voters, block)
         # Asked before anything is changed: a local fault then leaves all as it was.
         following = voters if change is None else await self.queries.grandpa_authorities(block_hash)
         with trio.CancelScope(shield=True), stored():
-            votes = (ENGINE, proof.data)
+            votes = None if proof is None else (ENGINE, proof.data)
             done = await trio.to_thread.run_sync(self._store.finalize, block_hash, votes)
         if not self._tree.is_ancestor(block_hash, self.best.hash):
             self._move_best(self._tree.longest_above(block_hash))
@@ -204,9 +257,21 @@ class Chain(ChainView):
         self.faults.final_at(block.number)
         self._voters = following
         dropped = tuple(each.hash for each in cut.dropped)
-        commit = CommitMessage(proof.value.round, voters.set_id, proof.value.commit)
         discarded = self._store.no_longer_held(done)
-        self._events.publish(Finalized(cut.finalized, dropped, proof.data, discarded, commit, following))
+        data, commit = None, None
+        if proof is not None:
+            data, commit = proof.data, CommitMessage(proof.value.round, voters.set_id, proof.value.commit)
+        self._events.publish(Finalized(cut.finalized, dropped, data, discarded, commit, following))
+
+    async def _proof(
+        self, justification: bytes | EncodedJustification | None, voters: AuthoritySet, block: BlockRef
+    ) -> EncodedJustification | None:
+        """The justification, verified; None for an expected block without one."""
+        if justification is not None:
+            return await trio.to_thread.run_sync(verified, justification, voters, block)
+        if block.hash not in self._expected:
+            raise refused.BadJustification(f"block #{block.number}: there is none")
+        return None
 
     def _change_up_to(self, block: BlockRef) -> BlockRef | None:
         """The block itself where other authorities begin with it; FinalityRefused where they do before it."""

@@ -95,6 +95,8 @@ class DevConfig:
     """Extra storage entries at genesis, for tests of state download."""
     contracts: ContractsConfig = ContractsConfig()
     """What the aggregate key signs for; it lies in genesis."""
+    broker_suri: str | None = field(default=None, repr=False)
+    """Secret URI of a broker's key, whose account the chain registers; None: the keystore's key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,11 +64,19 @@ class Finalized:
 
 
 @dataclass(frozen=True, slots=True)
+class Reverted:
+    """The chain is what it was at an earlier moment: later blocks, final ones too, were never there.
+
+    `BestChanged` and `Finalized` with the present heads follow.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Lagged:
     """The listener was too slow and has been cut off; nothing follows."""
 
 
-ChainEvent = Imported | BestChanged | Finalized | Lagged
+ChainEvent = Imported | BestChanged | Finalized | Reverted | Lagged
 
 
 class Subscription(Generic[T]):

@@ -92,6 +92,10 @@ class TransactionGraph:
     """Ready and future transactions; every method is synchronous and leaves it consistent."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all transactions, and what recent blocks provided."""
         self._ready: dict[bytes, _Ready] = {}
         self._future: dict[bytes, _Future] = {}
         self._provided: dict[bytes, bytes] = {}  # tag -> hash of the ready provider

@@ -67,6 +67,8 @@ class Node:
     sync: ChainSync
     liveness: Liveness
     broker: BrokerClient | None = None
+    broker_missing: str = ""
+    """Why there is no broker, and what to do; empty where there is one."""
     producer: Producer | None = None
 
     @property

@@ -29,6 +29,7 @@ from cfnode.node.events import (
     ChainEvent,
     Finalized,
     Imported,
+    Reverted,
     Subscription,
 )
 from cfnode.node.graph import Limit, PoolTransaction
@@ -209,6 +210,10 @@ class TransactionPool:
                 self._watchers.finalized(block.hash)
         elif isinstance(event, Imported):
             self._bans.forget_old()
+        elif isinstance(event, Reverted):
+            self._contents.clear()
+            self._validated_at.clear()
+            self._returning.clear()
 
     def _catch_up(self) -> None:
         """See what has become of the chain since the last event that was heard."""

@@ -67,6 +67,12 @@ class PoolContents:
             self.watchers.invalid(tx_hash)
         return removed
 
+    def clear(self) -> None:
+        """Throw out all, also what blocks have included, and refuse nothing."""
+        self.graph.clear()
+        self.bans.clear()
+        self.watchers.drop_all()
+
     def move(self, transaction: PoolTransaction) -> None:
         """Its tags or priority have changed: it takes another place, and so may those that depended on it."""
         moved = [gone for gone in self.graph.remove([transaction.hash]) if gone.hash != transaction.hash]

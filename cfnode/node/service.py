@@ -22,6 +22,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.transport import DialError
 from cfnode.node.broker import BrokerClient
+from cfnode.node.broker_key import BrokerKey, find_broker_key
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config
 from cfnode.node.genesis import open_store
@@ -41,7 +42,7 @@ from cfnode.node.upkeep import kept_up
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked
-from cfnode.store.keystore import Keystore, SeveralKeysError
+from cfnode.store.keystore import Keystore
 
 log = logging.getLogger("cfnode.service")
 network_log = logging.getLogger("cfnode.sub-libp2p")
@@ -57,12 +58,13 @@ async def run(
     spec: ChainSpec,
     *,
     make_producer: MakeProducer | None = None,
+    broker_key: Keypair | None = None,
     services: Iterable[Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run a node of a chain until cancelled; `started` gives the Node once everything is up.
 
-    `make_producer`: what makes the chain, where this node does.
+    `make_producer`: what makes the chain, where this node does; `broker_key`: in place of the keystore's.
     """
     paths = ChainPaths(config.base_path, spec.id)
     produces = make_producer is not None
@@ -70,15 +72,14 @@ async def run(
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(config.base_path))
         keystore = Keystore(config.keystore_path or paths.keystore)
-        broker_key = _broker_key(keystore)
+        broker = find_broker_key(keystore, config, broker_key)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
         log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
         executor = await stack.enter_async_context(Executor.start(store))
         node = await _assemble(config, spec, paths, store, executor, keystore, identity, produces)
-        if broker_key is not None:
-            node = _with_broker(node, broker_key, produces)
+        node = _with_broker(node, broker, produces)
         if make_producer is not None:
             node = replace(node, producer=make_producer(node))
         await _live(node, services, task_status)
@@ -148,24 +149,14 @@ def _informant(node: Node) -> Informant:
     )
 
 
-def _with_broker(node: Node, key: Keypair, produces: bool) -> Node:
-    """The broker operations of the keystore's one key."""
+def _with_broker(node: Node, key: BrokerKey, produces: bool) -> Node:
+    """The broker operations of the key, or the reason why there are none."""
+    if key.pair is None:
+        return replace(node, broker_missing=key.missing)
     liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
-    client = SignedClient(node.chain, node.pool, key, syncing=lambda: node.syncing, liveness=liveness)
+    signer = key.pair.repeatable() if produces else key.pair  # so that equal calls give equal blocks
+    client = SignedClient(node.chain, node.pool, signer, syncing=lambda: node.syncing, liveness=liveness)
     return replace(node, broker=BrokerClient(node.chain, client))
-
-
-def _broker_key(keystore: Keystore) -> Keypair | None:
-    for warning in keystore.warnings():
-        log.warning("%s", warning)
-    try:
-        key = keystore.broker()
-    except SeveralKeysError as error:
-        log.warning("Broker-related RPCs are off: %s", error)
-        return None
-    if key is not None:
-        log.info("🗝️ Broker key found in the keystore, enabling Broker-related RPCs")
-    return key
 
 
 def _identity(config: Config, paths: ChainPaths) -> Keypair:

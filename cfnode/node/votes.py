@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from cfnode.core.block import BlockRef
@@ -10,13 +12,16 @@ from cfnode.core.grandpa import (
     CommitMessage,
     EncodedJustification,
     FinalityError,
+    forced_change,
+    scheduled_change,
     verify_justification,
 )
 from cfnode.core.grandpa.plausible import MAX_SPREAD
+from cfnode.core.header import Header
 from cfnode.core.scale import ScaleError
 from cfnode.node.chain_errors import BadJustification
 
-__all__ = ["Tree", "UnknownVote", "blocks_between", "verified"]
+__all__ = ["Tree", "UnknownVote", "blocks_between", "verified", "verify_path"]
 
 
 class Tree(Protocol):
@@ -52,6 +57,21 @@ def verified(
     except (ScaleError, FinalityError) as error:
         raise BadJustification(f"block #{block.number}: {error}") from error
     return proof
+
+
+def verify_path(path: Sequence[Header], justification: bytes, voters: AuthoritySet) -> None:
+    """Check that a row of headers leads to a block that the justification makes final, by voters whom no
+    header before it replaces. Raises BadJustification. Call it in a thread."""
+    target = path[-1]
+    try:
+        for below, above in pairwise(path):
+            if above.parent_hash != below.hash:
+                raise BadJustification(f"block #{above.number} does not follow the block before it")
+            if scheduled_change(below) is not None or forced_change(below) is not None:
+                raise BadJustification(f"block #{below.number} changes the authorities")
+    except ScaleError as error:
+        raise BadJustification(f"blocks up to #{target.number}: {error}") from error
+    verified(justification, voters, BlockRef(target.hash, target.number))
 
 
 def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:

@@ -141,6 +141,15 @@ class Watchers:
             for tx_hash, publisher, _ in self._leave(block_hash):
                 self._end(tx_hash, publisher, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
 
+    def drop_all(self) -> None:
+        """No transaction waits any more, and no block holds one."""
+        for block_hash in self.blocks():
+            for tx_hash, publisher, _ in self._leave(block_hash):
+                publisher.publish(TxStatus(StatusKind.RETRACTED, block_hash))
+                self._end(tx_hash, publisher, TxStatus(StatusKind.DROPPED))
+        for tx_hash in list(self._watched):
+            self.dropped(tx_hash)
+
     def finish(self) -> None:
         """The node stops: all streams end."""
         waiting = [publisher for held in self._blocks.values() for _, publisher, _ in held.transactions]

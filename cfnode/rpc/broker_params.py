@@ -23,6 +23,7 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_number_or_hex,
 )
+from cfnode.rpc.known import known
 from cfnode.rpc.serde import Misread, Place
 from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
@@ -40,15 +41,17 @@ _NOT_AN_ASSET: Final = (
 
 
 def read_asset(value: Any) -> str:
-    """The SCALE variant name of an asset, `"ArbUsdc"`."""
+    """The SCALE variant name of an asset of the runtime, `"ArbUsdc"`."""
     old = _unit(value)
     if old in _OLD_SYMBOLS:
         return _OLD_SYMBOLS[old]
     if isinstance(value, dict):
         try:
-            return asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
+            name = asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
         except KeyError:
-            pass
+            name = ""
+        if name in known().assets:
+            return name
     raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
 
 
@@ -60,8 +63,10 @@ def _unit(value: Any) -> str:
 
 
 def write_asset(name: str) -> dict[str, str]:
-    """An asset's variant name as clients write it."""
-    asset = ASSETS[name]
+    """An asset as clients write it; one that this build does not know, by the name of its type."""
+    asset = ASSETS.get(name)
+    if asset is None:
+        return {"chain": "Unknown", "asset": name.upper()}
     return {"chain": asset.chain, "asset": asset.symbol}
 
 

@@ -12,6 +12,7 @@ from cfnode.core.jsonrpc import InvalidParams, RpcError
 from cfnode.devchain.chain import development_chain
 from cfnode.devchain.control import DevControl
 from cfnode.node.outcome import Inclusion, read_events
+from cfnode.rpc import dev_snapshots
 from cfnode.rpc.broker_params import ASSET, address_on
 from cfnode.rpc.cf.params import CHAIN, one_of
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
@@ -273,7 +274,7 @@ NEW_BLOCK: Final = (
     Param("finalize", BOOL, optional=True),
 )
 
-METHODS: Final = tuple(
+_METHODS: Final = tuple(
     Method(name, handler, params=params, access=Access.UNSAFE)
     for name, handler, params in (
         ("dev_newBlock", new_block, NEW_BLOCK),
@@ -351,3 +352,5 @@ METHODS: Final = tuple(
         ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
     )
 )
+
+METHODS: Final = (*_METHODS, *dev_snapshots.METHODS)

@@ -7,11 +7,11 @@ methods are open to the peer) is the Client's.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
-from types import CoroutineType
+from types import CoroutineType, MappingProxyType
 from typing import Any, Protocol, TypedDict
 
 import trio
@@ -23,6 +23,7 @@ from cfnode.node.readiness import Impediment
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.errors import explain
 from cfnode.rpc.held import Held
+from cfnode.rpc.known import read_by_runtime
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
 from cfnode.rpc.serde import Misread, located
@@ -127,7 +128,9 @@ class Observer(Protocol):
 
 
 class Dispatcher:
-    """Answers messages for one node. `allow_unsafe` is what --rpc-methods came to for this listener."""
+    """Answers messages for one node. `allow_unsafe` is what --rpc-methods came to for this listener; `absent`
+    has the reasons, by name, why this node lacks methods that others have: the `data` of the error.
+    """
 
     def __init__(
         self,
@@ -136,12 +139,14 @@ class Dispatcher:
         config: RpcConfig,
         *,
         allow_unsafe: bool,
+        absent: Mapping[str, str] = MappingProxyType({}),
         observer: Observer | None = None,
     ) -> None:
         self.node = node
         self.observer = observer
         self.pins = Pins()
         self._rows = table.by_name
+        self._absent = absent
         self._config = config
         self._allow_unsafe = allow_unsafe
 
@@ -243,6 +248,8 @@ class Dispatcher:
             return await self._subscribe(row, call, client)
         if type(row) is Unsubscribe:
             return _unsubscribe(call, client)
+        if (reason := self._absent.get(call.method)) is not None:
+            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, reason)
         raise METHOD_NOT_FOUND
 
     async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:
@@ -265,13 +272,16 @@ class Dispatcher:
         if not row.params:
             return []
         if not call.is_large:
-            return read_arguments(row, call)
+            return await self._read(row, call, call.arguments())
         await take_turn()
         given = call.arguments()
         await take_turn()
-        arguments = _read(row, call, given)
+        arguments = await self._read(row, call, given)
         await trio.lowlevel.checkpoint()
         return arguments
+
+    async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
+        return await read_by_runtime(self.node, row, given, lambda: _read(row, call, given))
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe

@@ -17,6 +17,7 @@ from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.devchain.author import AuthorError
 from cfnode.devchain.clock import ClockError
 from cfnode.devchain.control import NotPlayed
+from cfnode.devchain.snapshots import SnapshotError
 from cfnode.node import pool_errors as pool
 from cfnode.node.chain_errors import FinalityRefused, ImportRefused
 from cfnode.node.outcome import EventError, SubmissionError
@@ -57,6 +58,8 @@ _INVALID: Final = {
     "IndeterminateImplicit": "The implicit data was unable to be calculated",
     "UnknownOrigin": "The transaction extension did not authorize any origin",
 }
+NOT_REGISTERED: Final = "this account is not registered as a broker: call broker_register_account first"
+_BAD_ORIGIN: Final = "BadOrigin"
 _OWN: Final = ("cf_", "broker_", "lp_")
 _FRAME_METHODS: Final = {
     "system_accountNextIndex": "Unable to query nonce.",
@@ -138,7 +141,14 @@ def _refused(error: Any, method: str) -> RpcError:
     if error.text is None:
         log.info("%s: %s", method, error)
         return PROCESSING
-    return RpcError(DISPATCH_ERROR, f"DispatchError: {error.text}")
+    return RpcError(DISPATCH_ERROR, f"DispatchError: {error.text}", _advice(error.text, method))
+
+
+def _advice(text: str, method: str) -> str | None:
+    """What a broker can do about an error whose text is the official node's."""
+    if method.startswith("broker_") and _BAD_ORIGIN in text:
+        return NOT_REGISTERED
+    return None
 
 
 def _invalid(error: Any, method: str) -> RpcError:
@@ -193,7 +203,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (pool.VerificationFailed, _not_verified),
     (NotReady, _said(ErrorCode.CALL_FAILED)),
     (TooManyCalls, lambda e, m: RpcError(ErrorCode.SERVER_BUSY, BUSY, str(e))),
-    (SubmissionError, _said(POOL_CLIENT_ERROR)),
+    (SubmissionError, lambda e, m: RpcError(POOL_CLIENT_ERROR, str(e), _advice(str(e), m))),
     (NotYetIncluded, lambda e, m: RpcError(POOL_CLIENT_ERROR, str(e), {"tx_hash": f"0x{e.tx_hash.hex()}"})),
     (EventError, _said(EVENTS_ERROR)),
     (ApiMissing, _missing),
@@ -201,6 +211,9 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (ApiNothing, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
-    ((AuthorError, ClockError, ImportRefused, FinalityRefused, NotPlayed), _said(ErrorCode.CALL_FAILED)),
+    (
+        (AuthorError, ClockError, ImportRefused, FinalityRefused, NotPlayed, SnapshotError),
+        _said(ErrorCode.CALL_FAILED),
+    ),
     (StoreError, _store),
 )

@@ -52,6 +52,11 @@ def table_for(node: Node) -> Table:
     return with_list([*EVERYWHERE, *_of(node)])
 
 
+def absent_for(node: Node) -> dict[str, str]:
+    """Why this node does not offer methods that another one does, by each of their names."""
+    return {} if node.broker is not None else dict.fromkeys(Table(BROKER).names, node.broker_missing)
+
+
 def _of(node: Node) -> Iterator[AnyMethod]:
     if node.config.pruning.blocks is None and node.config.pruning.state is None:
         yield from archive.METHODS

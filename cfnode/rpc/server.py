@@ -14,7 +14,8 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import trio
@@ -32,7 +33,7 @@ from cfnode.rpc.backend.routes import Backend
 from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import Connection
 from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
-from cfnode.rpc.methods import table_for
+from cfnode.rpc.methods import absent_for, table_for
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import Table
@@ -240,9 +241,14 @@ async def serve(
     """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError or
     BadNetworkError.
     """
-    backend = None if development_chain(node) is None else Backend(node)
     await serve_table(
-        node, table_for(node), config.rpc, observer=node.metrics, backend=backend, task_status=task_status
+        node,
+        table_for(node),
+        config.rpc,
+        absent=absent_for(node),
+        observer=node.metrics,
+        backend=None if development_chain(node) is None else Backend(node),
+        task_status=task_status,
     )
 
 
@@ -251,16 +257,22 @@ async def serve_table(
     table: Table,
     config: RpcConfig,
     *,
+    absent: Mapping[str, str] = MappingProxyType({}),
     observer: Observer | None = None,
     backend: Backend | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Like `serve`, with the methods given, and with the swap service if there is one."""
+    """Like `serve`, with the methods given, and with the swap service if there is one.
+
+    `absent`: why methods of other nodes are missing, by name.
+    """
     peers = Peers(config)
     allow_files(config.max_connections)
     sockets = listen(config)
     names = addresses(sockets)
-    dispatcher = Dispatcher(node, table, config, allow_unsafe=allows_unsafe(config), observer=observer)
+    dispatcher = Dispatcher(
+        node, table, config, allow_unsafe=allows_unsafe(config), absent=absent, observer=observer
+    )
     app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers, backend)
     log.info("Running JSON-RPC server: addr=%s", ",".join(names))
     task_status.started(names)

@@ -8,7 +8,7 @@ from cfnode.store.finality import ARCHIVE, Finalized, Pruning
 from cfnode.store.overlays import Overlay
 from cfnode.store.reader import StoreReader
 from cfnode.store.state import StateView
-from cfnode.store.store import Store
+from cfnode.store.store import Store, StoreCopy
 
 __all__ = [
     "ARCHIVE",
@@ -20,6 +20,7 @@ __all__ = [
     "StateDiscarded",
     "StateView",
     "Store",
+    "StoreCopy",
     "StoreError",
     "StoreReader",
     "UnknownBlock",

@@ -177,6 +177,24 @@ class Database:
                 except lmdb.MapFullError:
                     self._grow()
 
+    def copy(self, path: Path) -> None:
+        """Writes the last commit, without free pages, as a database into an empty directory."""
+        with self._writing, in_words(path):  # no map grows meanwhile
+            self._environment.copy(str(path), compact=True)
+
+    def replace(self, txn: Transaction, path: Path) -> None:
+        """Puts the rows of a copy, also those of `meta`, in place of all rows."""
+        with (
+            in_words(path),
+            lmdb.open(str(path), readonly=True, lock=False, max_dbs=len(TABLES) + 1) as copied,
+        ):
+            tables = {"meta": self.meta, **self._tables}
+            for name, table in tables.items():
+                source = copied.open_db(name.encode(), create=False)
+                txn.drop(table, delete=False)
+                with copied.begin(db=source) as rows, txn.cursor(table) as cursor:
+                    cursor.putmulti(rows.cursor(), append=True)
+
     def _grow(self) -> None:
         with self._gate:
             self._growing = True

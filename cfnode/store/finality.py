@@ -115,7 +115,8 @@ class Finality:
     def _justify(self, txn: Transaction, facts: Facts, block: bytes, justification: Justification) -> None:
         self._blocks.put_justifications(txn, block, [justification])
         number = self._blocks.number(txn, block)
-        if number is not None and _begins_period(facts.finalized.number, number):
+        before = self._blocks.number(txn, facts.newest_justified)
+        if number is not None and _begins_period(before or facts.finalized.number, number):
             self._blocks.mark_periodic(txn, block)
         if number is not None and number < facts.oldest_body:  # pruning has passed it and will not come again
             self._blocks.prune_justification(txn, BlockRef(block, number))

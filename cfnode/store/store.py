@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,15 @@ from cfnode.store.state import StateView, Tables
 
 if TYPE_CHECKING:
     from cfnode.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCopy:
+    """All that a store held at a moment: its database, copied into a directory, and its overlays."""
+
+    path: Path
+    tree: OverlayTree
+    kept: frozenset[bytes]
 
 
 class Store:
@@ -269,6 +278,25 @@ class Store:
             lost = {*done.dropped, *self._kept} - done.kept
             self._tree, self._kept = tree.without((*done.hashes, *lost)), done.kept
         return done
+
+    def copy(self, path: Path) -> StoreCopy:
+        """Copies what there is into an empty directory."""
+        with self._changing:
+            self.database.copy(path)
+            return StoreCopy(path, self._tree, self._kept)
+
+    def restore(self, copy: StoreCopy) -> list[Overlay]:
+        """Holds what a copy does, in place of all that there is; returns the overlays, for readers."""
+
+        def work(txn: Transaction) -> None:
+            generation = self._facts(txn).generation
+            self.database.replace(txn, copy.path)
+            self._blocks.put_facts(txn, replace(self._facts(txn), generation=generation + 1))
+
+        with self._changing:
+            self.database.write(work)
+            self._tree, self._kept = copy.tree, copy.kept
+        return self.overlays()
 
     def _facts(self, txn: Transaction) -> Facts:
         facts = self._blocks.facts(txn)

@@ -86,7 +86,7 @@ def test_what_cannot_be_asked_is_told(spec_file: Path, tmp_path: Path) -> None:
     light = tmp_path / "light.json"
     light.write_text(to_json(BERGHAIN))
     for arguments, words, code in (
-        (["inspect-runtime"], "give --chain or --url", 2),
+        (["inspect-runtime"], "give --chain or --node", 2),
         (["inspect-runtime", "--chain", str(light)], "holds no state", 3),
         (["inspect-runtime", "--chain", str(tmp_path / "none")], "cannot be read", 3),
         (["build-spec", "--chain", str(light)], "holds no state", 3),

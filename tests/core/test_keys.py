@@ -258,3 +258,17 @@ def test_substrate_interface_derives_the_same_keys(substrate_interface: Path) ->
         pair = Keypair.from_suri(uri, scheme)
         assert (pair.public.hex(), ss58.encode(pair.account)) == (public, address)
         assert pair.verify(b"x", bytes.fromhex(signature))
+
+
+@given(st.binary(max_size=200), st.sampled_from(["//Alice", "//Bob//stash", "//Eve/soft"]))
+@settings(max_examples=20)
+def test_a_repeatable_pair_signs_a_message_with_the_same_bytes(message: bytes, uri: str) -> None:
+    pair = Keypair.from_suri(uri)
+    again = pair.repeatable()
+    signature = again.sign(message)
+    assert signature == pair.repeatable().sign(message) != pair.sign(message)
+    assert pair.verify(message, signature) and again == pair
+    assert again.sign(message + b"1")[:32] != signature[:32], "a one-time scalar is used for one message"
+    assert Keypair.from_suri("//Alice", "ed25519").repeatable().sign(message) == Keypair.from_suri(
+        "//Alice", "ed25519"
+    ).sign(message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import trio
 from trio.testing import MockClock
 
@@ -13,11 +12,6 @@ from tests.node.conftest import MakeRig
 from tests.node.mini import Rig
 
 KEYS = well_known(2)
-
-
-@pytest.fixture
-def patient_clock() -> MockClock:
-    return MockClock(autojump_threshold=0.05)
 
 
 def author_of(rig: Rig) -> Author:

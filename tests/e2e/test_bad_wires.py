@@ -1,4 +1,4 @@
-"""Forty epochs of a network of machines, with wires that delay and lose, and once break."""
+"""Many epochs of a network of machines, with wires that delay and lose, and once break."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Cfnode
-from tests.e2e.sites import Places, Site, forty_epochs, until
+from tests.e2e.sites import Places, Site, many_epochs, until
 from tests.e2e.wires import Machine, NotPermitted, Switch, machines
 
 DELAY, LOSS = 0.025, 0.02
@@ -27,7 +27,7 @@ def wired() -> Iterator[tuple[Switch, list[Machine]]]:
         pytest.skip(str(error))
 
 
-def test_forty_epochs_over_bad_wires_and_a_partition_that_heals(
+def test_many_epochs_over_bad_wires_and_a_partition_that_heals(
     wired: tuple[Switch, list[Machine]], cfnode: Cfnode, tmp_path: Path
 ) -> None:
     switch, made = wired
@@ -43,4 +43,4 @@ def test_forty_epochs_over_bad_wires_and_a_partition_that_heals(
         until(lambda: min(site.final for site in others) >= here + 12, "all hear of it in the end")
 
     with ExitStack() as stack:
-        forty_epochs(Places(stack, tmp_path, cfnode, made), partition)
+        many_epochs(Places(stack, tmp_path, cfnode, made), partition)

@@ -13,9 +13,11 @@ import pytest
 
 from cfnode.cli.client import CallRefused
 from tests.e2e.conftest import Cfnode
+from tests.lengths import repeats
 from tests.process import NodeProcess, running_node
 
 NUMBER = "0x26aa394eea5630e07c48ae0c9558cef702a5c1b19ab7a04f536c519aca4983ac"  # System.Number
+BLOCKS = repeats(5_000, 1_500)
 ANONYMOUS_MIB = 20
 
 
@@ -133,17 +135,17 @@ def test_a_fork_of_five_overtakes(manual_node: NodeProcess) -> None:
     assert "State already discarded" in error_of(node, "state_getStorage", NUMBER, first[-1])["message"]
 
 
-def test_five_thousand_blocks_without_finality_cost_little_memory_and_a_low_fork_can_win(
+def test_thousands_of_blocks_without_finality_cost_little_memory_and_a_low_fork_can_win(
     tmp_path: Path,
 ) -> None:
     with running_node(tmp_path, "--dev", "--dev-seal=manual", "--log=error,rpc=info") as node:
         node.call("dev_holdFinality")
-        early = blocks(node, 1000)
+        early = blocks(node, 500)
         before = anonymous_mib(node.process.pid) + anonymous_mib(executor_of(node))
-        blocks(node, 4000)
+        blocks(node, BLOCKS - 500)
         after = anonymous_mib(node.process.pid) + anonymous_mib(executor_of(node))
         assert after - before < ANONYMOUS_MIB
-        assert number_of(node) == 5000
+        assert number_of(node) == BLOCKS
         assert number_of(node, early[9]) == 10
         fork = node.call("dev_newBlock", parent=early[9])
         node.call("dev_finalize", fork)

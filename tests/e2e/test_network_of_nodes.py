@@ -1,4 +1,4 @@
-"""Forty epochs of a network on one machine, in which most of its nodes die once."""
+"""Many epochs of a network on one machine, in which most of its nodes die once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.e2e.conftest import Cfnode
-from tests.e2e.sites import Places, forty_epochs
+from tests.e2e.sites import Places, many_epochs
 
 
-def test_forty_epochs_in_which_everybody_dies(cfnode: Cfnode, tmp_path: Path) -> None:
+def test_many_epochs_in_which_everybody_dies(cfnode: Cfnode, tmp_path: Path) -> None:
     with ExitStack() as stack:
-        forty_epochs(Places(stack, tmp_path, cfnode))
+        many_epochs(Places(stack, tmp_path, cfnode))

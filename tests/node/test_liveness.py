@@ -25,12 +25,6 @@ from tests.node.mini import Rig
 MANUAL = DevConfig(seal="manual")
 
 
-@pytest.fixture
-def patient_clock() -> MockClock:
-    """Time jumps when all has been quiet for a moment, not while a thread is at work."""
-    return MockClock(autojump_threshold=0.05)
-
-
 class Surroundings:
     def __init__(self, rig: Rig) -> None:
         self.peers, self.excused = 1, False

@@ -52,12 +52,6 @@ FAULTS: list[LocalFault] = [
 ]
 
 
-@pytest.fixture
-def patient_clock() -> MockClock:
-    """Time jumps when all has been quiet for a moment, not while a thread is at work."""
-    return MockClock(autojump_threshold=0.05)
-
-
 class Failing(LocalExecutor):
     """Executes blocks once what is in the way has been met; `instead` are the errors of the next attempts."""
 

@@ -87,11 +87,16 @@ def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
     """Opens nodes that are closed at the end of the test."""
 
     async def make(
-        *, broker: bool = True, rpc: RpcConfig | None = None, pruning: int = 128, **dev: Any
+        *,
+        broker: bool = True,
+        rpc: RpcConfig | None = None,
+        pruning: int = 128,
+        base_path: Path = tmp_path,
+        **dev: Any,
     ) -> Served:
-        config = config_for(tmp_path, rpc or RpcConfig(), pruning, **dev)
+        config = config_for(base_path, rpc or RpcConfig(), pruning, **dev)
         if broker:
-            Keystore(tmp_path / "chains" / "dev" / "keystore").insert("brok", "//Broker")
+            Keystore(base_path / "chains" / "dev" / "keystore").insert("brok", "//Broker")
         node = await nursery.start(partial(run, config))
         (address, *_) = await nursery.start(serve, node, config)
         port = int(address.rpartition(":")[2])

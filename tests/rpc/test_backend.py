@@ -390,7 +390,7 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     assert not any(each["depositChannelCreationEnabled"] or each["egressEnabled"] for each in closed)
     older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
     known = {each["asset"] for each in older.json()["assets"]}
-    assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt"}
+    assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt", "Bnb", "BscUsdt", "Cbbtc"}
     assert "Dot" not in names  # nothing can be swapped for it
 
 

@@ -37,7 +37,8 @@ async def test_an_unregistered_account_cannot_open_a_channel(instant: Served) ->
     error = await instant.error(
         "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
     )
-    assert error == {"code": -32024, "message": "DispatchError(BadOrigin)"}
+    advice = "this account is not registered as a broker: call broker_register_account first"
+    assert error == {"code": -32024, "message": "DispatchError(BadOrigin)", "data": advice}
 
 
 async def test_a_deposit_channel_by_position(instant: Served) -> None:

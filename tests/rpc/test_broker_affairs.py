@@ -150,6 +150,7 @@ async def test_the_addresses_that_hold_funds_are_named_and_explained(broker: Ser
         ],
         "Bitcoin": ["bitcoin_vault", f"bitcoin_vault_swap_address_for_broker_{account}"],
         "Tron": ["tron_vault_contract"],
+        "Bsc": ["bsc_vault_contract"],
     }
     (contract,) = vaults["Ethereum"]
     assert contract["address"] == "0x" + bytes(raw["ethereum"]["Eth"]).hex()
@@ -182,12 +183,6 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
     assert everybody == [info]
     nobody = await broker.call("cf_account_info", ss58.encode(b"\x05" * 32, 2112))
     assert (nobody["role"], nobody["flip_balance"]) == ("unregistered", "0x0")
-
-
-async def test_a_call_that_the_runtime_does_not_have_is_named(broker: Served) -> None:
-    error = await broker.error("broker_mark_transaction_for_rejection", {"Bsc": "0x" + "11" * 32})
-    assert error["code"] == -32024
-    assert "BscIngressEgress.mark_transaction_for_rejection" in error["message"]
 
 
 async def test_a_deposit_is_marked_for_rejection(broker: Served) -> None:

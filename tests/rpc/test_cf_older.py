@@ -10,7 +10,6 @@ import pytest
 
 from cfnode.cli.client import CallRefused
 from cfnode.core import ss58
-from cfnode.core.assets import CHAINS, assets_of
 from cfnode.core.keys import Keypair
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method, Subscription
@@ -28,7 +27,11 @@ STREAM_PARAMS: dict[str, list[Any]] = {
     "cf_subscribe_ingress_events": ["Ethereum"],
 }
 DOCUMENTED = {-32020, -32021, -32022, -32026}
-NONE_OF_ANY = {chain: {asset.symbol: "0x0" for asset in assets_of(chain)} for chain in CHAINS}
+NONE_OF_ANY = {
+    "Ethereum": {"ETH": "0x0", "FLIP": "0x0", "USDC": "0x0"},
+    "Polkadot": {"DOT": "0x0"},
+    "Bitcoin": {"BTC": "0x0"},
+}
 VALIDATOR = {
     "last_heartbeat": 0,
     "reputation_points": 0,
@@ -133,12 +136,26 @@ def test_a_provider_has_balances_refund_addresses_and_nothing_boosted_or_lent(no
         "Ethereum": "0x" + "11" * 20,
         "Polkadot": ss58.encode(b"\x22" * 32, 0),
     }
-    assert info["boost_balances"]["Solana"] == {"SOL": [], "USDC": [], "USDT": []}
+    assert info["boost_balances"] == {
+        chain: {symbol: [] for symbol in symbols} for chain, symbols in NONE_OF_ANY.items()
+    }
     assert info["lending_positions"] == info["collateral_balances"] == []
     assert "earned_fees" not in info
 
 
 # Pools
+
+
+def test_an_asset_of_a_later_runtime_is_no_asset_here(node: NodeProcess) -> None:
+    assert [each["asset"] for each in node.call("cf_supported_assets")] == [
+        "ETH",
+        "FLIP",
+        "USDC",
+        "DOT",
+        "BTC",
+    ]
+    error = error_of(node, "cf_pool_info", SOL, USDC)
+    assert (error["code"], error["data"][:35]) == (-32602, "Expected a valid asset specifier. A")
 
 
 def test_a_pool_of_the_older_form_has_todays_names(node: NodeProcess) -> None:
@@ -181,7 +198,6 @@ def test_a_swap_rate_is_told_without_fees_or_not_at_all(node: NodeProcess) -> No
     [
         ("cf_pool_info", [BTC, USDC], -32020, "gave None: this runtime has no such pool, or cannot"),
         ("cf_swap_rate", [BTC, USDC, 1], -32020, "gave None: this runtime has no such pool, or cannot"),
-        ("cf_pool_info", [SOL, USDC], -32026, "base_asset: Asset: there is no variant 'Sol'"),
         ("cf_pool_depth", [*PAIR, {"start": 9, "end": -9}], -32021, "DispatchError: InvalidTickRange"),
     ],
 )

@@ -36,7 +36,7 @@ DIFFERENT: Final[dict[str, tuple[str, str, int]]] = {
 async def chain_in_the_recorded_state(path: Path, make_served: MakeServed) -> Served:
     """Block 1, in which Alice, whose key is in the keystore, becomes a broker."""
     Keystore(path / "chains" / "dev" / "keystore").insert("brok", "//Alice")
-    served = await make_served(broker=False)
+    served = await make_served(broker=False, runtime="2.2.9")
     broker = served.node.broker
     assert broker is not None
     with served.node.pool.arrivals() as arrivals:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cfnode.core.hashing import twox_64, twox_128
-from tests.rpc.conftest import Served
+from tests.rpc.conftest import MakeServed, Served, first_block
 from tests.rpc.samples import BTC, ETH
 from tests.rpc.sane import BTC_ADDRESS
 
@@ -11,6 +13,12 @@ BNB = {"chain": "Bsc", "asset": "BNB"}
 REFUND = {"retry_duration": 10, "refund_address": "0x" + "5e" * 20, "min_price": "0x0"}
 TRON = bytes([7])
 MULTIPLE = "0x" + (twox_128(b"AssetBalances") + twox_128(b"RefundFeeMultiple") + twox_64(TRON) + TRON).hex()
+
+
+@pytest.fixture
+async def instant(make_served: MakeServed) -> Served:
+    """A chain of 2.2.3 that seals a block as soon as a transaction is ready; the first is there."""
+    return await first_block(await make_served(seal="instant", runtime="2.2.3"))
 
 
 async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runtimes(

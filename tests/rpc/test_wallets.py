@@ -26,7 +26,7 @@ async def test_a_call_is_shown_signed_and_done(instant: Served) -> None:
     data, bounds = await shown(instant, REMARK, "Eip712")
     remark = next(iter(data["message"]["call"].values()))
     assert remark == {"remark": "0x68656c6c6f"}
-    assert data["domain"] == {"name": "Chainflip-Development", "version": "20203"}
+    assert data["domain"] == {"name": "Chainflip-Development", "version": "20300"}
     assert data["message"]["transaction_metadata"] == {
         "nonce": "0",
         "expiry_block": str(bounds["expiry_block"]),
@@ -59,7 +59,7 @@ async def test_a_call_is_shown_signed_and_done(instant: Served) -> None:
 async def test_a_line_of_text_is_shown_where_a_wallet_shows_text(instant: Served) -> None:
     text, bounds = await shown(instant, REMARK, "PersonalSign")
     end = f"/nonce:0/expiry_block:{bounds['expiry_block']}"
-    assert text == f"/network:Chainflip-Development/version:20203/call:{REMARK[2:]}{end}"
+    assert text == f"/network:Chainflip-Development/version:20300/call:{REMARK[2:]}{end}"
     solana = await instant.call("cf_encode_non_native_call", REMARK, 50, 7, {"Sol": "Domain"})
     assert solana[0] == {"String": "chainflip offchain" + text.replace("nonce:0", "nonce:7")}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
-from cfnode.cli.swap.options import amount_of, asset_of
+from cfnode.cli.swap.options import amount_of
 from cfnode.cli.swap.request import qr_code
 from cfnode.core.assets import ASSETS
 from cfnode.sdk import SwapStatus
@@ -133,6 +134,9 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
         ("BTC", "ETH", "1", "--to=nobody", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "CHEESE", "1", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "ETH", "0.000000001", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
+        ("BTC", "ETH", "0", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
+        ("BTC", "ETH", "0,5", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
+        (*REQUEST, "--slippage=1,5"),
     ],
 )
 def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...]) -> None:
@@ -251,11 +255,12 @@ def test_a_pipe_gets_no_qr_code(service: Loopback) -> None:
     assert "▀" not in result.output
 
 
-def test_assets_and_amounts_as_people_write_them() -> None:
-    assert asset_of("arbitrum/usdc") is asset_of("ArbUsdc") is ASSETS["ArbUsdc"]
-    assert asset_of("eth") is ASSETS["Eth"]
-    assert amount_of("0.5", ASSETS["Btc"]) == 50_000_000
-    assert amount_of("1e-8", ASSETS["Btc"]) == 1
+def test_an_amount_is_counted_exactly() -> None:
+    assert amount_of(Decimal("0.5"), ASSETS["Btc"]) == 50_000_000
+    assert amount_of(Decimal("1e-8"), ASSETS["Btc"]) == 1
+    assert amount_of(Decimal("12345678901.123456789012345678"), ASSETS["Eth"]) == (
+        12345678901_123456789012345678
+    )
 
 
 def test_a_qr_code_is_square() -> None:

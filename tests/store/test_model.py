@@ -27,6 +27,7 @@ from cfnode.store.finality import Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.reader import StoreReader
 from cfnode.store.store import Store
+from tests.lengths import repeats
 from tests.store.chains import changes_for, genesis_of
 
 LONG = b"\7" * 495
@@ -265,7 +266,7 @@ def held_for_a_short_while() -> Iterator[None]:
 
 TestStore = StoreMachine.TestCase
 TestStore.settings = settings(
-    max_examples=30,
+    max_examples=repeats(30, 10),
     stateful_step_count=20,
     phases=[Phase.generate, Phase.shrink],
     deadline=None,

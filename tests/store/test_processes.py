@@ -17,6 +17,7 @@ import pytest
 from cfnode.core.header import Header
 from cfnode.store import Overlay, Pruning, Store, StoreReader
 from tests.conftest import ROOT
+from tests.lengths import repeats
 from tests.store.chains import changes_for, child_of, genesis_of
 
 KEYS = [b"%d" % n for n in range(20)] + [b"long" * 200]
@@ -111,7 +112,7 @@ def test_a_writer_killed_again_and_again_never_leaves_half_a_block(tmp_path: Pat
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis_of(top), top)
     store.close()
-    for kill in range(6):
+    for kill in range(repeats(6, 3)):
         with running(WRITER, str(tmp_path), mode) as process:
             assert process.stdout is not None
             said = [process.stdout.readline() for _ in range(2 + kill)][-1]

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.options import json_option, timeout_option
 from cfnode.cli.recover.choosing import choose, find_batch
 from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import NETWORKS
+from cfnode.cli.swap.options import backend_option, network_option, sdk_node_option
+from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapSDK
@@ -31,7 +33,7 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
     "cfnode recover ethereum 123 --eth-rpc https://… --key key.json   |   "
     "cfnode recover arbitrum 7 --eth-rpc https://… --unsigned --from 0x…"
 )
-@click.argument("chain", type=click.Choice(_CHAINS, case_sensitive=False), required=False)
+@click.argument("chain", type=OneOf(_CHAINS), required=False)
 @click.argument("broadcast_id", type=click.IntRange(0, 2**32 - 1), required=False)
 @click.option(
     "--for",
@@ -43,15 +45,9 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
 @click.option(
     "--archive", metavar="URL", help="A State Chain archive node, for what --node has no states of."
 )
-@click.option(
-    "--network",
-    type=click.Choice(NETWORKS),
-    default="mainnet",
-    show_default=True,
-    help="Names the public node and the swap service; dev: a development node on this machine.",
-)
-@click.option("--backend", metavar="URL", help="A swap service for --for, in place of the network's own.")
-@click.option("--node", metavar="URL", help="A State Chain node, in place of the network's public one.")
+@network_option
+@backend_option
+@sdk_node_option
 @click.option("--eth-rpc", metavar="URL", help="A node of the EVM chain: check there, and send.")
 @click.option(
     "--key",
@@ -74,14 +70,8 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
 @click.option("--dry-run", is_flag=True, help="Do everything but sign and send.")
 @click.option("--replace", is_flag=True, help="Replace the sender's pending transaction of this call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=1),
-    default=300.0,
-    show_default=True,
-    help="Seconds for the receipt.",
-)
+@json_option
+@timeout_option(300.0, least=1, text="Seconds for the receipt.")
 def recover(
     chain: str | None,
     broadcast_id: int | None,
@@ -102,7 +92,7 @@ def recover(
 
     wish, report = Sending(**sending), dict[str, Any]()
     with (
-        reported(as_json, report=report),
+        reported(report=report),
         SwapSDK(network=network, rpc_url=node, backend_url=backend) as sdk,
     ):
         _check(chain, broadcast_id, owner, archive, wish, as_json)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.sdk_errors import print_json, reported
+from cfnode.cli.output import print_json
+from cfnode.cli.sdk_errors import reported
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapSDK
@@ -102,11 +103,9 @@ class Recovery:
         raw, identity = wallet.sign(transaction)
         self.report["hash"] = identity
         maybe = f"it may have been sent, as {identity}"
-        with reported(self.as_json, f"interrupted; {maybe}", self.report):
+        with reported(f"interrupted; {maybe}", self.report):
             self._hand_over(raw, identity)
-        with reported(
-            self.as_json, f"interrupted; sent as {identity}, which may still come into a block", self.report
-        ):
+        with reported(f"interrupted; sent as {identity}, which may still come into a block", self.report):
             receipt = self._receipt(identity)
         self._receive(receipt, wallet)
 

@@ -14,7 +14,7 @@ __all__ = ["swap"]
 
 @click.group(
     cls=Group,
-    epilog="An asset is written CHAIN/SYMBOL (Arbitrum/USDC); BTC, ETH, SOL, … mean the usual chain.",
+    epilog="An asset is written CHAIN/SYMBOL (Arbitrum/USDC), or by its name: BTC, ETH, ArbUsdc. Any case.",
 )
 def swap() -> None:
     """Quote a swap, open its deposit channel, follow it."""

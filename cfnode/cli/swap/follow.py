@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import Failure
-from cfnode.cli.sdk_errors import print_json, reported
-from cfnode.cli.swap.options import client, console, shared_options, units
+from cfnode.cli.options import every_option
+from cfnode.cli.output import print_json
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.swap.options import client, console, service_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
 
 if TYPE_CHECKING:
@@ -31,10 +33,10 @@ _MEANINGS = {
 
 @click.command()
 @click.argument("reference")
-@shared_options
+@service_options
 def status(reference: str, as_json: bool, **options: Any) -> None:
     """Show the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
-    with reported(as_json), client(**options, dca=False) as sdk:
+    with reported(), client(**options) as sdk:
         found = sdk.get_status_v2(reference)
     flags = _flags(**options)
     if as_json:
@@ -47,21 +49,15 @@ def status(reference: str, as_json: bool, **options: Any) -> None:
 
 @click.command()
 @click.argument("reference")
-@click.option(
-    "--every",
-    type=click.FloatRange(min=0.1),
-    default=6.0,
-    show_default=True,
-    help="Seconds between two looks.",
-)
-@shared_options
+@every_option()
+@service_options
 def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
     """Follow the swap of REFERENCE until it is done. With --json, one object a line for each change."""
     from cfnode.cli.progress import waiting
 
     found: SwapStatus | None = None
     left, flags = "stopped watching; the swap goes on without it", _flags(**options)
-    with reported(as_json, left), client(**options, dca=False) as sdk:
+    with reported(left), client(**options) as sdk:
         changes, line = sdk.watch_status(reference, seconds=every), ""
         while found is None or not found.is_final:
             with waiting(_MEANINGS.get(found.state, "") if found else "asking", quiet=as_json):
@@ -74,7 +70,7 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
         raise Failure("the swap has failed" + (f": {why}" if (why := _failure(found)) else ""))
 
 
-def _flags(network: str, node: str | None, backend: str | None, **others: Any) -> list[str]:
+def _flags(network: str, node: str | None, backend: str | None) -> list[str]:
     """The options with which `cfnode recover` asks the same services, without secrets in addresses."""
     from cfnode.sdk.exchange import origin_of
 

@@ -1,57 +1,89 @@
-"""What the swap commands share: whom they talk to, and how people write assets and amounts."""
+"""What the swap commands share: which services they ask, and how their clients are built."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.core.assets import ASSETS, Asset
+from cfnode.cli.options import json_option, node_option
+from cfnode.cli.values import OneOf, atoms
+from cfnode.core.assets import Asset
+from cfnode.sdk.networks import NETWORKS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from cfnode.sdk import SwapSDK
 
-__all__ = ["NETWORKS", "amount_of", "asset_of", "client", "console", "shared_options", "units"]
+__all__ = [
+    "amount_of",
+    "backend_option",
+    "broker_options",
+    "client",
+    "console",
+    "network_option",
+    "sdk_node_option",
+    "service_options",
+    "units",
+]
 
-_USUAL = {
-    "ETH": "Eth",
-    "FLIP": "Flip",
-    "USDC": "Usdc",
-    "USDT": "Usdt",
-    "WBTC": "Wbtc",
-    "BTC": "Btc",
-    "SOL": "Sol",
-    "DOT": "HubDot",
-    "TRX": "Trx",
-    "BNB": "Bnb",
-}
-NETWORKS = ("mainnet", "perseverance", "sisyphos", "backspin", "dev")
-_OPTIONS = (
-    click.option("--network", type=click.Choice(NETWORKS), default="mainnet", show_default=True),
-    click.option("--node", metavar="URL", help="A State Chain node, in place of the network's public one."),
-    click.option("--backend", metavar="URL", help="A swap service, in place of the network's own."),
+MAX_COMMISSION_BPS = 1_000
+"""The chain's cap for all brokers of a swap together."""
+
+network_option = click.option(
+    "--network",
+    envvar="CFNODE_NETWORK",
+    show_envvar=True,
+    type=OneOf(NETWORKS),
+    default="mainnet",
+    show_default=True,
+    help="Names the public node and the swap service; dev: a development node on this machine.",
+)
+sdk_node_option = node_option(
+    "node", default=None, text="A State Chain node, in place of the network's public one."
+)
+backend_option = click.option(
+    "--backend", metavar="URL", help="A swap service, in place of the network's own."
+)
+_SERVICES = (network_option, sdk_node_option, backend_option)
+_BROKER = (
     click.option("--broker", metavar="URL", help="Your broker; without it the swap service opens channels."),
     click.option(
-        "--commission", type=click.IntRange(0, 1000), help="Your broker's commission, basis points."
+        "--commission",
+        type=click.IntRange(0, MAX_COMMISSION_BPS),
+        help="Your broker's commission, basis points.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output."),
 )
 
 
-def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that `client` takes."""
-    for option in reversed(_OPTIONS):
+def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the services that are asked, and --json."""
+    return _with((*_SERVICES, json_option), command)
+
+
+def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the broker whose commission is part of a swap."""
+    return _with(_BROKER, command)
+
+
+def _with(options: tuple[Any, ...], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
 
 
 def client(
-    network: str, node: str | None, backend: str | None, broker: str | None, commission: int | None, dca: bool
+    network: str,
+    node: str | None,
+    backend: str | None,
+    broker: str | None = None,
+    commission: int | None = None,
+    *,
+    dca: bool = False,
 ) -> SwapSDK:
     """A blocking client by the shared options."""
     from cfnode.sdk import SwapSDK
@@ -67,32 +99,11 @@ def client(
     )
 
 
-def asset_of(text: str) -> Asset:
-    """The asset that a person wrote: `Arbitrum/USDC` (or with a dot), `ArbUsdc`, or a mere symbol."""
-    chain, slash, symbol = text.replace(".", "/", 1).partition("/")
-    for asset in ASSETS.values():
-        if slash and (asset.chain.lower(), asset.symbol) == (chain.lower(), symbol.upper()):
-            return asset
-        if not slash and asset.name.lower() == text.lower():
-            return asset
-    if not slash and text.upper() in _USUAL:
-        return ASSETS[_USUAL[text.upper()]]
-    known = ", ".join(f"{asset.chain}/{asset.symbol}" for asset in ASSETS.values())
-    raise Failure(f"no asset {text!r}; there are: {known}", ExitCode.USAGE)
-
-
-def amount_of(text: str, asset: Asset) -> int:
-    """Base units of an amount that a person wrote in whole coins (`0.5`)."""
-    try:
-        amount = Decimal(text).scaleb(asset.decimals)
-    except InvalidOperation:
-        amount = Decimal(-1)
-    if not amount.is_finite() or not 0 < amount < 2**128 or amount % 1:
-        raise Failure(
-            f"{text!r} is no amount of {asset.symbol}: it takes at most {asset.decimals} decimals",
-            ExitCode.USAGE,
-        )
-    return int(amount)
+def amount_of(number: Decimal, asset: Asset) -> int:
+    """Base units of an amount in whole coins, which is above zero. Raises Failure (usage)."""
+    if not number:
+        raise Failure(f"an amount of {asset.symbol} is above zero", ExitCode.USAGE)
+    return atoms(number, asset.decimals)
 
 
 def console() -> Console:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.sdk_errors import print_json, reported
-from cfnode.cli.swap.options import amount_of, asset_of, client, console, shared_options, units
+from cfnode.cli.output import print_json
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.swap.options import amount_of, broker_options, client, console, service_options, units
+from cfnode.cli.values import AssetName, Units
 from cfnode.core.assets import Asset, asset_by_symbol
 
 if TYPE_CHECKING:
@@ -17,19 +20,20 @@ __all__ = ["print_quotes", "quote"]
 
 
 @click.command()
-@click.argument("source")
-@click.argument("destination")
-@click.argument("amount")
-@shared_options
-def quote(source: str, destination: str, amount: str, as_json: bool, **options: Any) -> None:
+@click.argument("source", type=AssetName())
+@click.argument("destination", type=AssetName())
+@click.argument("amount", type=Units())
+@broker_options
+@service_options
+def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **options: Any) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
-    with reported(as_json), client(**options, dca=True) as sdk:
-        src, dest = asset_of(source), asset_of(destination)
-        found = sdk.get_quote_v2(src.chain, src.symbol, dest.chain, dest.symbol, amount_of(amount, src))
-        if as_json:
-            print_json(found.to_json())
-        else:
-            print_quotes(found.quotes, src, dest)
+    pair = source.chain, source.symbol, destination.chain, destination.symbol
+    with reported(), client(**options, dca=True) as sdk:
+        found = sdk.get_quote_v2(*pair, amount_of(amount, source))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_quotes(found.quotes, source, destination)
 
 
 def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:

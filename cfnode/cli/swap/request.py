@@ -6,13 +6,16 @@ import io
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.sdk_errors import print_json, reported
-from cfnode.cli.swap.options import amount_of, asset_of, client, console, shared_options, units
+from cfnode.cli.output import print_json
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.swap.options import amount_of, broker_options, client, console, service_options, units
+from cfnode.cli.values import AssetName, Units
 from cfnode.core.assets import Asset
 
 if TYPE_CHECKING:
@@ -33,13 +36,15 @@ _DEFAULT_RETRY_BLOCKS = 100
 @click.command(
     epilog="With --slippage the price is the quote's; with --min-price no quote is asked for.",
 )
-@click.argument("source")
-@click.argument("destination")
-@click.argument("amount")
+@click.argument("source", type=AssetName())
+@click.argument("destination", type=AssetName())
+@click.argument("amount", type=Units())
 @click.option("--to", "recipient", required=True, help="Who receives, an address of the destination chain.")
 @click.option("--refund", required=True, help="Where a refund goes, an address of the source chain.")
-@click.option("--slippage", metavar="PERCENT", help="The swap may be this much worse than the quote.")
-@click.option("--min-price", metavar="PRICE", help="The least of DESTINATION for one SOURCE.")
+@click.option(
+    "--slippage", type=Units(), metavar="PERCENT", help="The swap may be this much worse than the quote."
+)
+@click.option("--min-price", type=Units(), metavar="PRICE", help="The least of DESTINATION for one SOURCE.")
 @click.option(
     "--retry-blocks",
     type=click.IntRange(0, 2**32 - 1),
@@ -59,15 +64,16 @@ _DEFAULT_RETRY_BLOCKS = 100
     help="An affiliate of your broker (cF…) and its share, basis points. Repeatable.",
 )
 @click.option("--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal].")
-@shared_options
+@broker_options
+@service_options
 def request(
-    source: str,
-    destination: str,
-    amount: str,
+    source: Asset,
+    destination: Asset,
+    amount: Decimal,
     recipient: str,
     refund: str,
-    slippage: str | None,
-    min_price: str | None,
+    slippage: Decimal | None,
+    min_price: Decimal | None,
     retry_blocks: int,
     boost: bool,
     dca: bool,
@@ -79,13 +85,13 @@ def request(
     **options: Any,
 ) -> None:
     """Open a deposit channel: AMOUNT (whole coins) of SOURCE becomes DESTINATION."""
-    with reported(as_json, "interrupted; a deposit channel may have been opened"):
+    with reported("interrupted; a deposit channel may have been opened"):
         if min_price is not None and (boost or dca):
             raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
         terms = _terms(refund, retry_blocks, slippage, min_price)
-        src, others = asset_of(source), tuple(map(_affiliate, affiliates))
+        others = tuple(map(_affiliate, affiliates))
         wish = _Wish(
-            src, asset_of(destination), amount_of(amount, src), recipient, terms,
+            source, destination, amount_of(amount, source), recipient, terms,
             _message(message, gas_budget), others,
         )  # fmt: skip
         with client(**options, dca=dca) as sdk:
@@ -93,7 +99,7 @@ def request(
     if as_json:
         print_json(channel.to_json())
     else:
-        _print_channel(channel, src, options)
+        _print_channel(channel, source, options)
         if sys.stdout.isatty() if qr is None else qr:
             click.echo(qr_code(channel.deposit_address))
 
@@ -154,12 +160,19 @@ class _Wish:
         return QuoteCcmParams(str(self.message.gas_budget), len(digits) // 2)
 
 
-def _terms(refund: str, retry_blocks: int, slippage: str | None, min_price: str | None) -> FillOrKillParams:
+def _terms(
+    refund: str, retry_blocks: int, slippage: Decimal | None, min_price: Decimal | None
+) -> FillOrKillParams:
     from cfnode.sdk import FillOrKillParams
 
     if (slippage is None) == (min_price is None):
         raise Failure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
-    return FillOrKillParams(refund, retry_blocks, slippage, min_price)
+    return FillOrKillParams(refund, retry_blocks, _plain(slippage), _plain(min_price))
+
+
+def _plain(number: Decimal | None) -> str | None:
+    """Without an exponent, which the SDK does not read."""
+    return None if number is None else format(number, "f")
 
 
 def _message(message: str | None, gas_budget: int | None) -> CcmParams | None:
@@ -192,6 +205,11 @@ def _print_channel(channel: DepositAddress, source: Asset, options: dict[str, An
     table.add_row("channel", channel.deposit_channel_id)
     table.add_row("commission", f"{channel.broker_commission_bps} bps")
     console().print(table)
+    if options["network"] == "dev":
+        node = options["node"] or options["backend"]
+        where = f" --url {node}" if node else ""
+        coins = units(channel.amount, source).partition(" ")[0]
+        click.echo(f"Pay into it: cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}")
     service = f" --backend={options['backend']}" if options["backend"] else ""
     follow = f"cfnode swap watch --network={options['network']}{service} {channel.deposit_channel_id}"
     click.echo(f"Follow it: {follow}")

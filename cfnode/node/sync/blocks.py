@@ -26,6 +26,7 @@ __all__ = [
     "headers_above",
     "headers_up_to",
     "justifications_of",
+    "justified_above",
     "read_blocks",
     "whole_above",
     "whole_up_to",
@@ -36,16 +37,20 @@ T = TypeVar("T")
 MAX_HEADER_BYTES = 1 << 20
 """Bytes of an answer with headers only: 128 of them have some hundred each, a few name all authorities."""
 
+MAX_JUSTIFIED_BYTES = 4 << 20
+"""The same with justifications: 128 of them by 150 authorities have 2 MiB, and servers keep few."""
+
 EXTRINSICS_VERSION = 0
 """Trie version of the extrinsics root, on this chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedHeader:
-    """A header and its hash."""
+    """A header and its hash; justifications where they were asked for."""
 
     header: Header
     hash: bytes
+    justifications: tuple[tuple[bytes, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,18 @@ def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     return _question(request, check, proves=False)
 
 
+def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
+    """Like `headers_above`, with the justifications that the peer has of these blocks."""
+    request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MOST_BLOCKS))
+
+    def check(answer: bytes) -> list[FetchedHeader]:
+        found = read_headers(answer, request, MAX_JUSTIFIED_BYTES)
+        _begins_at(number, found[0].header.number if found else number)
+        return found
+
+    return _question(request, check, proves=False)
+
+
 def header_at(block: bytes | int) -> Question[Header | None]:
     """The header of that hash, or at that number of the peer's best chain; None where it does not have it."""
     request = BlockRequest(block, Attributes.HEADER, 1)
@@ -152,10 +169,12 @@ def _begins_at(number: int, first: int) -> None:
         raise WireError(f"block answer: it begins with #{first}, not with #{number}")
 
 
-def read_headers(answer: bytes, request: BlockRequest) -> list[FetchedHeader]:
+def read_headers(
+    answer: bytes, request: BlockRequest, most_bytes: int = MAX_HEADER_BYTES
+) -> list[FetchedHeader]:
     """The headers of an answer, oldest first, each with its hash, one above the other. Raises WireError."""
-    if len(answer) > MAX_HEADER_BYTES:
-        raise WireError(f"block answer: {len(answer)} bytes of headers, more than {MAX_HEADER_BYTES}")
+    if len(answer) > most_bytes:
+        raise WireError(f"block answer: {len(answer)} bytes of headers, more than {most_bytes}")
     headers = [_header(data) for data in BlockResponse.decode(answer, request.most).blocks]
     return _in_a_row(headers, request)
 
@@ -181,7 +200,7 @@ def _header(data: BlockData) -> FetchedHeader:
         raise WireError(f"block answer: block 0x{data.hash.hex()} has no header")
     if header.hash != data.hash:
         raise WireError(f"block answer: the header of #{header.number} does not have its hash")
-    return FetchedHeader(header, data.hash)
+    return FetchedHeader(header, data.hash, tuple(data.justifications))
 
 
 def _consistent(data: BlockData) -> FetchedBlock:

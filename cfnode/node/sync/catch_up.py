@@ -18,6 +18,7 @@ from cfnode.node.sync.asker import Answer, Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.behind import BEHIND, Behind
 from cfnode.node.sync.blocks import FetchedBlock, headers_above, whole_above
 from cfnode.node.sync.book import PATIENCE_S
+from cfnode.node.sync.final_ahead import FinalAhead
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.interval import Interval
 from cfnode.node.sync.linking import Links, Unlinked
@@ -51,6 +52,7 @@ class CatchUp:
         self._links = links
         self._imports = imports
         self._behind = behind
+        self._final_ahead = FinalAhead(chain, asker)
         self._asked: dict[str, int] = {}
 
     async def run(self) -> None:
@@ -60,7 +62,7 @@ class CatchUp:
             if interval.is_over():
                 self._asked.clear()
             if not self._ahead():
-                await interval.rest(self._book.until(lambda: bool(self._ahead())))
+                await interval.rest(lambda: self._book.until(lambda: bool(self._ahead())))
                 continue
             try:
                 begun = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
@@ -124,9 +126,15 @@ class CatchUp:
 
     async def _go_on(self, found: Range) -> None:
         """Import range after range of one peer."""
+        self._behind.helps(found.peer)
+        self._book.believe(found.peer)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._final_ahead.run, found.peer, found.value[0].header.number)
+            await self._import_ranges(found)
+            nursery.cancel_scope.cancel()
+
+    async def _import_ranges(self, found: Range) -> None:
         peer = found.peer
-        self._behind.helps(peer)
-        self._book.believe(peer)
         while found.value and peer in self._book:
             last = found.value[-1].header.number
             self._behind.prove(last)

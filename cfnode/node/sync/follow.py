@@ -141,7 +141,7 @@ class Follower:
                     if block is not None:
                         self._linking[peer] = (block.hash, trio.current_time())
                         nursery.start_soon(self._link, peer, block)
-                await interval.rest(self._woken.wait())
+                await interval.rest(self._woken.wait)
 
     async def _link(self, peer: str, block: Announced) -> None:
         try:

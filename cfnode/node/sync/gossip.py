@@ -44,7 +44,7 @@ from cfnode.network.model import (
 )
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
-from cfnode.node.events import Finalized, Imported
+from cfnode.node.events import Finalized, Imported, Reverted
 from cfnode.node.sync import repute
 from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.commits import OURS, Commits
@@ -124,6 +124,9 @@ class FinalityGossip:
                 async for event in events:
                     if isinstance(event, Finalized):
                         await self._finalized(event)
+                    elif isinstance(event, Reverted):
+                        self.rounds.forget()
+                        self._newest = self._ours = None
                     elif isinstance(event, Imported):
                         self._commits.arrived(event.block.hash)
                         self.rounds.arrived(event.block.hash)

@@ -117,8 +117,10 @@ class Imports:
         """By the newest justification that is of use; one that does not hold costs its peer."""
         for block in reversed(blocks):
             justification = dict(block.justifications).get(ENGINE)
-            if justification is None or block.header.number <= self._chain.finalized.number:
+            if justification is None and not self._chain.is_expected(block.hash):
                 continue
+            if block.header.number <= self._chain.finalized.number:
+                return
             try:
                 await self._chain.finalize(block.hash, justification)
             except BadJustification as error:

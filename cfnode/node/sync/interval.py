@@ -6,7 +6,7 @@ times a second: whom it wanted to ask again later, it would ask never again.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 import trio
 
@@ -28,7 +28,7 @@ class Interval:
         self._end = now + self._seconds
         return True
 
-    async def rest(self, news: Awaitable[object]) -> None:
+    async def rest(self, news: Callable[[], Awaitable[object]]) -> None:
         """Wait for news, at most until the interval ends."""
         with trio.move_on_at(self._end):
-            await news
+            await news()

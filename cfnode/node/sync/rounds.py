@@ -66,9 +66,13 @@ class Rounds:
 
     def begin(self, voters: AuthoritySet) -> None:
         """From now on these vote; nothing happens where they do already."""
-        if voters == self._voters:
-            return
-        self._voters, self.current, self.completed, self._proposed = voters, 1, None, None
+        if voters != self._voters:
+            self.forget()
+            self._voters = voters
+
+    def forget(self) -> None:
+        """The chain has begun anew, and no set is known: `begin` names it."""
+        self._voters, self.current, self.completed, self._proposed = None, 1, None, None
         for kept in (self._rounds, self._votes, self._given, self._waiting):
             kept.clear()
 

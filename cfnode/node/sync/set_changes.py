@@ -72,7 +72,7 @@ class SetChanges:
             elif is_over:
                 await self._ask_in_turn()
             else:
-                await interval.rest(woken.wait())
+                await interval.rest(woken.wait)
 
     def _past(self, change: BlockRef) -> list[str]:
         """The peers whose final block is the change or a later one, by their own word; the best first."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.rpc.broker_params import write_asset
+from cfnode.rpc.known import known
 
 __all__ = ["MAX_BPS", "Refusal", "amount", "asset_pair", "fee", "member", "number", "switch", "text"]
 
@@ -84,9 +85,12 @@ def asset_pair(members: Mapping[str, Any], side: str) -> str:
     if not isinstance(chain, str) or not isinstance(symbol, str):
         raise invalid(f"{side}Asset")
     try:
-        return asset_by_symbol(chain, symbol).name
+        name = asset_by_symbol(chain, symbol).name
     except KeyError:
         raise invalid(f"{side}Asset") from None
+    if name not in known().assets:
+        raise invalid(f"{side}Asset")
+    return name
 
 
 def fee(kind: str, name: str, value: int) -> dict[str, str]:

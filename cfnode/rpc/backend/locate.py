@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.assets import ASSETS
 from cfnode.node.swap_index import Entry, SwapIndex
 from cfnode.rpc.backend.fields import Refusal
+from cfnode.rpc.known import known
 
 __all__ = ["NOT_FOUND", "Located", "locate"]
 
@@ -42,7 +43,7 @@ def locate(index: SwapIndex, reference: str) -> Located:
 
 
 def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) -> Located:
-    chain = next((name for name in CHAINS if name.lower() == chain_name.lower()), None)
+    chain = next((name for name in known().chains if name.lower() == chain_name.lower()), None)
     if chain is None:
         raise Refusal(400, f"Invalid chain: {chain_name}")
     entries = index.find("channel", chain, channel_id)

@@ -36,6 +36,7 @@ from cfnode.rpc.backend.quotes import quote, quotes
 from cfnode.rpc.backend.statuses import status
 from cfnode.rpc.backend.vault_swaps import encode_terms, encode_vault_swap
 from cfnode.rpc.errors import explain
+from cfnode.rpc.known import known_at, reading_by
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -85,7 +86,8 @@ class Backend:
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
         try:
-            return await self._answer(path, query, body, sdk_version)
+            with reading_by(await known_at(self._node, self._node.chain.best.hash)):
+                return await self._answer(path, query, body, sdk_version)
         except Refusal as refusal:
             return _json(refusal.status, {"message": refusal.message})
         # As in JSON-RPC: what went wrong inside is logged, and is no other client's business.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.assets import ASSETS
 from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
 from cfnode.rpc.convert import ACCOUNT, HASH, U32
+from cfnode.rpc.known import known_at
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def fee_multiplier(node: Node, at: bytes | None) -> int:
     return FEE_MULTIPLIER
 
 
-def supported_assets(node: Node) -> list[dict[str, str]]:
-    """Every asset that this build knows."""
-    return [write_asset(name) for name in ASSETS]
+async def supported_assets(node: Node) -> list[dict[str, str]]:
+    """Every asset that the runtime of the best block knows."""
+    return [write_asset(name) for name in (await known_at(node, node.chain.best.hash)).assets]
 
 
 METHODS: Final = (

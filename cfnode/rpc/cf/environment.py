@@ -14,36 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from cfnode.core.scale.types import Variants
 from cfnode.rpc.blocks import Remembered, at_or_best
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, show, value
 from cfnode.rpc.cf.pools import pool_info
+from cfnode.rpc.known import Known, known_at
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
     from cfnode.node.runtime_api import ApiAnswer
 
 Form = Callable[[Any], Any]
-Names = Mapping[str, Sequence[str]]
-"""What the runtime knows, by what it is: the assets, the chains."""
 
 _remembered: Remembered[tuple[bytes, bytes, str]] = Remembered(16)
 Part = Callable[["Node", bytes], Awaitable[dict[str, Any]]]
-
-
-async def _names(node: Node, block: bytes, *path: str) -> list[str]:
-    """The cases of an enum of the runtime, in the order of their numbers."""
-    registry = (await node.chain.runtime_at(block)).metadata.registry
-    definition = registry.find(*path).definition
-    assert isinstance(definition, Variants)
-    return [case.name for case in sorted(definition.variants, key=lambda case: case.index)]
-
-
-async def assets_of_runtime(node: Node, block: bytes) -> list[str]:
-    """The names of all assets that the runtime of a block knows."""
-    return await _names(node, block, "any", "Asset")
 
 
 # What the members show
@@ -56,15 +41,16 @@ class _Each:
     of: str
     function: str
     form: Form
-    empty: Any = None
-    """Of an asset that the runtime does not know yet."""
 
-    def arguments(self, names: Names) -> list[dict[str, str]]:
-        return [{self.of: name} for name in names[self.of]]
+    def _names(self, names: Known) -> tuple[str, ...]:
+        return names.assets if self.of == "asset" else names.chains
 
-    async def shown(self, node: Node, block: bytes, names: Names, given: Sequence[ApiAnswer]) -> Any:
-        found = {name: self.form(each.value) for name, each in zip(names[self.of], given, strict=True)}
-        return by_asset(found, self.empty) if self.of == "asset" else found
+    def arguments(self, names: Known) -> list[dict[str, str]]:
+        return [{self.of: name} for name in self._names(names)]
+
+    async def shown(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+        found = {name: self.form(each.value) for name, each in zip(self._names(names), given, strict=True)}
+        return by_asset(names.assets, found, None) if self.of == "asset" else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +60,29 @@ class _One:
     function: str
     form: Form | None = None
 
-    def arguments(self, names: Names) -> list[dict[str, str]]:
+    def arguments(self, names: Known) -> list[dict[str, str]]:
         return [{}]
 
-    async def shown(self, node: Node, block: bytes, names: Names, given: Sequence[ApiAnswer]) -> Any:
+    async def shown(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
         return await show(node, block, given[0]) if self.form is None else self.form(given[0].value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Minimums(_One):
+    """What a function answers by asset; one unit of every other asset."""
+
+    async def shown(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+        minimums = given[0].value["minimum_add_funds_amount"]
+        return by_asset(names.assets, {asset: hex(amount) for asset, amount in minimums}, "0x1")
 
 
 def _hex_or_none(amount: int | None) -> str | None:
     return None if amount is None else hex(amount)
 
 
-def _amounts(function: str, empty: Any = "0x0") -> _Each:
+def _amounts(function: str) -> _Each:
     """Amounts by asset: hex, or null."""
-    return _Each("asset", function, _hex_or_none, empty)
+    return _Each("asset", function, _hex_or_none)
 
 
 def _blocks(function: str) -> _Each:
@@ -95,24 +90,19 @@ def _blocks(function: str) -> _Each:
     return _Each("chain", function, lambda blocks: blocks)
 
 
-def _boost_minimums(config: dict[str, Any]) -> dict[str, Any]:
-    minimums = config["minimum_add_funds_amount"]
-    return by_asset({asset: hex(amount) for asset, amount in minimums}, "0x1")
-
-
 _INGRESS_EGRESS: Final[dict[str, _Each | _One]] = {
     "minimum_deposit_amounts": _amounts("cf_min_deposit_amount"),
-    "ingress_fees": _amounts("cf_ingress_fee", None),
-    "egress_fees": _amounts("cf_egress_fee", None),
+    "ingress_fees": _amounts("cf_ingress_fee"),
+    "egress_fees": _amounts("cf_egress_fee"),
     "witness_safety_margins": _blocks("cf_witness_safety_margin"),
     "egress_dust_limits": _amounts("cf_egress_dust_limit"),
     "channel_opening_fees": _Each("chain", "cf_channel_opening_fee", hex),
     "ingress_delays": _blocks("cf_ingress_delay"),
     "boost_delays": _blocks("cf_boost_delay"),
-    "boost_minimum_add_funds_amounts": _One("cf_boost_config", _boost_minimums),
+    "boost_minimum_add_funds_amounts": _Minimums("cf_boost_config"),
 }
 _SWAPPING: Final[dict[str, _Each | _One]] = {
-    "maximum_swap_amounts": _amounts("cf_max_swap_amount", None),
+    "maximum_swap_amounts": _amounts("cf_max_swap_amount"),
     "network_fee_hundredth_pips": _One(
         "cf_network_fees", lambda fees: fees["regular_network_fee"]["standard_rate_and_minimum"]["rate"]
     ),
@@ -140,10 +130,7 @@ def _part(members: Mapping[str, _Each | _One]) -> Part:
     """How the members of a part are asked for, together, and shown."""
 
     async def part(node: Node, block: bytes) -> dict[str, Any]:
-        names = {
-            "asset": await assets_of_runtime(node, block),
-            "chain": await _names(node, block, "chains", "ForeignChain"),
-        }
+        names = await known_at(node, block)
         questions = [
             (f"{CUSTOM}_{member.function}", arguments)
             for member in members.values()
@@ -171,7 +158,7 @@ async def _pools(node: Node, block: bytes) -> dict[str, Any]:
         }
         for pool, given in zip(pools, await answers(node, block, questions), strict=True)
     }
-    return {"fees": by_asset(fees, None)}
+    return {"fees": by_asset((await known_at(node, block)).assets, fees, None)}
 
 
 _PARTS: Final[dict[str, Part]] = {

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final
 
 from cfnode.rpc.cf.accounts import info_v2
-from cfnode.rpc.cf.by_asset import lower_chains
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.convert import ACCOUNT, listed
 from cfnode.rpc.table import Method, Param
@@ -36,29 +34,6 @@ def _row(
     )
 
 
-def _every_chain(empty: Any, shown: dict[str, Any], given: Given) -> dict[str, Any]:
-    """Runtimes before a chain have no member for it."""
-    return {**shown, **{chain: empty for chain in lower_chains() if chain not in shown}}
-
-
-_COUNTED: Final = partial(_every_chain, 0)
-_BALANCED: Final = partial(_every_chain, {"Surplus": "0x0"})
-_NUMBERED: Final = partial(_every_chain, None)
-_OF_DATA: Final[dict[str, Callable[[Any, Given], Any]]] = {
-    "external_chains_height": _COUNTED,
-    "pending_broadcasts": _COUNTED,
-    "open_deposit_channels": _COUNTED,
-    "fee_imbalance": _BALANCED,
-    "activating_key_broadcast_ids": _NUMBERED,
-}
-
-
-def _data(shown: dict[str, Any], given: Given) -> dict[str, Any]:
-    return {
-        name: _OF_DATA[name](entry, given) if name in _OF_DATA else entry for name, entry in shown.items()
-    }
-
-
 def _auction(shown: list[Any], given: Given) -> dict[str, Any]:
     names = "auction_outcome", "operators_info", "new_validators", "current_mab"
     return dict(zip(names, shown, strict=True))
@@ -66,23 +41,23 @@ def _auction(shown: list[Any], given: Given) -> dict[str, Any]:
 
 METHODS: Final = (
     _row("authorities", "How many authorities and backups there are and are online."),
-    _row("external_chains_block_height", "The block heights that the chain knows.", then=_COUNTED),
+    _row("external_chains_block_height", "The block heights that the chain knows."),
     _row("btc_utxos", "The unspent Bitcoin outputs of the vault."),
     _row("dot_aggkey", "The aggregate key on Polkadot."),
     _row("suspended_validators", "How many validators are suspended, by offence."),
     _row("epoch_state", "Epoch and rotation."),
     _row("redemptions", "Redemptions that are pending; the amount is a number.", bare=True),
-    _row("pending_broadcasts", "Broadcasts under way.", "cf_pending_broadcasts_count", then=_COUNTED),
+    _row("pending_broadcasts", "Broadcasts under way.", "cf_pending_broadcasts_count"),
     _row("pending_tss_ceremonies", "Signing ceremonies under way.", "cf_pending_tss_ceremonies_count"),
     _row("pending_swaps", "Swaps that wait.", "cf_pending_swaps_count"),
-    _row("open_deposit_channels", "Open deposit channels.", "cf_open_deposit_channels_count", then=_COUNTED),
-    _row("fee_imbalance", "What was paid for fees against what was taken for them.", then=_BALANCED),
+    _row("open_deposit_channels", "Open deposit channels.", "cf_open_deposit_channels_count"),
+    _row("fee_imbalance", "What was paid for fees against what was taken for them."),
     _row("build_version", "The runtime's name and version."),
-    _row("rotation_broadcast_ids", "The broadcasts that activate new keys.", then=_NUMBERED),
+    _row("rotation_broadcast_ids", "The broadcasts that activate new keys."),
     _row("sol_nonces", "Solana's durable nonces, free and in use."),
     _row("sol_aggkey", "The aggregate key on Solana."),
     _row("sol_onchain_key", "The key that Solana's program has."),
-    _row("data", "All of these in one.", "cf_monitoring_data", then=_data),
+    _row("data", "All of these in one.", "cf_monitoring_data"),
     _row(
         "accounts_info",
         "Validator information of up to ten accounts.",

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.scale import NotInMetadataError
-from cfnode.core.scale.types import Variants
 from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import Given, offered, query, value
 from cfnode.rpc.cf.rules import vanity_name
 from cfnode.rpc.convert import account
+from cfnode.rpc.known import known_at, known_to
 from cfnode.rpc.storage import in_state
 
 if TYPE_CHECKING:
@@ -27,14 +27,10 @@ _SIDES: Final = {"base": "asks", "quote": "bids"}
 _FREE: Final = "LiquidityProvider", "FreeBalances"
 _EARNED: Final = "Swapping", "EarnedBrokerFees"
 _NOT_YET: Final[dict[str, dict[str, Any]]] = {
-    "LiquidityProvider": {
-        "boost_balances": by_asset({}, []),
-        "lending_positions": [],
-        "collateral_balances": [],
-    },
+    "LiquidityProvider": {"lending_positions": [], "collateral_balances": []},
     "Validator": {"max_bid": None},
 }
-"""Members of a role whose features older runtimes lack."""
+"""Members of a role whose features older runtimes lack; a provider has a list for each asset, too."""
 
 
 # Accounts
@@ -66,8 +62,10 @@ async def role_items(
     if shown is None and role == "Broker":
         fees = await _stored(node, block, _EARNED, arguments["account_id"])
         shown = {} if fees is None else {"earned_fees": fees}
-    shown = shown or {}
-    return shown | {name: empty for name, empty in _NOT_YET.get(role, {}).items() if name not in shown}
+    lacking = dict(_NOT_YET.get(role, {}))
+    if role == "LiquidityProvider":
+        lacking["boost_balances"] = by_asset((await known_at(node, block)).assets, {}, [])
+    return {**lacking, **(shown or {})}
 
 
 async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: bytes) -> Any:
@@ -77,15 +75,14 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
         amounts = metadata.storage(*item)
     except NotInMetadataError:
         return None
-    assets = metadata.registry.find("any", "Asset").definition
-    assert isinstance(assets, Variants)
-    keys = {case.name: amounts.key(account_id, case.name) for case in assets.variants}
+    assets = known_to(metadata.registry).assets
+    keys = {name: amounts.key(account_id, name) for name in assets}
 
     def walk(state: State) -> dict[str, int]:
         return {name: amounts.decode(state.get(key)) or 0 for name, key in keys.items()}
 
     found = await in_state(node, block, walk, list(keys.values()))
-    return by_asset({name: hex(amount) for name, amount in found.items()}, "0x0")
+    return by_asset(assets, {name: hex(amount) for name, amount in found.items()}, "0x0")
 
 
 # Pools

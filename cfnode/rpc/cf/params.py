@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from cfnode.core.assets import CHAINS
 from cfnode.rpc.broker_params import ASSET
 from cfnode.rpc.convert import (
     ACCOUNT,
@@ -15,6 +16,7 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_u128,
 )
+from cfnode.rpc.known import of_known_chains
 from cfnode.rpc.serde import Misread, Place, invalid_type
 from cfnode.rpc.serde_types import Struct, enum, sequence, tuple_of
 from cfnode.rpc.table import Param, Reader
@@ -103,7 +105,6 @@ def _read_fees(value: Any) -> list[str]:
     return sorted(set(listed(one_of(*_FEES), MAX_FEES).read(value)), key=_FEES.index)
 
 
-_CHAINS: Final = "Ethereum", "Polkadot", "Bitcoin", "Arbitrum", "Solana", "Assethub", "Tron", "Bsc"
 PRICE_ASSET: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")
 U256: Final = Reader("U256 hex", read_hex_number)
 
@@ -113,7 +114,7 @@ BASE: Final = Param("base_asset", ASSET)
 QUOTE: Final = Param("quote_asset", ASSET)
 FROM: Final = Param("from_asset", ASSET)
 TO: Final = Param("to_asset", ASSET)
-CHAIN: Final = Param("chain", one_of(*_CHAINS))
+CHAIN: Final = Param("chain", Reader("|".join(CHAINS), of_known_chains(enum, "", dict.fromkeys(CHAINS))))
 TICK_RANGE: Final = Param(
     "tick_range",
     Reader(

@@ -40,6 +40,8 @@ class Member:
 
     show: Show | None = None
     """Instead of the type's own form; gets the decoded value."""
+    build: Callable[[Presenter], Show] | None = None
+    """The same where it depends on the runtime."""
     then: Show | None = None
     """After the type's own form; gets that."""
     bare: bool = False
@@ -181,7 +183,8 @@ class Presenter:
     def _member(self, owner: str, field: Field, bare: bool) -> tuple[str, Show, Member]:
         name = field.name or ""
         rule = self._rules.members.get((owner, name), _PLAIN)
-        show = rule.show or self.of(field.type, bare or rule.bare)
+        own = rule.show if rule.build is None else rule.build(self)
+        show = own or self.of(field.type, bare or rule.bare)
         if rule.then is not None:
             show = _after(show, rule.then)
         return name, show, rule

@@ -14,23 +14,16 @@ import base58
 
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, script_to_text
-from cfnode.core.assets import ASSETS
 from cfnode.core.scale.types import PortableType, Variants
+from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
 from cfnode.rpc.cf.present import Member, Presenter, Rules, Show
 from cfnode.rpc.convert import account, to_hex
+from cfnode.rpc.known import known_to
 
-__all__ = ["RULES", "asset_json"]
+__all__ = ["RULES"]
 
 POLKADOT_PREFIX: Final = 0
-
-
-def asset_json(name: str) -> dict[str, str]:
-    """An asset as `{"chain", "asset"}`; one that this build does not know, by the name of its type."""
-    asset = ASSETS.get(name)
-    if asset is None:
-        return {"chain": "Unknown", "asset": name.upper()}
-    return {"chain": asset.chain, "asset": asset.symbol}
 
 
 def _base58(value: bytes) -> str:
@@ -75,15 +68,13 @@ def _foreign_address(presenter: Presenter, row: PortableType, bare: bool) -> Sho
 
 
 def _safe_mode_set(presenter: Presenter, row: PortableType, bare: bool) -> Show:
-    """The assets for which something is on: all, none, or a list, by their numbers."""
-    assets = presenter.registry.find("any", "Asset").definition
-    assert isinstance(assets, Variants)
-    everything = [case.name for case in sorted(assets.variants, key=lambda case: case.index)]
+    """The assets for which something is on: all, none, or a list."""
+    everything = known_to(presenter.registry).assets
 
     def show(value: Any) -> list[dict[str, str]]:
         if isinstance(value, str):
-            return [asset_json(name) for name in everything] if value == "Green" else []
-        return [asset_json(name) for name in value[1]]
+            return [write_asset(name) for name in everything] if value == "Green" else []
+        return [write_asset(name) for name in value[1]]
 
     return show
 
@@ -113,8 +104,14 @@ def _amounts(entries: list[Any]) -> list[dict[str, Any]]:
     return [{**asset, "amount": amount} for asset, amount in entries]
 
 
-def _amounts_by_asset(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
-    return by_asset({asset: hex(amount) for asset, amount in entries}, "0x0")
+def _amounts_by_asset(presenter: Presenter) -> Show:
+    """Amounts of some assets, as an object with all that the runtime knows."""
+    assets = known_to(presenter.registry).assets
+
+    def show(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
+        return by_asset(assets, {asset: hex(amount) for asset, amount in entries}, "0x0")
+
+    return show
 
 
 def vanity_name(value: bytes) -> str:
@@ -142,8 +139,8 @@ _TYPES: Final[dict[str, Callable[[Presenter, PortableType, bool], Show]]] = {
     "btc::ScriptPubkey": _script,
     "address::ForeignChainAddress": _foreign_address,
     "safe_mode::SafeModeSet": _safe_mode_set,
-    **{f"{module}::Asset": _always(asset_json) for module in ("any", "eth", "dot", "btc", "arb", "sol")},
-    **{f"{module}::Asset": _always(asset_json) for module in ("hub", "tron", "bsc")},
+    **{f"{module}::Asset": _always(write_asset) for module in ("any", "eth", "dot", "btc", "arb", "sol")},
+    **{f"{module}::Asset": _always(write_asset) for module in ("hub", "tron", "bsc")},
 }
 
 _FLAT: Final = Member(flatten=True)
@@ -154,7 +151,7 @@ _OPTIONAL: Final = Member(optional=True)
 _HIDDEN: Final = Member(hidden=True)
 _ADDRESS: Final = Member(show=address_to_text)
 _BY_CHAIN: Final = Member(then=dict)
-_BY_ASSET: Final = Member(show=_amounts_by_asset)
+_BY_ASSET: Final = Member(build=_amounts_by_asset)
 
 _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     # Amounts that are numbers

@@ -27,7 +27,6 @@ from cfnode.rpc.cf.order_fills import fills_of
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
 from cfnode.rpc.cf.updates import block_update
-from cfnode.rpc.cf.views import screening
 from cfnode.rpc.table import Param, Subscription
 from cfnode.store import StateDiscarded, UnknownBlock
 
@@ -132,7 +131,8 @@ async def _price_v2(node: Node, block: bytes, base: str, quote: str) -> dict[str
 
 
 async def _screening(node: Node, block: bytes) -> dict[str, Any]:
-    return screening(await query(node, block, "cf_transaction_screening_events"), {})
+    shown: dict[str, Any] = await query(node, block, "cf_transaction_screening_events")
+    return shown
 
 
 async def _ingress(node: Node, block: bytes, chain: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ A broker's form of these rows (`broker_*`) has the same parameters without the f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
@@ -34,6 +35,7 @@ from cfnode.rpc.convert import (
     read_number_or_hex,
 )
 from cfnode.rpc.errors import PROCESSING
+from cfnode.rpc.known import of_known_chains
 from cfnode.rpc.serde_types import Member, Read, Struct, tagged
 from cfnode.rpc.table import Param, Reader
 from cfnode.rpc.texts import base58_of, bounded_hex
@@ -46,13 +48,17 @@ MAX_SEED: Final = 32
 # Parameters
 
 
+def _tagged(owner: str, variants: Mapping[str, Any]) -> Read:
+    return tagged(owner, "chain", variants)
+
+
 _EVM: Final = Struct(
     "struct EvmVaultSwapExtraParameters",
     {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
 )
-_read_extra: Final = tagged(
+_read_extra: Final = of_known_chains(
+    _tagged,
     "VaultSwapExtraParameters",
-    "chain",
     {
         "Bitcoin": {
             "min_output_amount": (read_number_or_hex, False),
@@ -90,9 +96,9 @@ def _details(chain: str, address: Read, **more: Member) -> Struct:
     return Struct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
-_read_known: Final = tagged(
+_read_known: Final = of_known_chains(
+    _tagged,
     "VaultSwapDetails",
-    "chain",
     {
         "Bitcoin": {"nulldata_payload": (read_hex, False), "deposit_address": (TEXT.read, False)},
         "Ethereum": _details("Ethereum", fixed_hex(20)),

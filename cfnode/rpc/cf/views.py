@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import ASSET, write_asset
-from cfnode.rpc.cf.environment import assets_of_runtime
-from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method
+from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.convert import ACCOUNT, U32, account
+from cfnode.rpc.known import known_at
 from cfnode.rpc.table import Param
 
 if TYPE_CHECKING:
@@ -19,11 +19,6 @@ ANY_ASSET: Final = Param("asset", ASSET, optional=True)
 BROADCAST: Final = (Param("broadcast_id", U32),)
 
 
-def screening(shown: dict[str, Any], given: Given) -> dict[str, Any]:
-    """Screening events with a list for every chain that has them."""
-    return {**shown, "bsc_events": shown.get("bsc_events", [])}
-
-
 # Boost pools
 
 
@@ -31,7 +26,7 @@ async def _boost_pools(
     node: Node, block: bytes, asset: str | None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each boost pool: its asset and tier as members, and the decoded details."""
-    assets = [asset] if asset else await assets_of_runtime(node, block)
+    assets = [asset] if asset else (await known_at(node, block)).assets
     questions = [(f"{CUSTOM}_cf_boost_pool_details", {"asset": name}) for name in assets]
     return [
         ({"fee_tier": tier, **write_asset(name)}, details)
@@ -111,7 +106,6 @@ METHODS: Final = (
         "cf_get_transaction_screening_events",
         "What became of the deposits that brokers marked, in this block.",
         function="cf_transaction_screening_events",
-        then=screening,
     ),
     method(
         "cf_failed_call_ethereum",

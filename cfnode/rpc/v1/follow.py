@@ -21,7 +21,7 @@ import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, ChainEvent, Finalized, Imported, Lagged
+from cfnode.node.events import BestChanged, ChainEvent, Finalized, Imported, Lagged, Reverted
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.pins import Pins, TooManyPinned
@@ -189,7 +189,7 @@ class Follow:
                 if any(self._pins.holds(self, block) for block in discarded):
                     raise Gap
                 await self._tell_final([block.hash for block in blocks], dropped)
-            case Lagged():
+            case Lagged() | Reverted():
                 raise Gap
 
     async def _tell_block(self, block: bytes, parent: bytes) -> None:

@@ -22,8 +22,9 @@ from tests.conftest import shared
 from tests.core.trie.proofs import build_proof
 from tests.core.trie.test_proof import expected, stored
 from tests.core.trie.test_ranges import Held
+from tests.lengths import repeats
 
-MADE = 50
+MADE = repeats(50, 12)
 Read = Callable[[bytes], object]
 """What a proof tells; raises TrieError or MissingNode where it does not hold, or does not tell."""
 
@@ -133,9 +134,9 @@ def test_no_spoilt_byte_of_a_proof_of_others_makes_another_value() -> None:
         assert told + refused == len(proof.data)
 
 
-def test_no_mutation_of_a_single_byte_of_fifty_proofs_makes_another_value() -> None:
+def test_no_mutation_of_a_single_byte_of_a_proof_makes_another_value() -> None:
     proofs = list(made())
-    assert len(proofs) == 50
+    assert len(proofs) == MADE
     for proof in proofs:
         told, refused = unharmed(proof, exhaustive(proof.data))
         assert refused > 0, proof.name

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from trio.testing import MockClock
 
 from tests.node.conftest import MakeRig, make_rig, rig
 from tests.node.mini import Rig
 from tests.node.sync.liar import TcpPeer
 from tests.node.sync.peers import KEYS, Peer, grow
 
-__all__ = ["authority", "light", "make_rig", "patient_clock", "rig"]
-
-
-@pytest.fixture
-def patient_clock() -> MockClock:
-    """Time jumps when all has been quiet for a moment, not while a thread is at work."""
-    return MockClock(autojump_threshold=0.05)
+__all__ = ["authority", "light", "make_rig", "rig"]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -153,13 +154,73 @@ async def test_while_catching_up_one_justification_that_holds_proves_many_blocks
         with_unproven(answer, {19, 50, 51}) if protocol == "sync/2" and answer else answer
     )
     full = Peer("full", await make_rig("full", authorities=KEYS))
-    final: list[int] = []
-    with full.chain.subscribe(only=Finalized, seen=lambda event: final.append(event.blocks[-1].number)):
-        async with running(authority, full):
-            await reached(full, lambda: full.chain.finalized == authority.chain.finalized)
-    assert final[:7] == [1, 3, 18, 35, 49, 64, 80], "at 1 and 3 the authorities change, at 64 a range ends"
+    steps = await caught_up(authority, full, lambda: full.chain.finalized == authority.chain.finalized)
+    final = [number for number, _ in steps[:7]]
+    assert final == [1, 3, 18, 35, 49, 64, 80], "at 1 and 3 the authorities change, at 64 a range ends"
     assert {report[:2] for report in full.network.reports} == {("authority", repute.BAD_JUSTIFICATION)}
-    assert len(full.network.reports) == 3
+    assert len(full.network.reports) == 4, "for three blocks, and for the headers up to the first of them"
+
+
+async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> list[tuple[int, bool]]:
+    """The steps of a node's finality while it catches up: each block, and was it justified itself?"""
+    steps: list[tuple[int, bool]] = []
+
+    def note(event: Finalized) -> None:
+        steps.append((event.blocks[-1].number, event.justification is not None))
+
+    with full.chain.subscribe(only=Finalized, seen=note):
+        async with running(authority, full):
+            await reached(full, until)
+    return steps
+
+
+def justified_only(authority: Peer, numbers: set[int]) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
+    """What a peer gives that has kept the justifications of a few blocks."""
+
+    def public(block: bytes) -> list[tuple[bytes, bytes]]:
+        known = authority.chain.block_ref(block)
+        kept = known is not None and known.number in numbers
+        return authority.chain.justifications(block) if kept else []
+
+    return public
+
+
+async def test_blocks_are_final_as_they_come_where_a_later_one_is_justified(
+    authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for block in await authority.rig.blocks(110):
+        await authority.rig.finality.finalize(block)
+    monkeypatch.setattr(authority.chain, "public_justifications", justified_only(authority, {1, 3, 90}))
+    full = Peer("full", await make_rig("full", authorities=KEYS))
+    steps = await caught_up(authority, full, lambda: full.chain.best == authority.chain.best)
+    assert [number for number, justified in steps if justified][:3] == [1, 3, 90]
+    expected = [number for number, justified in steps if not justified]
+    assert expected == [19, 35, 51, 64, 80], "sixteen at a time, a range ends at 64"
+    assert full.network.reports == []
+    asked = [BlockRequest.decode(each) for _, protocol, each in full.network.asked if protocol == "sync/2"]
+    headers = [
+        each.start for each in asked if each.attributes == Attributes.HEADER | Attributes.JUSTIFICATION
+    ]
+    assert headers == [1, 118], "each header once, then none"
+
+
+@pytest.mark.parametrize("fault", ["another block's votes", "a change of the authorities is passed over"])
+async def test_a_row_of_headers_that_proves_nothing_makes_nothing_final(
+    authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    for block in await authority.rig.blocks(80):
+        await authority.rig.finality.finalize(block)
+    passed_over = fault.startswith("a change")
+    numbers = {60} if passed_over else {1, 3, 60}
+    monkeypatch.setattr(authority.chain, "public_justifications", justified_only(authority, numbers))
+    if not passed_over:
+        authority.network.tamper = lambda protocol, request, answer: (
+            with_unproven(answer, {40}) if protocol == "sync/2" and answer else answer
+        )
+    full = Peer("full", await make_rig("full", authorities=KEYS))
+    steps = await caught_up(authority, full, lambda: full.chain.best.number >= 58)
+    assert [number for number, justified in steps if not justified] == []
+    assert ("authority", repute.BAD_JUSTIFICATION) in full.reports
 
 
 def with_unproven(answer: bytes, numbers: set[int]) -> bytes:

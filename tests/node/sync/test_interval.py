@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import trio
 from trio.testing import MockClock
 
@@ -11,7 +13,7 @@ from cfnode.node.sync.interval import Interval
 async def test_it_is_over_once_in_so_many_seconds_whatever_news_comes(autojump_clock: MockClock) -> None:
     interval, over = Interval(6), list[float]()
     for _ in range(200):
-        await interval.rest(trio.sleep(0.1))
+        await interval.rest(partial(trio.sleep, 0.1))
         if interval.is_over():
             over.append(trio.current_time())
     assert len(over) == 3
@@ -19,7 +21,7 @@ async def test_it_is_over_once_in_so_many_seconds_whatever_news_comes(autojump_c
 
 async def test_it_ends_without_news(autojump_clock: MockClock) -> None:
     interval, began = Interval(6), trio.current_time()
-    await interval.rest(trio.sleep_forever())
+    await interval.rest(trio.sleep_forever)
     assert interval.is_over()
     assert not interval.is_over()
     assert trio.current_time() - began == 6

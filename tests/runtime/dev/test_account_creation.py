@@ -85,7 +85,7 @@ def test_a_deposit_creates_and_funds_the_account(opener: Opener, wallet: Any, fo
     stored = opener.world.stored
     assert stored("AccountRoles", "AccountRoles", wallet.account) == "LiquidityProvider"
     assert opener.world.api("AccountNonceApi_account_nonce", wallet.account) == 1
-    refund = stored("LiquidityProvider", "LiquidityRefundAddress", wallet.account, "Ethereum")
+    refund = stored("AssetBalances", "RefundAddresses", wallet.account, "Ethereum")
     assert refund[1] == bytes.fromhex("a56A6be23b6Cf39D9448FF6e897C29c41c8fbDFF")
     asked, done = opener.event("SwapRequested"), opener.event("DepositFinalised")
     assert (asked["output_asset"], asked["broker_fees"]) == ("Flip", [])

@@ -132,13 +132,13 @@ def test_the_chain_tells_its_epochs_contracts_and_supply(world: World) -> None:
     assert world.api("CustomRuntimeApi_cf_auction_state")["auction_size_range"] == (1, 150)
     assert world.api("CustomRuntimeApi_cf_current_compatibility_version") == {
         "major": 2,
-        "minor": 2,
-        "patch": 3,
+        "minor": 3,
+        "patch": 0,
     }
     assert world.api("CustomRuntimeApi_cf_eth_key_manager_address").hex()[:8] == "a16e02e8"
     assert world.api("CustomRuntimeApi_cf_eth_chain_id") == 10_997
     assert world.api("CustomRuntimeApi_cf_flip_supply")[0] == 90_000_000 * FLIP
-    assert len(world.api("CustomRuntimeApi_cf_supported_assets")) == 18
+    assert len(world.api("CustomRuntimeApi_cf_supported_assets")) == 21
 
 
 def test_only_governance_changes_what_all_depend_on(world: World) -> None:

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.core.assets import ASSETS, assets_since
+from cfnode.core.assets import ASSETS
 from cfnode.core.extrinsic import bare_extrinsic
-from cfnode.runtime.dev.config import DOLLAR, USD_PRICES
+from cfnode.runtime.dev.config import DOLLAR, USD_PRICES, DevGenesis
 from cfnode.runtime.dev.pallets.ingress_egress.boost import BOOSTER
 from cfnode.runtime.dev.pallets.threshold_signer import SILENT
+from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES, Release
 from tests.runtime.dev.broker import address_on, ccm, refund, request
 from tests.runtime.dev.ledger import Ledger
 from tests.runtime.dev.swapper import Swapper
 from tests.runtime.dev.world import BOB
 
-ASSET_NAMES = sorted(asset.name for asset in assets_since("2.2") if asset.chain != "Polkadot")
-EVM = ("Ethereum", "Arbitrum", "Tron")
+
+def asset_names(release: Release) -> list[str]:
+    """The assets that can be deposited."""
+    return sorted(asset.name for asset in release.assets if asset.chain not in release.left)
+
+
+def chains_of(release: Release) -> list[str]:
+    """The chains that take deposits."""
+    return [chain for chain in release.chains if chain not in release.left]
+
+
+ASSET_NAMES = asset_names(RELEASES[DEFAULT_RELEASE])
+EVM = ("Ethereum", "Arbitrum", "Tron", "Bsc")
 EVM_ASSETS = [name for name in ASSET_NAMES if ASSETS[name].chain in EVM]
-CHAINS = ("Ethereum", "Bitcoin", "Arbitrum", "Solana", "Assethub", "Tron")
 assets = st.sampled_from(ASSET_NAMES)
-chains = st.sampled_from(CHAINS)
+chains = st.sampled_from(chains_of(RELEASES[DEFAULT_RELEASE]))
 dollars = st.sampled_from([5, 100, 3_000, 200_000])
 pieces = st.none() | st.builds(
     lambda chunks, interval: {"number_of_chunks": chunks, "chunk_interval": interval},
@@ -71,17 +83,12 @@ def atoms(asset: str, worth: float) -> int:
     return int(worth * DOLLAR * 10 ** ASSETS[asset].decimals / USD_PRICES.get(asset, DOLLAR))
 
 
-def another_of(asset: str) -> str:
-    """Another asset of the same chain, if it has one."""
-    others = [name for name in ASSET_NAMES if ASSETS[name].chain == ASSETS[asset].chain and name != asset]
-    return others[0] if others else asset
-
-
 class Player(Swapper):
     """Does one step after the other, and notes all that is said."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, release: str = DEFAULT_RELEASE) -> None:
+        super().__init__(config=DevGenesis(release=release))
+        self.release = RELEASES[release]
         self.affiliate = BOB.account
         self.ledger, make = Ledger(self.world), self.world.block
 
@@ -111,7 +118,7 @@ class Player(Swapper):
                 affiliate_fees=[{"account": self.affiliate, "bps": 33}],
             )
         )
-        paid = another_of(source) if terms["in_another_asset"] else source
+        paid = self.another_of(source) if terms["in_another_asset"] else source
         seen = {
             "deposit_address": said["deposit_address"],
             "asset": paid,
@@ -124,6 +131,11 @@ class Player(Swapper):
         calls = [self.world.call("Dev", "witness_deposit", **each) for each in deposits]
         outcomes = self.world.block(*map(bare_extrinsic, calls))
         assert outcomes == [("Ok", ("Ok", ()))] * len(deposits)
+
+    def another_of(self, asset: str) -> str:
+        """Another asset of the same chain, if it has one."""
+        same = (each.name for each in self.release.assets_of(ASSETS[asset].chain))
+        return min((name for name in same if name != asset), default=asset)
 
     def on_price(self, asset: str, factor: float, depth: int | None) -> None:
         price = int(USD_PRICES.get(asset, DOLLAR) * factor)
@@ -172,10 +184,12 @@ class Player(Swapper):
 
     def let_all_end(self) -> None:
         """Nothing waits for liquidity or is held back any more, and there is time."""
-        call, pools = self.world.call, [name for name in ASSET_NAMES if name != "Usdc"]
+        call, pools = self.world.call, [name for name in asset_names(self.release) if name != "Usdc"]
         fair = {name: USD_PRICES.get(name, DOLLAR) for name in pools}
         calls = [call("Dev", "set_pool", asset=name, price=fair[name], depth=10**15) for name in pools]
-        calls += [call("Dev", "hold_broadcasts", chain=chain, held=False) for chain in CHAINS]
+        calls += [
+            call("Dev", "hold_broadcasts", chain=chain, held=False) for chain in chains_of(self.release)
+        ]
         outcomes = self.world.block(*map(bare_extrinsic, calls))
         assert outcomes == [("Ok", ("Ok", ()))] * len(calls)
         self.blocks(45)
@@ -192,7 +206,7 @@ def end(player: Player) -> None:
     }
     # Users' swaps have been carried out or refunded; the rest are fees that just came in.
     assert kinds <= {"NetworkFee", "IngressEgressFee"}
-    for chain in CHAINS:
+    for chain in chains_of(player.release):
         assert len(player.world.stored(f"{chain}Broadcaster", "PendingBroadcasts")) <= 2
 
 
@@ -278,9 +292,14 @@ HAPPENED = {
 }
 
 
-def test_a_life_with_everything_in_it() -> None:
-    player = Player()
-    for step in EVERYTHING:
+NEW_ASSETS: list[tuple[Any, ...]] = [("swap", "Bnb", "Cbbtc", 3_000, TERMS)]
+"""Of 2.3.0."""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_life_with_everything_in_it(release: str) -> None:
+    player = Player(release)
+    for step in EVERYTHING if release.startswith("2.2") else [*NEW_ASSETS, *EVERYTHING]:
         player.play(step)
         assert player.ledger.missing() == {}, step
     end(player)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.addresses import NETWORKS, script_from_text, taproot
-from cfnode.core.assets import CHAINS, assets_since
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.flip import Flip
@@ -72,12 +72,12 @@ def test_the_fee_of_a_coin_is_told_as_if_it_were_swapped_for() -> None:
 
 def test_every_asset_has_its_limits() -> None:
     world = World()
-    for asset in assets_since("2.2"):
+    for asset in ASSETS.values():
         minimum = ask(world, "cf_min_deposit_amount", asset.name)
         assert minimum == world.stored(f"{asset.chain}IngressEgress", "MinimumDeposit", asset.name)
         assert ask(world, "cf_egress_dust_limit", asset.name) == (600 if asset.name == "Btc" else 1)
         assert ask(world, "cf_max_swap_amount", asset.name) is None
-    margins = {name: ask(world, "cf_witness_safety_margin", name) for name in CHAINS if name != "Bsc"}
+    margins = {name: ask(world, "cf_witness_safety_margin", name) for name in CHAINS}
     assert margins["Bitcoin"] == 2
     assert margins["Polkadot"] is None
 
@@ -92,7 +92,8 @@ def test_network_fees_name_a_rate_for_each_asset() -> None:
 
 def test_price_protection_is_there_where_the_oracle_has_a_price() -> None:
     protection = ask(World(), "cf_default_oracle_price_protection")
-    assert protection["eth"] == {"eth": 100, "flip": None, "usdc": None, "usdt": 50, "wbtc": None}
+    unknown = dict.fromkeys(("flip", "usdc", "wbtc", "cbbtc"))
+    assert protection["eth"] == {"eth": 100, "usdt": 50} | unknown
     assert protection["btc"] == {"btc": 100}
 
 
@@ -300,7 +301,7 @@ def test_a_deposit_that_is_marked_is_told_to_screeners(broker: Broker) -> None:
     assert broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=tx_id) == "Ok"
     told = ask(broker.world, "cf_transaction_screening_events")
     received = ("TransactionRejectionRequestReceived", {"account_id": broker.account, "tx_id": tx_id})
-    assert told == {f"{chain}_events": [] for chain in ("eth", "arb", "sol", "tron")} | {
+    assert told == {f"{chain}_events": [] for chain in ("eth", "arb", "sol", "tron", "bsc")} | {
         "btc_events": [received]
     }
 

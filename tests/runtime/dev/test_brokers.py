@@ -6,6 +6,7 @@ import pytest
 
 from cfnode.core.addresses import NETWORKS, script_from_text, taproot
 from cfnode.core.hashing import blake2_256
+from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.keys import bitcoin_public_key
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
@@ -13,7 +14,7 @@ from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.pools.pallet import LiquidityPools
 from tests.runtime.dev.broker import Broker, address_on
-from tests.runtime.dev.world import ALICE, BOB, World
+from tests.runtime.dev.world import ALICE, BOB, OLDEST, World
 
 FLIP = 10**18
 WALLET = bytes.fromhex("a56a6be23b6cf39d9448ff6e897c29c41c8fbdff")
@@ -216,7 +217,7 @@ def test_a_withdrawal_address_is_bound_once_and_binds_ethereum_only(broker: Brok
     earn(broker, "Usdc", 100 * USDC)
     earn(broker, "ArbUsdc", 100 * USDC)
     elsewhere = broker.swapping("withdraw", asset="Usdc", destination_address=("Eth", OTHER_WALLET))
-    assert elsewhere == "Swapping.BrokerBoundWithdrawalAddressRestrictionViolated"
+    assert elsewhere == "AssetBalances.DestinationNotAllowed"
     arbitrum = broker.swapping("withdraw", asset="ArbUsdc", destination_address=("Arb", OTHER_WALLET))
     assert arbitrum == "Ok"
     assert broker.swapping("withdraw", asset="Usdc", destination_address=("Eth", WALLET)) == "Ok"
@@ -310,7 +311,16 @@ def test_bitcoin_is_sent_to_the_script_of_the_address(broker: Broker) -> None:
     assert transfer["destination_address"] == script
 
 
-def test_a_withdrawal_is_refused_in_the_chains_order(broker: Broker) -> None:
+@pytest.mark.parametrize(
+    ("config", "bound"),
+    [
+        (None, "AssetBalances.DestinationNotAllowed"),
+        (OLDEST, "Swapping.BrokerBoundWithdrawalAddressRestrictionViolated"),
+    ],
+    ids=["default", "2.2.3"],
+)
+def test_a_withdrawal_is_refused_in_the_chains_order(config: DevGenesis | None, bound: str) -> None:
+    broker = Broker(config=config)
     to_ethereum = ("Eth", WALLET)
     withdraw = {"asset": "Usdc", "destination_address": to_ethereum}
     assert broker.swapping("withdraw", **withdraw) == "Swapping.NoFundsAvailable"
@@ -319,7 +329,6 @@ def test_a_withdrawal_is_refused_in_the_chains_order(broker: Broker) -> None:
     broken = broker.swapping("withdraw", asset="Btc", destination_address=("Btc", b"nowhere"))
     assert broken == "Swapping.InvalidDestinationAddress"
     broker.swapping("bind_broker_fee_withdrawal_address", address=OTHER_WALLET)
-    bound = "Swapping.BrokerBoundWithdrawalAddressRestrictionViolated"
     assert broker.swapping("withdraw", **withdraw) == bound, "before it is seen that there is nothing"
     safe_mode(broker, "swapping", "withdrawals_enabled")
     for refused in (withdraw, {"asset": "Btc", "destination_address": to_ethereum}):

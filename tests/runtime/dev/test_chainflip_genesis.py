@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.assets import ASSETS, assets_since
+from cfnode.core.assets import ASSETS
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from tests.runtime.dev.broker import Broker
 from tests.runtime.dev.world import ALICE, World
@@ -67,7 +67,7 @@ def test_channels_live_a_day_and_deposits_wait_for_a_margin(
 
 
 def test_every_asset_has_a_minimum_deposit_and_a_dust_limit(world: World) -> None:
-    for asset in assets_since("2.2"):
+    for asset in ASSETS.values():
         pallet = f"{asset.chain}IngressEgress"
         assert world.stored(pallet, "MinimumDeposit", asset.name) > 0, asset.name
         dust = 600 if asset.name == "Btc" else 1
@@ -87,16 +87,14 @@ def test_the_first_questions_of_a_broker_are_answered(world: World) -> None:
 def test_free_balances_stand_by_chain_and_symbol() -> None:
     broker = Broker()
     with broker.arranging() as runtime:
-        for asset in assets_since("2.2"):
+        for asset in ASSETS.values():
             runtime.pallet(AssetBalances).credit(broker.account, asset.name, 1_000 + asset.index)
     found = broker.world.api(API + "free_balances", broker.account)
-    assert list(found) == ["eth", "dot", "btc", "arb", "sol", "hub", "tron"]
+    assert list(found) == ["eth", "dot", "btc", "arb", "sol", "hub", "tron", "bsc"]
     assert found["hub"] == {"dot": 1_011, "usdt": 1_012, "usdc": 1_013}
-    assert sum(len(symbols) for symbols in found.values()) == 18
+    assert sum(len(symbols) for symbols in found.values()) == 21
     info = broker.world.api(API + "broker_info", broker.account)
-    assert dict(info["earned_fees"]) == {
-        name: 1_000 + asset.index for name, asset in ASSETS.items() if asset.since == "2.2"
-    }
+    assert dict(info["earned_fees"]) == {name: 1_000 + asset.index for name, asset in ASSETS.items()}
     assert (info["btc_vault_deposit_address"], info["affiliates"], info["bond"]) == (None, [], 0)
 
 

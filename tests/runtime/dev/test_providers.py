@@ -98,15 +98,15 @@ def test_an_asset_is_withdrawn_and_given_away(market: Market) -> None:
 
 
 def test_an_order_needs_a_role_an_address_and_money(market: Market) -> None:
-    given = PAIR | {"side": "Sell", "id": 1, "option_tick": 0, "sell_amount": 1}
+    given = PAIR | {"side": "Sell", "id": 1, "option_tick": 0, "sell_amount": ETHER}
     given |= {"dispatch_at": None, "close_order_at": None}
     assert market.submit("LiquidityPools", "set_limit_order", **given) == "BadOrigin"
-    no_address = "LiquidityProvider.NoLiquidityRefundAddressRegistered"
-    assert market.limit("Sell", 0, 1, base_asset="Sol") == no_address
-    assert market.limit("Sell", None, 1) == "LiquidityPools.UnspecifiedOrderPrice"
-    assert market.limit("Sell", 900_000, 1) == "LiquidityPools.InvalidTick"
+    no_address = "AssetBalances.NoLiquidityRefundAddressRegistered"
+    assert market.limit("Sell", 0, ETHER, base_asset="Sol") == no_address
+    assert market.limit("Sell", None, ETHER) == "LiquidityPools.UnspecifiedOrderPrice"
+    assert market.limit("Sell", 900_000, ETHER) == "LiquidityPools.InvalidTick"
     assert market.limit("Sell", 0, 10**22) == "AssetBalances.InsufficientBalance"
-    assert market.limit("Sell", 0, 1, quote_asset="Btc") == "LiquidityPools.PoolDoesNotExist"
+    assert market.limit("Sell", 0, ETHER, quote_asset="Btc") == "LiquidityPools.PoolDoesNotExist"
     assert market.owned("Eth") == 1_000 * ETHER
 
 
@@ -194,11 +194,11 @@ def test_an_order_that_moves_is_made_again_of_what_came_out(market: Market) -> N
     assert market.order("update_range_order", id=1, option_tick_range=ticks, size_change=size) == "Ok"
     (order,) = market.api("cf_pool_orders", "Eth", "Usdc", BOB.account, False)["range_orders"]
     assert order["range"] == ticks
-    assert market.limit("Buy", 100, 1_000) == "Ok"
-    change = {"side": "Buy", "id": 1, "option_tick": 200, "amount_change": ("Increase", 500)}
+    assert market.limit("Buy", 100, 10 * USDC) == "Ok"
+    change = {"side": "Buy", "id": 1, "option_tick": 200, "amount_change": ("Increase", 5 * USDC)}
     assert market.order("update_limit_order", **change, dispatch_at=None) == "Ok"
     (bid,) = market.api("cf_pool_orders", "Eth", "Usdc", BOB.account, False)["limit_orders"]["bids"]
-    assert (bid["tick"], bid["sell_amount"]) == (200, 1_500)
+    assert (bid["tick"], bid["sell_amount"]) == (200, 15 * USDC)
 
 
 def test_orders_are_closed_together_and_a_provider_leaves(market: Market) -> None:
@@ -238,8 +238,8 @@ def test_an_order_opens_and_closes_at_its_blocks(market: Market) -> None:
         market.world.stored("LiquidityPools", "ScheduledLimitOrderUpdateCount", (BOB.account, now + 5)) == 0
     )
     now = market.world.header.number
-    assert market.limit("Sell", 0, 1, dispatch_at=now + 4) == "LiquidityPools.InvalidDispatchAt"
-    assert market.limit("Sell", 0, 1, close_order_at=now + 30) == "LiquidityPools.InvalidCloseOrderAt"
+    assert market.limit("Sell", 0, ETHER, dispatch_at=now + 4) == "LiquidityPools.InvalidDispatchAt"
+    assert market.limit("Sell", 0, ETHER, close_order_at=now + 30) == "LiquidityPools.InvalidCloseOrderAt"
 
 
 def test_an_update_that_cannot_be_done_in_its_block_says_so(market: Market) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from tests.runtime.dev.swapper import ETHER, Swapper
 from tests.runtime.dev.test_boost import rejected
@@ -12,20 +11,19 @@ from tests.runtime.dev.test_internal_swaps import NEVER_MET, asked
 from tests.runtime.dev.test_providers import PAIR, Market
 from tests.runtime.dev.test_sent_vault_swaps import send, transaction
 from tests.runtime.dev.test_vault_swaps import evm
-from tests.runtime.dev.world import BOB
+from tests.runtime.dev.world import BOB, OLDEST
 
-NEWER = DevGenesis(release="2.3.0")
 OWN, OTHER = b"\x07" * 20, b"\x08" * 20
 
 
 @pytest.fixture
 def broker() -> Swapper:
-    return Swapper(config=NEWER)
+    return Swapper()
 
 
 @pytest.fixture
 def market() -> Market:
-    return Market(NEWER)
+    return Market()
 
 
 @pytest.mark.parametrize(("asset", "amount"), [("Bnb", 2 * ETHER), ("BscUsdt", 900 * ETHER)])
@@ -79,8 +77,9 @@ def test_a_limit_order_is_not_left_with_less_than_the_least_amount(market: Marke
 def test_pools_and_providers_name_a_missing_address_each_by_its_own_error(market: Market) -> None:
     missing = market.limit("Sell", 0, ETHER, base_asset="Sol", quote_asset=PAIR["quote_asset"])
     assert missing == "AssetBalances.NoLiquidityRefundAddressRegistered"
-    swap = market.provide("schedule_swap", **asked(output_asset="Sol"))
-    assert swap == "LiquidityProvider.NoLiquidityRefundAddressRegistered"
+    by_provider = "LiquidityProvider.NoLiquidityRefundAddressRegistered"
+    assert market.provide("schedule_swap", **asked(output_asset="Sol")) == by_provider
+    assert Market(OLDEST).limit("Sell", 0, 1, base_asset="Sol") == by_provider
 
 
 def test_a_rejected_deposit_of_which_dust_is_left_is_not_sent_back(broker: Swapper) -> None:

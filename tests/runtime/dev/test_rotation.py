@@ -10,7 +10,7 @@ from cfnode.core import schnorr
 from cfnode.core.addresses import taproot
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import ReplayProtection, set_agg_key, transfer_fallback
-from cfnode.runtime.dev.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
+from cfnode.runtime.dev.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.runtime.dev.genesis import dev_authorities
 from cfnode.runtime.dev.keys import (
     bitcoin_public_key,
@@ -28,8 +28,8 @@ from tests.runtime.dev.test_broadcasts import hold, said_by, until
 from tests.runtime.dev.test_egress import API, failed_transfer, signed_transfer
 
 MONITORING = "MonitoringRuntimeApi_cf_"
-EVM_CHAINS = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Tron": TRON}
-ROTATION_TRANSACTIONS = ("Ethereum", "Arbitrum", "Solana", "Assethub", "Tron")
+EVM_CHAINS = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Tron": TRON, "Bsc": BSC}
+ROTATION_TRANSACTIONS = ("Ethereum", "Arbitrum", "Solana", "Assethub", "Tron", "Bsc")
 HOUSEKEEPING = ("System.", "ChainTracking.", "DeficitRecorded")
 
 
@@ -125,7 +125,7 @@ def test_the_steps_of_a_rotation_come_in_the_chains_order(broker: Swapper) -> No
         )
     ]
     assert names(broker) == [
-        *evm(*["ThresholdSignatureRequest"] * 3),
+        *evm(*["ThresholdSignatureRequest"] * len(EVM_CHAINS)),
         *activated,
         "Validator.RotationPhaseUpdated",
         *sent,
@@ -210,7 +210,7 @@ def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
 
     assert force(broker) == "Ok"
     until(broker, "TransactionBroadcastRequest")
-    sent = dict.fromkeys(("ethereum", "arbitrum", "assethub", "tron"), 1) | {"solana": (1, None)}
+    sent = dict.fromkeys(("ethereum", "arbitrum", "assethub", "tron", "bsc"), 1) | {"solana": (1, None)}
     assert api(MONITORING + "rotation_broadcast_ids") == ids | sent
     assert api(API + "eth_vault") == before[0]  # until the epoch begins
     until(broker, "NewEpoch")

@@ -1,4 +1,4 @@
-"""The default release says of itself what runtime 2.2.3 says: one comparison over all of it."""
+"""Release 2.2.3 describes itself as runtime 2.2.3 does: one comparison over all of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from cfnode.core.scale import Variants, encode_compact
 from cfnode.core.scale.metadata import Metadata, decode_metadata, encode_metadata
 from cfnode.runtime.dev.executive import Executive
+from cfnode.runtime.dev.releases import RELEASES
 from cfnode.runtime.dev.runtime import DevRuntime
 from tests.runtime.dev.shapes import Comparison
 
@@ -27,7 +28,7 @@ EXCEPTIONS = {
 
 @pytest.fixture(scope="module")
 def ours() -> Metadata:
-    return DevRuntime().composition.service(Executive).metadata(15)
+    return DevRuntime(RELEASES["2.2.3"]).composition.service(Executive).metadata(15)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.releases import RELEASES, codec_in, release_for
 from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from tests.runtime.dev.memory import MemoryHost
-from tests.runtime.dev.world import ALICE, BOB, World, bare_extrinsic, described
+from tests.runtime.dev.world import ALICE, BOB, OLDEST, World, bare_extrinsic, described
 
 
 def upgrade(world: World, code: bytes) -> Any:
@@ -24,7 +24,7 @@ def upgrade(world: World, code: bytes) -> Any:
 
 @pytest.fixture
 def world() -> World:
-    return World()
+    return World(OLDEST)
 
 
 def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -> None:
@@ -37,7 +37,7 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
     code = world.state.get(b":code")
     assert code == newer.code
     world.runtime = development_runtime(code)
-    assert world.runtime.version() != DevRuntime().version()
+    assert world.runtime.version() != DevRuntime(RELEASES["2.2.3"]).version()
     remark = world.call("System", "remark", remark=b"")
     assert world.validate(world.sign(remark, spec_version=20_203)) == ("Err", ("Invalid", "BadProof"))
     assert world.block(world.sign(remark)) == [("Ok", ("Ok", ()))]
@@ -88,7 +88,7 @@ def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
     (before,) = world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
 
     upgrade(world, DevRuntime(RELEASES["2.3.0"]).code)
-    world.runtime, world.metadata = described("2.3.0")
+    world.runtime, world.metadata = described()
     world.block()
     (pool,) = world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
     assert (before, before["available_amount"]) == (pool | {"owed_to_network": 0}, 10**8)
@@ -157,7 +157,7 @@ def test_a_chain_that_begins_with_a_release_has_nothing_to_migrate() -> None:
     [
         (b"\0asm", "FailedToExtractRuntimeVersion"),
         (b"cfnode-dev:", "FailedToExtractRuntimeVersion"),
-        (DevRuntime().code, "SpecVersionNeedsToIncrease"),
+        (DevRuntime(RELEASES["2.2.3"]).code, "SpecVersionNeedsToIncrease"),
         (
             DevRuntime(release_for(20_300)).code.replace(b"chainflip-node", b"chainflop-node"),
             "InvalidSpecName",
@@ -169,4 +169,4 @@ def test_code_that_is_no_newer_runtime_of_this_chain_is_refused(
 ) -> None:
     kind, failure = upgrade(world, code)
     assert (kind, world.metadata.error(0, failure[1]["error"])[1]) == ("Err", error)
-    assert world.state.get(b":code") == DevRuntime().code
+    assert world.state.get(b":code") == DevRuntime(RELEASES["2.2.3"]).code

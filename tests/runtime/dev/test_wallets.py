@@ -69,7 +69,7 @@ def test_what_the_node_shows_is_what_the_chain_expects(wallet: Any, form: str) -
         assert shown == {"Domain": "chainflip offchain"}.get(form, "") + call.text()
         return
     data = call.typed_data()
-    assert (shown["domain"]["name"], shown["domain"]["version"]) == ("Chainflip-Development", "20203")
+    assert (shown["domain"]["name"], shown["domain"]["version"]) == ("Chainflip-Development", "20300")
     assert shown["primary_type"] == data.primary_type
     told = {name: [(each["name"], each["r#type"]) for each in members] for name, members in shown["types"]}
     assert told.pop("EIP712Domain") == [("name", "string"), ("version", "string")]

@@ -17,13 +17,14 @@ Signed = tuple[str, dict[str, Any]]
 
 
 def to_be_signed(
-    world: World, call: Any, nonce: int = 0, expiry: int = 100, version: int = 20_203
+    world: World, call: Any, nonce: int = 0, expiry: int = 100, version: int | None = None
 ) -> WalletCall:
     """A call as a wallet gets it, by the metadata alone."""
     registry = world.metadata.registry
     (type_id,) = (row.id for row in registry.types if row.path[-1:] == ("ChainflipExtrinsic",))
     bounds = {"nonce": nonce, "expiry_block": expiry}
     extrinsic = {"call": call, "transaction_metadata": bounds}
+    version = version or world.runtime.composition.release.spec_version
     return WalletCall(registry, type_id, extrinsic, "Development", version)
 
 

@@ -14,6 +14,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT
 from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.genesis import dev_genesis
+from cfnode.runtime.dev.release_names import RELEASE_NAMES
 from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.runtime.dev.runtime import DevRuntime
 from cfnode.runtime.journal import Journal
@@ -23,6 +24,9 @@ FIRST_SLOT = 1_000
 
 ALICE = Keypair.from_suri("//Alice")
 BOB = Keypair.from_suri("//Bob")
+
+OLDEST = DevGenesis(release=RELEASE_NAMES[0])
+"""A chain of 2.2.3, for rules that ended with 2.2."""
 
 
 @lru_cache(maxsize=2)
@@ -155,4 +159,4 @@ def body_of(extrinsic: bytes) -> bytes:
     raise AssertionError("no length prefix")
 
 
-__all__ = ["ALICE", "BOB", "FIRST_SLOT", "World", "bare_extrinsic", "body_of", "extrinsic_hash"]
+__all__ = ["ALICE", "BOB", "FIRST_SLOT", "OLDEST", "World", "bare_extrinsic", "body_of", "extrinsic_hash"]

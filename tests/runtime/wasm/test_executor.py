@@ -18,13 +18,14 @@ from cfnode.runtime.door import AtBlock, BuiltBlock, Deadline, ExecutorDied
 from cfnode.runtime.executor import Executor
 from cfnode.store import Pruning, Store
 from tests.conftest import ROOT
+from tests.lengths import repeats
 from tests.runtime.wasm import counter
 
 STATE = {b":code": counter.module(), b"next-code": counter.module(step=10)}
 GENESIS = Header(bytes(32), 0, root(STATE, 1), EMPTY_ROOT)
 
 
-KILLS = 100
+KILLS = repeats(100, 20)
 LONG = 300
 """Extrinsics of a block that takes long enough to be interrupted."""
 
@@ -71,7 +72,7 @@ async def test_new_code_rules_from_the_next_block_on_and_the_old_one_stays_at_ha
     store.close()
 
 
-async def test_a_hundred_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
+async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
     store = opened(tmp_path)
     head, died = GENESIS, 0
     additions = [counter.extrinsic(b"+", 1)] * LONG
@@ -130,6 +131,7 @@ import sys
 import cfnode.cli.run, cfnode.cli.lifetime, cfnode.node.service, cfnode.rpc.server, cfnode.runtime.worker
 from cfnode.runtime.dev.genesis import dev_genesis
 from cfnode.runtime.select import runtime_for
+from tests.lengths import repeats
 runtime_for(dev_genesis()[b":code"])
 print(sorted({"wasmtime", "zstandard"} & set(sys.modules)))
 """

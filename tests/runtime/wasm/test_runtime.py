@@ -29,6 +29,7 @@ from cfnode.runtime.wasm.host.storage import option
 from cfnode.runtime.wasm.raw import RawBinding
 from cfnode.runtime.wasm.runtime import WasmRuntime
 from tests.core.trie.proofs import build_proof
+from tests.lengths import repeats
 from tests.runtime.memory_state import MemoryState
 from tests.runtime.wasm import counter
 
@@ -313,8 +314,8 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
                 runtime.call(function, b"", journal())
 
     sizes: list[int] = []
-    for _ in range(20):
-        for _ in range(250):
+    for _ in range(repeats(20, 8)):
+        for _ in range(repeats(250, 100)):
             some_calls()
         gc.collect()
         sizes.append(allocated())

@@ -1,0 +1,142 @@
+"""What does a person read when a development chain has started: accounts, addresses, and the first swap?
+
+It is logged once the first block is there, so that it is the last long text on the screen. Of secrets it has
+the development keys that everybody knows, and no other.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import trio
+
+from cfnode.cli.options import DEFAULT_URL
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
+from cfnode.core.scale import ScaleError
+from cfnode.devchain.broker import ROLE, role_at
+from cfnode.devchain.genesis import DEVELOPMENT
+from cfnode.node.config import Config
+from cfnode.node.node import Node
+from cfnode.rpc.server import serve
+from cfnode.runtime.dev.config import FLIP
+from cfnode.runtime.dev.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
+from cfnode.store import StateDiscarded, UnknownBlock
+
+__all__ = ["Start", "banner", "serve_and_announce"]
+
+log = logging.getLogger("cfnode.dev")
+
+FIRST_BLOCK_S = 20.0
+"""How long the first block is waited for: a chain whose authorities are elsewhere may have none for long."""
+RECEIVER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
+"""Of the example: the first account of common EVM development chains, and a taproot address of regtest."""
+COMMISSION_BPS = 10
+"""Of the broker, in the example."""
+BLOCKS_OF_A_SWAP = 6
+"""Blocks from the deposit to the payout, which a chain that seals on demand has to be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the banner names. `broker`: its account; None without one. `program`: the folder of `cfnode`, None
+    where a shell finds it."""
+
+    url: str
+    seal: Literal["slots", "instant", "manual"] = "slots"
+    broker: bytes | None = None
+    is_registered: bool = False
+    program: Path | None = None
+
+
+async def serve_and_announce(
+    node: Node, config: Config, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Serve JSON-RPC until cancelled, and log the banner of a development chain that has begun."""
+    async with trio.open_nursery() as nursery:
+        addresses = await nursery.start(serve, node, config)
+        task_status.started()
+        if config.dev is not None and config.chain == DEVELOPMENT:
+            url = f"http://127.0.0.1:{addresses[0].rpartition(':')[2]}"
+            await _announce(node, url, config.dev.seal)
+
+
+async def _announce(node: Node, url: str, seal: Literal["slots", "instant", "manual"]) -> None:
+    chain = node.chain
+    if seal != "manual":
+        with trio.move_on_after(FIRST_BLOCK_S), chain.subscribe() as events:
+            while chain.best.number == 0:
+                await anext(aiter(events))
+    account, is_registered = None if node.broker is None else node.broker.account, False
+    if account is not None:
+        try:
+            is_registered = await role_at(chain, chain.best.hash, account) == ROLE
+        except (ScaleError, StateDiscarded, UnknownBlock) as error:
+            log.debug("the broker's role is unknown: %s", error)
+    log.info("%s", banner(Start(url, seal, account, is_registered, _program())))
+
+
+def _program() -> Path | None:
+    """The folder of the program `cfnode` that runs, None where another terminal's shell will find it."""
+    started = Path(sys.argv[0])
+    place = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
+    found = shutil.which("cfnode")
+    if not place.exists() or (found is not None and Path(found).samefile(place)):
+        return None
+    return place.absolute().parent
+
+
+def banner(start: Start) -> str:
+    """The text, from the first line to an empty last one."""
+    return "\n".join(["The development chain is ready", "", *_accounts(start), "", *_commands(start), ""])
+
+
+def _accounts(start: Start) -> Iterator[str]:
+    yield f"  Accounts with {WELL_KNOWN_FLIP // FLIP:,} FLIP each; everybody knows their keys"
+    names = {Keypair.from_suri(f"//{name}").account: f"//{name}" for name in WELL_KNOWN}
+    for account, uri in names.items():
+        yield f"    {uri:<11} {ss58.encode(account)}"
+    yield ""
+    if start.broker is None:
+        yield "  Broker        none; --dev-broker //Alice starts the chain with one"
+    else:
+        role = "registered" if start.is_registered else "not registered: cfnode rpc broker_register_account"
+        known = f"{names[start.broker]}, " if start.broker in names else ""
+        yield f"  Broker        {known}{ss58.encode(start.broker)} ({role})"
+    yield f"  JSON-RPC      {start.url}  {start.url.replace('http', 'ws', 1)}"
+    yield f"  Swap service  {start.url}"
+
+
+def _commands(start: Start) -> Iterator[str]:
+    """The first swap, in commands to paste."""
+    if start.seal == "manual":
+        yield "  Blocks come when `cfnode dev seal` (dev_newBlock) asks for one."
+        return
+    is_usual = start.url == DEFAULT_URL
+    call, sdk = (
+        ("", "") if is_usual else (f" --url {start.url}", f" --node {start.url} --backend {start.url}")
+    )
+    yield "  A first swap, in another terminal:"
+    yield ""
+    if start.program is not None:
+        yield f"    export PATH={shlex.quote(str(start.program))}:$PATH"
+    yield f"    cfnode swap request BTC ETH 0.1 --slippage 2 --network dev{sdk} \\"
+    if start.is_registered:
+        yield f"      --broker {start.url} --commission {COMMISSION_BPS} \\"
+    yield f"      --to {RECEIVER} \\"
+    yield f"      --refund {REFUND}"
+    yield ""
+    yield "  It prints the address and the channel's id, and these commands with both:"
+    yield ""
+    yield f"    cfnode dev deposit ADDRESS BTC 0.1{call}"
+    if start.seal == "instant":
+        yield f"    cfnode dev seal {BLOCKS_OF_A_SWAP}{call}"
+    yield f"    cfnode swap watch CHANNEL --network dev{sdk}"

@@ -1,0 +1,170 @@
+"""How does a person write assets, chains, amounts, times and addresses? The same way to every command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.core.suggestions import did_you_mean
+
+__all__ = ["AssetName", "ChainName", "Duration", "NodeUrl", "OneOf", "Seconds", "Units", "atoms"]
+
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+MAX_DURATION_DIGITS = 12
+MAX_SECONDS = 86_400.0
+"""A day: no command waits longer for one answer."""
+MAX_DIGITS = 39
+"""Of an amount in smallest units: those of 2^128."""
+SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+"""Schemes of a node's address, and those of its HTTP server, which has the same port."""
+
+
+class AssetName(click.ParamType[Any]):
+    """`Btc`, `ArbUsdc`, or with its chain: `Bitcoin/BTC`, `arbitrum.usdc`; any case."""
+
+    name = "asset"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The Asset."""
+        from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+
+        try:
+            return value if isinstance(value, Asset) else asset_in_text(str(value))
+        except UnknownAsset as error:
+            return self.fail(str(error), param, ctx)
+
+
+class OneOf(click.Choice[str]):
+    """One of a few words, in any case; the value is the word as it is listed."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        super().__init__(tuple(words), case_sensitive=False)
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Suggest the words that are meant, or list them all."""
+        hint = did_you_mean(str(value), self.choices) or f" Choose from {', '.join(self.choices)}."
+        return f"Unknown value {value!r}.{hint}"
+
+
+class ChainName(OneOf):
+    """A foreign chain: `Ethereum`, `bitcoin`; any case."""
+
+    name = "chain"
+
+    def __init__(self) -> None:
+        from cfnode.core.assets import CHAINS
+
+        super().__init__(CHAINS)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """The parameter's name: the list of all chains would fill the line."""
+        return None
+
+
+def _number(value: Any) -> Decimal | None:
+    """A decimal number that is finite, in ASCII; None for anything else."""
+    try:
+        number = Decimal(str(value) if str(value).isascii() else "NaN")
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _about_comma(value: Any) -> str:
+    """What is wrong with a decimal comma; empty where the text has none."""
+    text = str(value)
+    if "," not in text or _number(text.replace(",", "")) is None:
+        return ""
+    example = f", such as {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
+    return f": write a decimal point instead of the comma{example}, and nothing between thousands"
+
+
+class Units(click.ParamType[Decimal]):
+    """A decimal number of whole units, not below zero."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """As a Decimal."""
+        number = _number(value)
+        if number is None or number < 0:
+            hint = _about_comma(value) or ", such as 0.5"
+            self.fail(f"{value!r} is not a number of whole units{hint}", param, ctx)
+        return number
+
+
+class Seconds(click.ParamType[float]):
+    """A number of seconds from `least` up to a day."""
+
+    name = "seconds"
+
+    def __init__(self, least: float = 0.1) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """As a float."""
+        number = _number(value)
+        seconds = math.nan if number is None else float(number)
+        if not self.least <= seconds <= MAX_SECONDS:
+            bounds = f"from {self.least:g} to {MAX_SECONDS:g}"
+            self.fail(f"{value!r} is not a number of seconds {bounds}{_about_comma(value)}", param, ctx)
+        return seconds
+
+
+class Duration(click.ParamType[int]):
+    """`90s`, `10m`, `24h`, `2d`; a bare number is seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """In milliseconds."""
+        text = str(value)
+        unit = UNITS_S.get(text[-1:], 0)
+        digits = text[:-1] if unit else text
+        if not digits.isascii() or not digits.isdigit() or len(digits) > MAX_DURATION_DIGITS:
+            self.fail(f"{value!r} is not a duration such as 90s, 10m, 24h or 2d", param, ctx)
+        return int(digits) * (unit or 1) * 1000
+
+
+class NodeUrl(click.ParamType[str]):
+    """The address of a node: `http://…` or `https://…`; `ws://…` and `wss://…` mean the same port's HTTP."""
+
+    name = "url"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The address of its HTTP server."""
+        text = str(value)
+        try:
+            parts = urlsplit(text)
+            _ = parts.port
+        except ValueError as error:
+            self.fail(f"the address is malformed: {error}", param, ctx)
+        if parts.scheme not in SCHEMES or not parts.hostname:
+            self.fail("the address of a node begins with http:// or https://, as in "
+                      "http://127.0.0.1:9944", param, ctx)  # fmt: skip
+        return SCHEMES[parts.scheme] + text[len(parts.scheme) :]
+
+
+def atoms(number: Decimal, decimals: int) -> int:
+    """Whole units (finite, not below zero) as the smallest ones, exactly.
+
+    Raises Failure (usage) where a digit is too many.
+    """
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    text, shift = "".join(map(str, digits)).lstrip("0"), exponent + decimals
+    kept = text if shift >= 0 else text[:shift]
+    if text[len(kept) :].strip("0"):
+        raise Failure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
+    if kept and len(kept) + max(shift, 0) > MAX_DIGITS:
+        raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
+    amount = int(kept + "0" * max(shift, 0)) if kept else 0
+    if amount >= 2**128:
+        raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
+    return amount

@@ -1,0 +1,96 @@
+"""How does an sr25519 key sign the same message with the same bytes each time?
+
+The signature library draws the one-time scalar of each signature at random, so a block sealed twice has two
+hashes. A chain of tests wants one. Here that scalar is hashed from the key's own nonce and from all that is
+signed, as ed25519 does it (RFC 8032); the rest is schnorrkel's, and verifiers see no difference.
+
+The scalars are Python's integers, whose time depends on their values: this is for keys of development chains.
+"""
+
+from __future__ import annotations
+
+from nacl.bindings import (
+    crypto_core_ed25519_scalar_add,
+    crypto_core_ed25519_scalar_mul,
+    crypto_core_ed25519_scalar_reduce,
+    crypto_scalarmult_ed25519_base_noclamp,
+)
+
+from cfnode.core.merlin import Transcript
+
+__all__ = ["sign"]
+
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+SQRT_M1 = pow(2, (P - 1) // 4, P)
+CONTEXT = b"substrate"
+MARK = 0x80
+"""The top bit of the last byte says that the signature is of schnorrkel's form."""
+
+
+def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
+    """The signature (64 bytes) by a key of 32 bytes of scalar and 32 bytes of nonce."""
+    scalar, nonce = secret[:32], secret[32:]
+    witness = _transcript(public, message)
+    witness.append(b"witness", nonce)
+    once = crypto_core_ed25519_scalar_reduce(witness.challenge(b"signing", 64))
+    commitment = _ristretto(crypto_scalarmult_ed25519_base_noclamp(once))
+    transcript = _transcript(public, message)
+    transcript.append(b"sign:R", commitment)
+    challenge = crypto_core_ed25519_scalar_reduce(transcript.challenge(b"sign:c", 64))
+    answer = crypto_core_ed25519_scalar_add(crypto_core_ed25519_scalar_mul(challenge, scalar), once)
+    return commitment + answer[:31] + bytes([answer[31] | MARK])
+
+
+def _transcript(public: bytes, message: bytes) -> Transcript:
+    """What both sides of a signature have absorbed before its commitment."""
+    transcript = Transcript(b"SigningContext")
+    transcript.append(b"", CONTEXT)
+    transcript.append(b"sign-bytes", message)
+    transcript.append(b"proto-name", b"Schnorr-sig")
+    transcript.append(b"sign:pk", public)
+    return transcript
+
+
+def _ristretto(point: bytes) -> bytes:
+    """An encoded Edwards point as the encoding of its Ristretto element (RFC 9496, 4.3.2)."""
+    y = int.from_bytes(point, "little") & (1 << 255) - 1
+    x = _x_of(y, point[31] >> 7)
+    u1, u2 = (1 + y) * (1 - y) % P, x * y % P
+    inverse = _inverse_sqrt(u1 * u2 * u2)
+    den1, den2 = inverse * u1 % P, inverse * u2 % P
+    z_inverse = den1 * den2 * x * y % P
+    if _is_negative(x * y * z_inverse):
+        x, y, den = y * SQRT_M1 % P, x * SQRT_M1 % P, den1 * _inverse_sqrt(-1 - D) % P
+    else:
+        den = den2
+    if _is_negative(x * z_inverse):
+        y = -y
+    return _absolute(den * (1 - y)).to_bytes(32, "little")
+
+
+def _x_of(y: int, sign_bit: int) -> int:
+    """The x of a point of the curve -x² + y² = 1 + d x² y² (RFC 8032, 5.1.3)."""
+    square = y * y
+    u, v = square - 1, D * square + 1
+    x = u * _inverse_sqrt(u * v) % P
+    return -x % P if x & 1 != sign_bit else x
+
+
+def _inverse_sqrt(value: int) -> int:
+    """The nonnegative root of 1 / value, for a value that is a square; 0 for 0 (RFC 9496, 4.2)."""
+    value %= P
+    cube = value**3 % P
+    root = cube * pow(cube * cube * value, (P - 5) // 8, P) % P
+    if value * root * root % P != 1:
+        root = root * SQRT_M1 % P
+    return _absolute(root)
+
+
+def _is_negative(value: int) -> bool:
+    return bool(value % P & 1)
+
+
+def _absolute(value: int) -> int:
+    value %= P
+    return -value % P if value & 1 else value

@@ -1,0 +1,201 @@
+"""Which lines does a development chain log at each step of a swap?
+
+A channel is opened, a deposit arrives or is refused, a swap is executed, a payout arrives or fails. The lines
+come from the events of each block of the best chain. Payouts are joined in memory to the transactions that
+carry them; those that began before the node did have no line.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from cfnode.core import ss58
+from cfnode.core.addresses import NETWORKS, AddressError, address_to_text, encode_foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.block import BlockRef
+from cfnode.core.scale import ScaleError
+from cfnode.node.block_events import Event
+from cfnode.node.chain_view import ChainView
+from cfnode.node.events import BestChanged
+from cfnode.runtime.door import DoorError
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+
+__all__ = ["SwapLines", "SwapLog"]
+
+log = logging.getLogger("cfnode.dev")
+
+MAX_KEPT = 10_000
+"""Swap requests, payouts and transactions that are remembered, each: more than are under way at a time."""
+USERS: Final = ("Regular", "RegularNoNetworkFee")
+"""Kinds of swap requests that users make; the chain itself swaps fees."""
+_INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
+_PAYOUTS: Final = {"SwapEgressScheduled": "Payout", "RefundEgressScheduled": "Refund"}
+_ENDS: Final = {
+    "BroadcastSuccess": "📤 {0} has arrived on {1}",
+    "BroadcastAborted": "❌ {0} could not be sent: {1}'s broadcast {2} is aborted",
+}
+
+
+class SwapLog:
+    """Logs what happens to swaps on the best chain, at info."""
+
+    def __init__(self, chain: ChainView) -> None:
+        self._chain = chain
+        self._lines = SwapLines()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            with self._chain.subscribe(only=BestChanged) as events:
+                async for event in events:
+                    for block in event.enacted if isinstance(event, BestChanged) else ():
+                        await self._log(self._chain.block_ref(block))
+
+    async def _log(self, block: BlockRef | None) -> None:
+        if block is None:
+            return
+        try:
+            events = (await self._chain.events(block.hash)).all
+        except (DoorError, ScaleError, StateDiscarded, StoreError, UnknownBlock) as error:
+            log.debug("the events of block %d are not logged: %s", block.number, error)
+            return
+        for line in self._lines.of(block.number, events):
+            log.info("%s", line)
+
+
+class SwapLines:
+    """The lines for the events of one block after the other."""
+
+    def __init__(self) -> None:
+        self._requests: OrderedDict[int, None] = OrderedDict()
+        self._payouts: OrderedDict[Any, str] = OrderedDict()
+        self._transactions: OrderedDict[tuple[str, int], list[str]] = OrderedDict()
+
+    def of(self, number: int, events: Sequence[Event]) -> Iterator[str]:
+        """The lines of a block; an event of an unknown form has none."""
+        failed = [
+            f" of {_amount(event.fields)}" for event in events if event.name == "TransferFallbackRequested"
+        ]
+        for event in events:
+            try:
+                yield from self._of(number, event, failed)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                log.debug("no line for %s.%s: %r", event.pallet, event.name, error)
+
+    def _of(self, number: int, event: Event, failed: list[str]) -> Iterator[str]:
+        if event.pallet in ("Swapping", "LiquidityProvider"):
+            yield from self._of_swapping(number, event)
+        elif event.pallet.endswith(_INGRESS):
+            yield from self._of_ingress(event.pallet.removesuffix(_INGRESS), event)
+        elif event.pallet.endswith(_BROADCASTER) and event.name in _ENDS:
+            yield from self._ended(event.pallet.removesuffix(_BROADCASTER), event, failed)
+
+    def _of_swapping(self, number: int, event: Event) -> Iterator[str]:
+        fields = event.fields
+        if (written := _WRITTEN.get(event.name)) is not None:
+            yield written(number, fields)
+        elif event.name == "SwapRequested" and _variant(fields["request_type"]) in USERS:
+            _keep(self._requests, fields["swap_request_id"], None)
+        elif event.name == "SwapExecuted" and fields["swap_request_id"] in self._requests:
+            given = _amount(fields, "input_asset", "input_amount")
+            taken = _amount(fields, "output_asset", "output_amount")
+            yield f"🔁 Swapped {given} for {taken} (swap request {fields['swap_request_id']})"
+        elif event.name in _PAYOUTS:
+            _keep(self._payouts, fields["egress_id"], f"{_PAYOUTS[event.name]} of {_amount(fields)}")
+
+    def _of_ingress(self, chain: str, event: Event) -> Iterator[str]:
+        fields = event.fields
+        if event.name == "DepositFailed":
+            yield _refused(fields)
+        elif event.name in ("DepositFinalised", "DepositBoosted"):
+            yield _deposit(chain, fields, boosted=event.name == "DepositBoosted")
+        elif event.name == "TransferFallbackRequested":
+            place = _account(chain, fields["destination_address"])
+            command = f"cfnode recover {chain} {fields['broadcast_id']}"
+            yield f"❌ {_amount(fields)} could not be paid to {place}: {command}"
+        elif event.name in ("BatchBroadcastRequested", "CcmBroadcastRequested"):
+            ids = [fields["egress_id"]] if "egress_id" in fields else fields["egress_ids"]
+            texts = [text for each in ids if (text := self._payouts.pop(each, None)) is not None]
+            _keep(self._transactions, (chain, fields["broadcast_id"]), texts)
+
+    def _ended(self, chain: str, event: Event, failed: list[str]) -> Iterator[str]:
+        """A transaction has arrived, or never will; `failed`: transfers in it that their receiver refused."""
+        number = event.fields["broadcast_id"]
+        for text in self._transactions.pop((chain, number), ()):
+            if (unpaid := next(filter(text.endswith, failed), None)) is not None:
+                failed.remove(unpaid)
+            else:
+                yield _ENDS[event.name].format(text, chain, number)
+
+
+def _keep(known: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Remember the newest MAX_KEPT."""
+    known[key] = value
+    if len(known) > MAX_KEPT:
+        known.popitem(last=False)
+
+
+def _opened(number: int, fields: dict[str, Any]) -> str:
+    source, wanted = ASSETS[fields["source_asset"]], ASSETS[fields["destination_asset"]]
+    receiver = address_to_text(fields["destination_address"])
+    return f"{_channel(number, source.name, fields)} becomes {wanted.name} for {receiver}"
+
+
+def _opened_for_liquidity(number: int, fields: dict[str, Any]) -> str:
+    return f"{_channel(number, fields['asset'], fields)} is credited to {ss58.encode(fields['account_id'])}"
+
+
+def _channel(number: int, asset: str, fields: dict[str, Any]) -> str:
+    channel = f"{number}-{ASSETS[asset].chain}-{fields['channel_id']}"
+    return f"📬 Channel {channel} opened: {asset} sent to {address_to_text(fields['deposit_address'])}"
+
+
+def _unpaid(number: int, fields: dict[str, Any]) -> str:
+    request = fields["swap_request_id"]
+    return f"❌ {_amount(fields)} of swap request {request} are not paid out: too little for the transfer"
+
+
+_WRITTEN: Final[dict[str, Callable[[int, dict[str, Any]], str]]] = {
+    "SwapDepositAddressReady": _opened,
+    "LiquidityDepositAddressReady": _opened_for_liquidity,
+    "SwapEgressIgnored": _unpaid,
+    "RefundEgressIgnored": _unpaid,
+}
+
+
+def _refused(fields: dict[str, Any]) -> str:
+    """A deposit into a channel or into the vault."""
+    (witness,) = fields["details"][1].values()
+    names = ("asset", "amount") if "asset" in witness else ("input_asset", "deposit_amount")
+    return f"❌ Deposit of {_amount(witness, *names)} refused: {_variant(fields['reason'])}"
+
+
+def _deposit(chain: str, fields: dict[str, Any], *, boosted: bool) -> str:
+    total = {"amount": sum(part for _, part in fields["amounts"])} if boosted else {}
+    place = fields["deposit_address"]
+    where = "into the vault" if place is None else f"at {_account(chain, place)}"
+    return f"💰 Deposit of {_amount(fields | total)} {where}{', boosted' if boosted else ''}"
+
+
+def _amount(fields: dict[str, Any], asset: str = "asset", amount: str = "amount") -> str:
+    """`0.1 Btc`: whole units, without trailing zeros."""
+    known = ASSETS[fields[asset]]
+    whole, rest = divmod(fields[amount], 10**known.decimals)
+    return f"{whole}.{rest:0{known.decimals}d}".rstrip("0").rstrip(".") + f" {known.name}"
+
+
+def _account(chain: str, account: Any) -> str:
+    """An address that a chain's own pallet names."""
+    try:
+        encoded = encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
+    except AddressError:
+        return "an address of an unknown form"
+    return address_to_text(encoded)
+
+
+def _variant(value: Any) -> str:
+    """The name of an enum's value."""
+    return str(value if isinstance(value, str) else value[0])

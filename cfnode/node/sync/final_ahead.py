@@ -1,0 +1,80 @@
+"""Which of the blocks that a node catches up with are final already, and how does it know before it has them?
+
+Nodes keep the justification of one block in 512, and of each change of the authorities. A node that waited
+for it would hold the states of hundreds of blocks that may still lose, most of them in the database, and read
+through all of them. So the headers up to the next justified block are fetched while the first bodies are
+imported; the chain checks the row and the votes, and then makes each block of the row final as it comes.
+
+At the end of the chain there is no such block: the last ones wait for the votes of the gossip.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+
+from cfnode.core.grandpa import ENGINE
+from cfnode.core.header import Header
+from cfnode.core.wire.blocks import MOST_BLOCKS
+from cfnode.node.chain import Chain
+from cfnode.node.chain_errors import BadJustification, FinalityRefused
+from cfnode.node.events import Finalized
+from cfnode.node.sync.asker import Asker, Unanswered
+from cfnode.node.sync.blocks import FetchedHeader, justified_above
+from cfnode.node.sync.repute import Failure
+from cfnode.runtime.door import LocalFault
+from cfnode.store import StateDiscarded
+
+__all__ = ["FinalAhead"]
+
+log = logging.getLogger("cfnode.sync")
+
+MAX_PATH = 1_024
+"""Headers up to a justified block: twice the period in which nodes keep one."""
+
+
+class FinalAhead:
+    """Finds the justified blocks of a peer's chain, and lets the chain expect what leads to them."""
+
+    def __init__(self, chain: Chain, asker: Asker) -> None:
+        self._chain = chain
+        self._asker = asker
+
+    async def run(self, peer: str, number: int) -> None:
+        """From block `number` of a peer's best chain on, as long as a further block is justified."""
+        rows: deque[FetchedHeader] = deque()
+        try:
+            while True:
+                path, justification = await self._path(peer, number, rows)
+                if justification is None:
+                    return
+                await self._chain.expect(path, justification)
+                number = path[-1].number + 1
+                await self._until_final(path[-1].number)
+        except BadJustification as error:
+            self._asker.fail(peer, Failure.BAD_JUSTIFICATION, str(error))
+        except (Unanswered, FinalityRefused, LocalFault, StateDiscarded) as error:
+            log.debug("No block from #%d on is expected to be final: %s", number, error)
+
+    async def _path(
+        self, peer: str, number: int, rows: deque[FetchedHeader]
+    ) -> tuple[list[Header], bytes | None]:
+        """The headers from a number on up to the first justified one, and its justification; None where there
+        is none. `rows`: what the peer has given beyond the last path."""
+        path: list[Header] = []
+        while len(path) < MAX_PATH:
+            if not rows:
+                question = justified_above(number + len(path), MOST_BLOCKS)
+                rows.extend((await self._asker.ask_one(peer, question)).value)
+            if not rows:
+                break
+            row = rows.popleft()
+            path.append(row.header)
+            if (justification := dict(row.justifications).get(ENGINE)) is not None:
+                return path, justification
+        return path, None
+
+    async def _until_final(self, number: int) -> None:
+        with self._chain.subscribe(only=Finalized) as events:
+            while self._chain.finalized.number < number and await anext(events, None) is not None:
+                pass

@@ -1,0 +1,61 @@
+"""What a development chain prints when it has started."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cfnode.cli.banner import Start, banner
+from cfnode.cli.client import DEFAULT_URL
+from cfnode.cli.exits import Failure
+from cfnode.cli.run import broker_secret
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
+
+SECRET = "0x" + "7a" * 32
+OTHER_URL = "http://127.0.0.1:19944"
+ALICE = Keypair.from_suri("//Alice").account
+
+
+def test_accounts_services_and_commands_to_paste() -> None:
+    text = banner(Start(DEFAULT_URL, broker=ALICE, is_registered=True, program=Path("/my programs")))
+    lines = [line.strip() for line in text.splitlines()]
+    assert "//Alice     cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9" in lines
+    assert "//Ferdie    cFJXANDouKpHP6tvw9j7RG2N13aLsWysLXrkXuL4fdiv1CKEr" in lines
+    assert "JSON-RPC      http://127.0.0.1:9944  ws://127.0.0.1:9944" in lines
+    assert "Swap service  http://127.0.0.1:9944" in lines
+    first = lines.index("A first swap, in another terminal:")
+    assert lines[first + 2 : first + 4] == [
+        "export PATH='/my programs':$PATH",
+        "cfnode swap request BTC ETH 0.1 --slippage 2 --network dev \\",
+    ]
+    assert lines[-2:] == ["cfnode dev deposit ADDRESS BTC 0.1", "cfnode swap watch CHANNEL --network dev"]
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_another_port_and_another_pace_are_in_the_commands() -> None:
+    start = Start(OTHER_URL, broker=ALICE, is_registered=True)
+    text = banner(replace(start, seal="instant"))
+    assert f"cfnode dev seal 6 --url {OTHER_URL}\n" in text
+    assert f"cfnode swap watch CHANNEL --network dev --node {OTHER_URL} --backend {OTHER_URL}\n" in text
+    assert "export" not in text
+    assert "first swap" not in banner(replace(start, seal="manual"))
+    assert (
+        "--broker" not in banner(replace(start, broker=None, is_registered=False)).partition("first swap")[2]
+    )
+
+
+def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(SECRET[2:])
+    assert broker_secret(str(tmp_path / "key")) == SECRET
+    account = Keypair.from_suri(SECRET).account
+    text = banner(Start(DEFAULT_URL, broker=account))
+    assert SECRET[2:] not in text
+    assert (
+        f"Broker        {ss58.encode(account)} (not registered: cfnode rpc broker_register_account)" in text
+    )
+    with pytest.raises(Failure) as refused:
+        broker_secret(f"{SECRET}7a")
+    assert SECRET not in refused.value.message

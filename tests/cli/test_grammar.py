@@ -1,0 +1,182 @@
+"""The same options, names, errors and suggestions for each command that has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from cfnode.cli import cli
+from cfnode.cli.swap.options import network_option
+from cfnode.core.assets import ASSETS, UnknownAsset, asset_in_text
+from cfnode.sdk.names import Networks
+from tests.cli.test_client_commands import echo, result, run, serving
+
+NOWHERE = "http://127.0.0.1:1"
+SERVERS = ("run",)
+"""Commands that start a node: their flags are the official node's."""
+
+
+def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Each command that does something, with its path."""
+    with click.Context(group) as ctx:
+        for name in group.list_commands(ctx):
+            command = group.get_command(ctx, name)
+            assert command is not None
+            if isinstance(command, click.Group):
+                yield from commands(command, f"{path}{name} ")
+            elif name not in SERVERS:
+                yield path + name, command
+
+
+def option(command: click.Command, name: str) -> Any:
+    return next((each for each in command.params if name in each.opts), None)
+
+
+def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
+    found = dict(commands())
+    nodes = [each for command in found.values() if (each := option(command, "--node"))]
+    assert len(nodes) > 25
+    assert {(each.envvar, tuple(each.opts)) for each in nodes} == {("CFNODE_URL", ("--node", "--url"))}
+    assert not [path for path, each in found.items() if option(each, "--url") and not option(each, "--node")]
+    for name in ("--timeout", "--every"):
+        types = {type(each.type).__name__ for command in found.values() if (each := option(command, name))}
+        assert types == {"Seconds"}
+    networks = {tuple(each.type.choices) for c in found.values() if (each := option(c, "--network")) and
+                each.envvar == "CFNODE_NETWORK"}  # fmt: skip
+    assert networks == {tuple(Networks)}
+    assert network_option is not None
+
+
+def test_what_follows_a_swap_needs_no_broker() -> None:
+    found = dict(commands())
+    assert [path for path, each in found.items() if option(each, "--commission")] == [
+        "swap quote",
+        "swap request",
+    ]
+
+
+def test_the_node_is_named_once_for_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(echo) as url:
+        monkeypatch.setenv("CFNODE_URL", url)
+        assert json.loads(run("rpc", "m")[1]) == ["m", []]
+        assert json.loads(run("rpc", "m", "--node", url.replace("http", "ws"))[1]) == ["m", []]
+        code, _, err = run("rpc", "m", "--node", NOWHERE)
+        assert (code, "no answer from http://127.0.0.1:1" in err) == (5, True)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["localhost:9944", "ftp://host", "http://", "http://host:port", "http://[::1"]
+)
+def test_an_address_that_is_none_is_refused_at_once(wrong: str) -> None:
+    for line in (("rpc", "m"), ("wait",), ("dev", "seal"), ("swap", "status", "1"), ("inspect-runtime",)):
+        code, _, err = run(*line, "--node", wrong)
+        assert (code, "Invalid value for '--node' / '--url'" in err) == (2, True), err
+
+
+def test_the_command_line_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database or a file that is named on the command line is read, whatever CFNODE_URL says."""
+    monkeypatch.setenv("CFNODE_URL", NOWHERE)
+    code, _, err = run("inspect-runtime", "--chain", "/no/such/file")
+    assert (code, "/no/such/file" in err) == (3, True)
+    code, _, err = run("export-state", "--dev", "--base-path", "/no/such/folder")
+    assert (code, "/no/such/folder" in err) == (1, True)
+    assert run("inspect-runtime")[0] == 5
+    for line in (("inspect-runtime", "--chain=x"), ("export-state", "--base-path=x")):
+        code, _, err = run(*line, "--node", NOWHERE)
+        assert (code, "--node exclude each other" in err) == (2, True)
+
+
+@pytest.mark.parametrize("wrong", ["nan", "inf", "0", "-1", "1e9", "soon", "1,5"])
+def test_no_command_waits_without_a_bound(wrong: str) -> None:
+    for line in (("rpc", "m", "--timeout"), ("dev", "seal", "--timeout"), ("swap", "watch", "1", "--every")):
+        code, _, err = run(*line, wrong)
+        assert (code, "is not a number of seconds from 0.1 to 86400" in err) == (2, True), err
+    assert "instead of the comma, such as 1.5" in run("wait", "--timeout", "1,5")[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "name", "words"),
+    [
+        (("rpc", "m", "--node", NOWHERE), 5, "NETWORK", "no answer from"),
+        (("rpc", "m", "--named={"), 2, "USAGE", "--named is not JSON"),
+        (("rpc", "m", "--timeout", "x"), 2, "USAGE", "not a number of seconds"),
+        (("dev", "seal", "--node", NOWHERE), 5, "NETWORK", "no answer from"),
+        (("dev", "saele"), 2, "USAGE", "Did you mean 'seal'?"),
+        (("dev", "price", "Etc", "1"), 2, "USAGE", "Unknown asset 'Etc'. Did you mean"),
+        (("inspect-runtime",), 2, "USAGE", "give --chain or --node"),
+        (("inspect-runtime", "--chain=/no/such/file"), 3, "CONFIGURATION", "/no/such/file"),
+        (("swap", "quote", "BTC", "Etc", "1"), 2, "USAGE", "Unknown asset 'Etc'"),
+        (("swap", "quote", "BTC", "ETH", "1", "--network=main"), 2, "USAGE", "Did you mean mainnet?"),
+        (("purge-chain", "--chain=/no/such/file"), 3, "CONFIGURATION", "/no/such/file"),
+    ],
+)
+def test_an_error_is_an_object_where_json_is_asked_for(
+    line: tuple[str, ...], code: int, name: str, words: str
+) -> None:
+    found, out, err = run(*line, "--json")
+    error = json.loads(out)["error"]
+    assert (found, err, error["code"]) == (code, "", name)
+    assert words in error["message"]
+    found, out, err = run(*line)
+    assert (found, out) == (code, "")
+    assert words in err
+
+
+METHODS = {"methods": ["system_health", "cf_account_info", "cf_accounts"], "version": 1}
+
+
+@pytest.mark.parametrize(
+    ("method", "hint"),
+    [
+        ("system_helth", " Did you mean system_health?"),
+        ("CF_Account_Info", " Did you mean cf_account_info or cf_accounts?"),
+        ("system_health", ""),
+        ("zzz", ""),
+    ],
+)
+def test_a_method_that_the_node_lacks_is_answered_with_those_like_it(method: str, hint: str) -> None:
+    def answer(request: dict[str, Any]) -> bytes:
+        if request["method"] == "rpc_methods":
+            return result(METHODS)
+        return b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+
+    with serving(answer) as url:
+        assert run("rpc", method, "--node", url) == (
+            *(1, ""),
+            f"Error: {method}: Method not found [code -32601]{hint}\n",
+        )
+        error = json.loads(run("rpc", method, "--node", url, "--json")[1])["error"]
+    assert error["rpc"] == {"code": -32601, "message": "Method not found"}
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (("purge",), " Did you mean 'purge-chain'?"),
+        (("RPCC",), " Did you mean 'rpc'?"),
+        (("swap", "qoute"), " Did you mean 'quote'?"),
+        (("quote",), " Did you mean 'cfnode swap quote'?"),
+        (("seal",), " Did you mean 'cfnode dev seal'?"),
+        (("key", "insrt"), " Did you mean 'insert' or 'inspect'?"),
+        (("xyzzy",), ""),
+    ],
+)
+def test_an_unknown_command_is_answered_with_those_like_it(line: tuple[str, ...], hint: str) -> None:
+    done = CliRunner().invoke(cli, line, prog_name="cfnode")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1] == f"Error: No such command {line[-1]!r}.{hint}"
+
+
+def test_an_asset_has_one_notation() -> None:
+    for asset in ASSETS.values():
+        pair = f"{asset.chain}/{asset.symbol}"
+        for text in (asset.name, asset.name.upper(), pair, pair.lower(), pair.replace("/", "."), f" {pair} "):
+            assert asset_in_text(text) is asset
+    for text in ("", "x" * 10_000, "Bitcoin/", "/BTC", "Bitcoin/BTC/", "Bitcoin.BTC.", "ETH/Ethereum", "É"):
+        with pytest.raises(UnknownAsset):
+            asset_in_text(text)

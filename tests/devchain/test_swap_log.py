@@ -1,0 +1,90 @@
+"""The lines of swaps that do not go the usual way; tests/rpc/test_broker_key.py has one that does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.devchain import swap_log
+from cfnode.devchain.swap_log import SwapLines
+from cfnode.node.block_events import Event
+
+PLACE = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
+ETHER = 10**18
+
+
+def egress(name: str, number: int, amount: int) -> Event:
+    fields = {"swap_request_id": 1, "egress_id": ("Ethereum", number), "asset": "Eth", "amount": amount}
+    return Event("Swapping", name, fields)
+
+
+def sent(broadcast: int, *numbers: int) -> Event:
+    ids = [("Ethereum", number) for number in numbers]
+    return Event(
+        "EthereumIngressEgress", "BatchBroadcastRequested", {"broadcast_id": broadcast, "egress_ids": ids}
+    )
+
+
+def ended(name: str, broadcast: int) -> Event:
+    return Event("EthereumBroadcaster", name, {"broadcast_id": broadcast})
+
+
+def fallback(amount: int) -> Event:
+    fields = {"asset": "Eth", "amount": amount, "destination_address": PLACE, "broadcast_id": 9}
+    return Event("EthereumIngressEgress", "TransferFallbackRequested", fields)
+
+
+def test_of_a_batch_the_transfer_that_failed_is_not_logged_as_paid() -> None:
+    lines = SwapLines()
+    payouts = [egress("SwapEgressScheduled", 1, 1 * ETHER), egress("RefundEgressScheduled", 2, 11 * ETHER)]
+    assert list(lines.of(5, [*payouts, sent(7, 1, 2)])) == []
+    assert list(lines.of(6, [ended("BroadcastSuccess", 8)])) == []  # of another transaction
+    assert list(lines.of(7, [ended("BroadcastSuccess", 7), fallback(1 * ETHER)])) == [
+        "📤 Refund of 11 Eth has arrived on Ethereum",
+        "❌ 1 Eth could not be paid to 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266: cfnode recover Ethereum 9",
+    ]
+    assert list(lines.of(8, [ended("BroadcastSuccess", 7)])) == []
+
+
+def test_an_aborted_transaction_and_a_payout_too_small_to_be_sent() -> None:
+    lines = SwapLines()
+    ignored = {"swap_request_id": 3, "asset": "Usdc", "amount": 12_000, "reason": "…"}
+    block = [egress("SwapEgressScheduled", 1, ETHER // 2), sent(7, 1), ended("BroadcastAborted", 7)]
+    assert list(lines.of(5, [*block, Event("Swapping", "SwapEgressIgnored", ignored)])) == [
+        "❌ Payout of 0.5 Eth could not be sent: Ethereum's broadcast 7 is aborted",
+        "❌ 0.012 Usdc of swap request 3 are not paid out: too little for the transfer",
+    ]
+
+
+def test_a_boosted_deposit_has_the_sum_of_its_parts_and_an_unknown_form_no_line() -> None:
+    boosted: dict[str, Any] = {
+        "asset": "Eth",
+        "amounts": [("BoostPool", ETHER), ("LendingPool", ETHER)],
+        "deposit_address": PLACE,
+    }
+    events = [
+        Event("EthereumIngressEgress", "DepositBoosted", boosted),
+        Event("EthereumIngressEgress", "DepositFailed", {"details": "later"}),
+        Event("EthereumIngressEgress", "DepositFinalised", ()),
+        Event("EthereumIngressEgress", "DepositFinalised", boosted | {"amount": 1, "deposit_address": None}),
+    ]
+    assert list(SwapLines().of(1, events)) == [
+        "💰 Deposit of 2 Eth at 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266, boosted",
+        "💰 Deposit of 0.000000000000000001 Eth into the vault",
+    ]
+
+
+def test_swaps_of_the_chain_itself_have_no_line_and_what_is_kept_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(swap_log, "MAX_KEPT", 1)
+    lines = SwapLines()
+    kinds = {1: "NetworkFee", 2: ("Regular", {}), 3: ("RegularNoNetworkFee", {})}
+    executed = {"input_asset": "Eth", "input_amount": ETHER, "output_asset": "Btc", "output_amount": 3}
+    block = [
+        Event("Swapping", "SwapRequested", {"swap_request_id": number, "request_type": kind})
+        for number, kind in kinds.items()
+    ]
+    block += [Event("Swapping", "SwapExecuted", executed | {"swap_request_id": number}) for number in kinds]
+    assert list(lines.of(1, block)) == ["🔁 Swapped 1 Eth for 0.00000003 Btc (swap request 3)"]

@@ -1,0 +1,63 @@
+"""A newcomer types `scripts/start`, and pastes what the screen shows until the swap is completed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+from tests.conftest import ROOT
+from tests.e2e.sites import free_port
+from tests.e2e.terminal import terminal
+from tests.process import environment
+
+STEPS = re.compile(
+    r"A first swap, in another terminal:\n(.*?)\n\s+It prints .*?swap watch [^\n]+\n", re.DOTALL
+)
+
+
+def project(folder: Path) -> Path:
+    """The project as a person has it after the first start: the scripts, and `.venv` with the program."""
+    (folder / "scripts").mkdir()
+    for name in ("scripts/start", "scripts/environment", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder / name)
+    program = folder / ".venv" / "bin" / "cfnode"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cfnode "$@"\n')
+    program.chmod(0o755)
+    with (folder / "pyproject.toml").open("rb") as content:
+        stamp = subprocess.run(["cksum"], stdin=content, capture_output=True, check=True).stdout
+    (folder / ".venv" / "stamp").write_bytes(stamp)
+    return folder
+
+
+def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
+    newcomer = environment(tmp_path) | {"PYTHON": sys.executable}
+    flags = [f"--rpc-port={free_port()}", "--port=0", "--no-prometheus", "--dev-block-time=200"]
+    with (
+        terminal(["scripts/start", *flags], project(tmp_path), newcomer) as chain,
+        terminal(["sh"], tmp_path, newcomer) as shell,
+    ):
+        steps = chain.wait_for(STEPS.pattern)
+        assert (
+            "Broker        //Alice, cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9 (registered)"
+            in chain.text
+        )
+        shell.type(dedent(steps[1]).strip() + "\n")
+        deposit, watch = shell.wait_for(
+            r"Pay into it: (cfnode [^\n]+)\nFollow it: (cfnode [^\n]+)\n"
+        ).groups()
+        shell.type(f"{deposit}\n")
+        shell.wait_for("0.1 Btc have arrived")
+        shell.type(f"{watch}\n")
+        shell.wait_for("●●●●●●  COMPLETED")
+        chain.wait_for(
+            "📬 Channel .*💰 Deposit of 0.1 Btc .*🔁 Swapped .*📤 Payout of .* has arrived on Ethereum"
+        )
+        assert STEPS.search(chain.screen), chain.screen
+        assert not re.search("Prepared block|Pre-sealed|ERROR", chain.text)
+        assert chain.end() == 0
+    assert not (tmp_path / ".local").exists()

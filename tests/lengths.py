@@ -1,0 +1,17 @@
+"""How often does a test repeat what takes long?
+
+`scripts/test --all` plays such a test whole. An ordinary run plays a part of it: it is waited for with each
+change, and what the test shows does not depend on the number.
+"""
+
+from __future__ import annotations
+
+import os
+
+WHOLE = "CFNODE_TEST_WHOLE"
+"""Set by `--all`, and inherited by the processes that the tests run in."""
+
+
+def repeats(whole: int, part: int) -> int:
+    """How often: `whole` with `--all`, else `part`."""
+    return whole if os.environ.get(WHOLE) else part

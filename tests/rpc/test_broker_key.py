@@ -1,0 +1,104 @@
+"""A broker without a key ceremony, the log of its first swap, and the advice where there is no key."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfnode.core.keys import Keypair
+from cfnode.devchain.broker import keep_broker_key
+from cfnode.node.broker_key import find_broker_key
+from cfnode.node.config import Config, DevConfig
+from cfnode.store.keystore import BROKER, Keystore
+from tests.rpc.conftest import MakeServed, Served, first_block
+
+ETH, BTC = {"chain": "Ethereum", "asset": "ETH"}, {"chain": "Bitcoin", "asset": "BTC"}
+RECEIVER = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
+REFUND = {"retry_duration": 10, "refund_address": "0x" + "02" * 20, "min_price": "0x0"}
+NO_KEY = (
+    "this node has no broker key. Insert one (cfnode key insert --chain dev --suri-file FILE) and start the "
+    "node again, or start the node with --dev-broker //Alice"
+)
+
+
+async def events_in(served: Served, block: str) -> list[str]:
+    return [event["name"] for event in await served.call("dev_events", block)]
+
+
+async def test_the_first_block_registers_the_named_broker_and_a_swap_is_logged_step_by_step(
+    make_served: MakeServed, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "cfnode"):
+        options = {"seal": "instant", "runtime": "2.2.3", "broker_suri": "//Broker"}
+        served = await first_block(await make_served(broker=False, **options))
+        assert Keystore(tmp_path / "chains" / "dev" / "keystore").broker() == Keypair.from_suri("//Broker")
+        first = await served.call("chain_getBlockHash", 1)
+        assert (await events_in(served, first)).count("AccountRoleRegistered") == 1
+        address = await swap(served)
+    assert (await events_in(served, await served.call("dev_newBlock"))).count("AccountRoleRegistered") == 0
+    lines = [record.message for record in caplog.records if record.name == "cfnode.dev"]
+    assert lines == [
+        f"📬 Channel 2-Ethereum-1 opened: Eth sent to {address} becomes Btc for {RECEIVER}",
+        f"💰 Deposit of 1 Eth at {address}",
+        "❌ Deposit of 0.000000001 Eth refused: BelowMinimumDeposit",
+        "🔁 Swapped 0.999895 Eth for 0.03228249 Btc (swap request 1)",
+        "📤 Payout of 0.03227369 Btc has arrived on Bitcoin",
+    ]
+    assert not any("Prepared block" in record.message for record in caplog.records)
+
+
+async def swap(served: Served) -> str:
+    """A swap from its channel to its payout, and a deposit that is too small; the channel's address."""
+    channel = await served.call(
+        "broker_request_swap_deposit_address", ETH, BTC, RECEIVER, 10, None, None, None, REFUND
+    )
+    address: str = channel["address"]
+    await served.call("dev_deposit", address, ETH, hex(10**18))
+    await served.call("dev_deposit", address, ETH, hex(10**9))
+    for _ in range(5):
+        await served.call("dev_newBlock")
+    return address
+
+
+async def test_a_node_without_a_broker_key_says_how_to_insert_one(
+    make_served: MakeServed, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "cfnode.service"):
+        served = await make_served(broker=False)
+    for method in ("broker_register_account", "broker_registerAccount", "broker_subscribe_ingress_events"):
+        error = await served.error(method)
+        assert error == {"code": -32601, "message": "Method not found", "data": NO_KEY}
+    assert await served.error("broker_sing") == {"code": -32601, "message": "Method not found"}
+    command = (
+        f"(cfnode key insert --chain dev --keystore-path {tmp_path}/chains/dev/keystore --suri-file FILE)"
+    )
+    assert command in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"chain": "berghain"}, "Insert one (cfnode key insert --chain berghain --suri-file FILE) and start"),
+        ({"chain": "/home/me/spec.json"}, "--chain SPECIFICATION --suri-file FILE"),
+        ({"temporary": True, "dev": DevConfig()}, "To have one, start the node with --dev-broker //Alice"),
+        ({"temporary": True}, "To have one, start the node without --tmp"),
+    ],
+)
+def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any], advice: str) -> None:
+    found = find_broker_key(Keystore(tmp_path / "keys"), Config(tmp_path, **options))
+    assert found.pair is None
+    assert advice in found.missing
+    assert str(tmp_path) not in found.missing
+
+
+def test_several_keys_are_counted_and_the_given_one_outranks_them(tmp_path: Path) -> None:
+    keystore, config = Keystore(tmp_path / "keys"), Config(tmp_path)
+    assert keep_broker_key(keystore, "//Alice") == Keypair.from_suri("//Alice")
+    other = keep_broker_key(keystore, "//Bob")
+    assert keystore.keys(BROKER) == [Keypair.from_suri("//Alice").public]
+    assert find_broker_key(keystore, config, other).pair == other
+    keystore.insert(BROKER, "//Bob")
+    assert "has 2 broker keys: remove all but one" in find_broker_key(keystore, config).missing
