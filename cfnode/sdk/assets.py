@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import ASSETS, Asset, asset_by_symbol
+from cfnode.core.assets import ASSETS, CHAINS, Asset, asset_by_symbol
+from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Record
 
@@ -16,6 +17,8 @@ __all__ = [
     "BLOCK_SECONDS",
     "AssetRef",
     "asset_named",
+    "check_chain",
+    "check_symbol",
     "contract_address",
     "display_name",
     "units",
@@ -138,16 +141,38 @@ class AssetRef(Record):
 
     def known(self, field: str) -> Asset:
         """Its facts; ValidationError for a pair that does not exist."""
-        return asset_named(self.chain, self.asset, field)
+        return _asset(self.chain, self.asset, f"{field}.chain", f"{field}.asset")
 
 
-def asset_named(chain: Any, symbol: Any, field: str) -> Asset:
-    """The asset of a chain and a symbol; ValidationError for a pair that does not exist."""
+def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
+    """The asset of a chain and a symbol, given as `<side>_chain` and `<side>_asset`.
+
+    ValidationError for a chain that does not exist, or that has no such asset.
+    """
+    return _asset(chain, symbol, f"{side}_chain", f"{side}_asset")
+
+
+def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asset:
     try:
         return asset_by_symbol(chain, symbol)
     except (KeyError, TypeError):
-        text = f'{{"chain":"{chain}","asset":"{symbol}"}}'
-        raise ValidationError(field, f"invalid asset and chain combination: {text}") from None
+        check_chain(chain, chain_field)
+        check_symbol(symbol, chain, symbol_field)
+        raise ValidationError.at(chain_field if chain is None else symbol_field, "Required") from None
+
+
+def check_chain(chain: Any, field: str) -> None:
+    """ValidationError for a chain that does not exist; None is any chain."""
+    if chain is not None and chain not in CHAINS:
+        raise ValidationError.at(field, unknown_value("chain", chain, CHAINS))
+
+
+def check_symbol(symbol: Any, chain: str | None, field: str) -> None:
+    """ValidationError for an asset that the chain (None: any chain) does not have; None is any asset."""
+    valid = sorted({asset.symbol for asset in ASSETS.values() if chain in (None, asset.chain)})
+    if symbol is not None and symbol not in valid:
+        kind = "asset" if chain is None else f"asset of {chain}"
+        raise ValidationError.at(field, unknown_value(kind, symbol, valid))
 
 
 def wire_asset(asset: Asset) -> dict[str, str]:

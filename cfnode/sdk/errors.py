@@ -71,6 +71,11 @@ class ValidationError(SdkError, ValueError):
         self.issues = tuple(issues) or (Issue(field, message),)
 
     @classmethod
+    def at(cls, field: str, text: str) -> ValidationError:
+        """One whose message begins with the field."""
+        return cls(field, f"{field}: {text}")
+
+    @classmethod
     def of(cls, issues: Sequence[Issue]) -> ValidationError:
         """One error for several issues."""
         return cls(issues[0].field, "; ".join(issue.message for issue in issues), issues)

@@ -75,7 +75,7 @@ class BlockingMethods:
         return self.call(GetStatus(id))
 
     def get_status_v2(self, id: str | int) -> SwapStatus:
-        """The status of a swap, by its depositChannelId, its swap id or a transaction.
+        """The status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
 
         Raises BackendError with the status 404 for one that the swap service does not know (yet).
         """

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
 
 from cfnode.core.assets import CHAINS
 from cfnode.sdk.choices import unknown_value
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
     from cfnode.sdk.limits import Environment
 
-__all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
+__all__ = ["MAX_COMMISSION_BPS", "BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
 DEFAULT_NETWORK = "perseverance"
 MAX_COMMISSION_BPS = 1000
 """The State Chain's cap on commission and affiliates' shares together (BrokerCommissionBpsTooHigh)."""
 
 
-def checked_commission(value: object, field: str) -> int:
+def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS) -> int:
     """A commission in basis points; ValidationError above the chain's cap."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COMMISSION_BPS:
-        text = f"expected a commission of 0 to {MAX_COMMISSION_BPS} basis points, not {value!r:.40}"
-        raise ValidationError(field, f"{field}: {text}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= cap:
+        text = f"expected a commission of 0 to {cap} basis points, not {value!r:.40}"
+        raise ValidationError.at(field, text)
     return value
 
 
@@ -86,10 +87,24 @@ class Options(GivenRecord):
         for chain in self.default_refund_addresses:
             if chain not in CHAINS:
                 place = f"default_refund_addresses.{chain}"
-                raise ValidationError(place, unknown_value("chain", chain, CHAINS))
+                raise ValidationError.at(place, unknown_value("chain", chain, CHAINS))
+        urls = {"rpc_url": self.rpc_url, "backend_url": self.backend_url}
+        if self.broker is not None:
+            urls["broker.url"] = self.broker.url
+        for name, url in urls.items():
+            if url is not None and not _is_http(url):  # not repeated, since it may hold a password
+                raise ValidationError.at(name, "expected an address that begins with http:// or https://")
         for name in ("timeout", "channel_timeout"):
             if not 0 < (seconds := getattr(self, name)) < math.inf:
-                raise ValidationError(name, f"{name}: expected seconds above 0, not {seconds!r:.40}")
+                raise ValidationError.at(name, f"expected seconds above 0, not {seconds!r:.40}")
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
 
 
 class Session:

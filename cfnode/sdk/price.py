@@ -26,8 +26,9 @@ _TWO_128 = Decimal(2**128)
 _MAX_X128 = 2**256 - 1
 
 
-def read_number(value: object, field: str, message: str) -> Decimal:
-    """A finite number from whatever the caller wrote it as; ValidationError with `message` otherwise."""
+def read_number(value: object, field: str) -> Decimal:
+    """A finite number from whatever the caller wrote it as; ValidationError otherwise."""
+    refusal = ValidationError.at(field, f"expected a decimal number, not {value!r:.80}")
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             raise InvalidOperation
@@ -35,32 +36,32 @@ def read_number(value: object, field: str, message: str) -> Decimal:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or len(number.as_tuple().digits) > 2 * _MAX_ADJUSTED:
-        raise ValidationError(field, message)
+        raise refusal
     if number and abs(number.adjusted()) > 2 * _MAX_ADJUSTED:
-        raise ValidationError(field, message)
+        raise refusal
     return number
 
 
 def minimum_price(estimated: Number, tolerance_percent: Number, destination: Asset) -> str:
-    """The lowest acceptable price as decimal text; both checks have the JavaScript SDK's messages."""
-    where = "fillOrKillParams.slippageTolerancePercent"
-    tolerance = read_number(tolerance_percent, where, "Invalid slippage tolerance")
+    """The lowest acceptable price as decimal text."""
+    where = "fill_or_kill_params.slippage_tolerance_percent"
+    tolerance = read_number(tolerance_percent, where)
     if not 0 <= tolerance <= 100:
-        raise ValidationError(where, "Slippage tolerance must be between 0 and 100 inclusive")
-    price = read_number(estimated, "quote.estimatedPrice", "Invalid estimated price")
+        raise ValidationError.at(where, "expected a percentage between 0 and 100 inclusive")
+    price = read_number(estimated, "quote.estimated_price")
     factor = _rounded(_EXACT.divide(_EXACT.subtract(Decimal(100), tolerance), Decimal(100)), _DIVISION_DIGITS)
     return number_text(_rounded(_EXACT.multiply(price, factor), destination.decimals))
 
 
 def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
     """The chain's form of a price; ValidationError for what is no price or does not fit."""
-    field = "fillOrKillParams.minPrice"
-    number = read_number(price, field, f"minPrice must be a decimal number, not {price!r:.80}")
+    field = "fill_or_kill_params.min_price"
+    number = read_number(price, field)
     scaled = _EXACT.multiply(number, _TWO_128).scaleb(destination.decimals - source.decimals, _EXACT)
     if number.is_signed() and number:
-        raise ValidationError(field, "minPrice must not be negative")
+        raise ValidationError.at(field, "must not be negative")
     if (number and number.adjusted() > _MAX_ADJUSTED) or (result := int(_rounded(scaled, 0))) > _MAX_X128:
-        raise ValidationError(field, "minPrice is larger than the State Chain can hold (256 bits)")
+        raise ValidationError.at(field, "larger than the State Chain can hold (256 bits)")
     return result
 
 

@@ -421,6 +421,8 @@ def test_options_by_name_and_as_json_are_the_same() -> None:
         ({"broker": {"commission_bps": 3}}, "broker.url", "Required"),
         ({"enabled_features": {"dcaV2": True}}, "enabled_features.dcaV2", "did you mean dca?"),
         ({"default_refund_addresses": {"Bitcon": "x"}}, "default_refund_addresses.Bitcon", "mean Bitcoin?"),
+        ({"rpc_url": "ws://node"}, "rpc_url", "http:// or https://"),
+        ({"broker": {"url": "localhost:9944"}}, "broker.url", "http:// or https://"),
         ({"timeout": 0}, "timeout", "seconds above 0"),
         ({"channel_timeout": "long"}, "channel_timeout", "expected a number"),
     ],

@@ -1,4 +1,4 @@
-"""What is wrong with a request is said before anything is sent, in the words of the JavaScript SDK."""
+"""A wrong request is refused before anything is sent, with the names that it has in Python."""
 
 from __future__ import annotations
 
@@ -89,73 +89,94 @@ def sent(request: Any, **options: Any) -> list[Any]:
     [
         (
             {"quote": QUOTE | {"srcAsset": {"chain": "Ethereum", "asset": "BTC"}}},
-            "quote.srcAsset",
-            'invalid asset and chain combination: {"chain":"Ethereum","asset":"BTC"}',
+            "quote.src_asset.asset",
+            "unknown asset of Ethereum 'BTC'; did you mean WBTC? "
+            "Choose from CBBTC, ETH, FLIP, USDC, USDT, WBTC",
         ),
-        ({"quote": QUOTE | {"type": "OTHER"}}, "quote.type", "Invalid quote type"),
-        ({"quote": QUOTE | {"type": "DCA"}}, "quote.dcaParams", "Failed to find DCA parameters from quote"),
+        (
+            {"quote": QUOTE | {"type": "OTHER"}},
+            "quote.type",
+            "unknown type 'OTHER'; choose from REGULAR, DCA",
+        ),
+        ({"quote": QUOTE | {"type": "DCA"}}, "quote.dca_params", "missing from a DCA quote"),
         (
             {"quote": QUOTE | {"isVaultSwap": True}},
             "quote",
-            "Cannot open a deposit channel for a vault swap quote",
+            "cannot open a deposit channel for a vault swap quote",
         ),
         (
             {"quote": QUOTE | {"isOnChain": True}},
             "quote",
-            "Cannot open a deposit channel for an on-chain quote",
+            "cannot open a deposit channel for an on-chain quote",
         ),
         (
             {"ccmParams": {"message": "0x00", "gasBudget": "1"}},
-            "ccmParams",
-            "Cannot open CCM channel for quote without CCM params",
+            "ccm_params",
+            "the quote was asked for without ccm_params",
         ),
-        ({"quote": CCM_QUOTE}, "ccmParams", "Cannot open regular channel for quote with CCM params"),
+        ({"quote": CCM_QUOTE}, "ccm_params", "missing, and the quote was asked for with ccm_params"),
         (
             {"fillOrKillParams": FOK | {"slippageTolerancePercent": 1}},
-            "fillOrKillParams",
-            "Cannot have both minPrice and slippageTolerancePercent",
+            "fill_or_kill_params",
+            "cannot have both min_price and slippage_tolerance_percent",
         ),
         (
             {"fillOrKillParams": {"refundAddress": EVM, "retryDurationBlocks": 10}},
-            "fillOrKillParams",
-            "Either minPrice or slippageTolerancePercent must be provided",
+            "fill_or_kill_params",
+            "either min_price or slippage_tolerance_percent must be provided",
         ),
         (
             {"fillOrKillParams": FOK | {"minPrice": None, "slippageTolerancePercent": 100.5}},
-            "fillOrKillParams.slippageTolerancePercent",
-            "Slippage tolerance must be between 0 and 100 inclusive",
+            "fill_or_kill_params.slippage_tolerance_percent",
+            "expected a percentage between 0 and 100 inclusive",
         ),
         (
             {"fillOrKillParams": FOK | {"minPrice": None, "slippageTolerancePercent": "much"}},
-            "fillOrKillParams.slippageTolerancePercent",
-            "Invalid slippage tolerance",
+            "fill_or_kill_params.slippage_tolerance_percent",
+            "expected a decimal number, not 'much'",
         ),
         (
             {"fillOrKillParams": FOK | {"livePriceSlippageTolerancePercent": 1}},
-            "fillOrKillParams.livePriceSlippageTolerancePercent",
-            "Live price protection is not available for this asset pair",
+            "fill_or_kill_params.live_price_slippage_tolerance_percent",
+            "live price protection is not available for this asset pair",
         ),
         (
             {"destAddress": EVM},
-            "destAddress",
-            f'Address "{EVM}" is not a valid "Bitcoin" address for "perseverance"',
+            "dest_address",
+            f"'{EVM}' is not a valid Bitcoin address for perseverance",
         ),
         (
             {"affiliateBrokers": [AFFILIATE | {"account": "0x00"}]},
-            "affiliateBrokers[0].account",
-            "0x00 is not a valid Chainflip address",
+            "affiliate_brokers[0].account",
+            "'0x00' is not a valid Chainflip account (cF…)",
+        ),
+        (
+            {"brokerCommissionBps": 1001},
+            "broker_commission_bps",
+            "expected a commission of 0 to 1000 basis points, not 1001",
+        ),
+        (
+            {"affiliateBrokers": [AFFILIATE], "brokerCommissionBps": 996},
+            "broker_commission_bps",
+            "996 bps of the broker and 5 of affiliates exceed 1000 in all",
+        ),
+        (
+            {"affiliateBrokers": [AFFILIATE] * 6},
+            "affiliate_brokers",
+            "a swap has at most 5 affiliates, not 6",
         ),
     ],
 )
 def test_a_wrong_v2_request(changes: dict[str, Any], field: str, message: str) -> None:
-    error = refused(request_v2(**changes))
-    assert (error.field, str(error)) == (field, message)
+    script = Script({METHOD: OPENED})
+    error = refused(request_v2(**changes), script)
+    assert (error.field, str(error), script.requests) == (field, f"{field}: {message}", [])
 
 
 def test_both_addresses_are_named_when_both_are_wrong() -> None:
     error = refused(request_v2(destAddress="x", fillOrKillParams=FOK | {"refundAddress": "y"}))
-    assert [issue.field for issue in error.issues] == ["destAddress", "fillOrKillParams.refundAddress"]
-    assert 'Address "x"' in str(error) and 'Address "y"' in str(error)
+    assert [issue.field for issue in error.issues] == ["dest_address", "fill_or_kill_params.refund_address"]
+    assert "dest_address: 'x' is" in str(error) and "fill_or_kill_params.refund_address: 'y' is" in str(error)
 
 
 @pytest.mark.parametrize("make", [request_v1, request_v2])
@@ -174,9 +195,9 @@ def test_without_a_maximum_the_bound_is_that_of_the_type() -> None:
 @pytest.mark.parametrize("make", [request_v1, request_v2])
 def test_only_an_own_broker_takes_a_commission(make: Any) -> None:
     error = refused(make(brokerCommissionBps=1), broker=None)
-    assert str(error) == "Broker commission is supported only when initializing the SDK with a brokerUrl"
+    assert (error.field, "needs a broker of your own" in str(error)) == ("broker_commission_bps", True)
     error = refused(make(affiliateBrokers=[AFFILIATE]), broker=None)
-    assert str(error) == "Affiliate brokers are supported only when initializing the SDK with a brokerUrl"
+    assert (error.field, "needs a broker of your own" in str(error)) == ("affiliate_brokers", True)
 
 
 @pytest.mark.parametrize("make", [request_v1, request_v2])
@@ -189,7 +210,7 @@ def test_the_options_commission_counts_unless_the_request_has_its_own(make: Any)
 @pytest.mark.parametrize("make", [request_v1, request_v2])
 def test_without_conditions_the_swap_takes_any_price(make: Any) -> None:
     error = refused(make(fillOrKillParams=None))
-    assert error.field == "fillOrKillParams"
+    assert error.field == "fill_or_kill_params"
     assert "default_refund_addresses" in str(error)
     refund = sent(make(fillOrKillParams=None), default_refund_addresses={"Ethereum": EVM})[7]
     assert (refund["min_price"], refund["retry_duration"], refund["refund_address"]) == ("0x0", 0, EVM)
@@ -202,7 +223,7 @@ def test_chunks_need_conditions() -> None:
         request_v2(quote=QUOTE | {"type": "DCA", "dcaParams": dca}, fillOrKillParams=None),
     ):
         error = refused(request, default_refund_addresses={"Ethereum": EVM})
-        assert str(error) == "dcaParams requires fillOrKillParams"
+        assert str(error) == "dca_params requires fill_or_kill_params"
 
 
 @pytest.mark.parametrize("name", ["chunkInterval", "chunkIntervalBlocks"])
@@ -212,7 +233,7 @@ def test_the_interval_of_chunks_has_two_names_and_a_minimum(name: str) -> None:
         "chunk_interval": 2,
     }
     error = refused(request_v1(dcaParams={"numberOfChunks": 3, name: 1}))
-    assert error.field == "dcaParams.chunkIntervalBlocks"
+    assert error.field == "dca_params.chunk_interval_blocks"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +245,10 @@ def test_a_message_is_shorter_than_its_bound(make: Any, quote: Any, limit: int) 
     longest = {"message": "0x" + "ab" * (limit - 1), "gasBudget": 5}
     assert sent(make(ccmParams=longest, **where))[4]["message"] == longest["message"]
     error = refused(make(ccmParams=longest | {"message": "0x" + "ab" * limit}, **where))
-    assert (error.field, str(error)) == ("ccmParams.message", f"String must be less than {limit} bytes")
+    assert (error.field, str(error)) == (
+        "ccm_params.message",
+        f"ccm_params.message: expected less than {limit} bytes, not {limit}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,13 +265,13 @@ def test_a_gas_budget_is_a_number_or_a_text_and_echoed(budget: Any, wire: str) -
 @pytest.mark.parametrize("budget", ["", "12x", -1, True, "0x", 2**128])
 def test_a_gas_budget_that_is_none(budget: Any) -> None:
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
-    assert refused(request).field == "ccmParams.gasBudget"
+    assert refused(request).field == "ccm_params.gas_budget"
 
 
 @pytest.mark.parametrize("message", ["abcd", "0xabc", "0xgg", "0x00\n"])
 def test_a_message_that_is_no_hex(message: str) -> None:
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": message, "gasBudget": 1})
-    assert refused(request).field == "ccmParams.message"
+    assert refused(request).field == "ccm_params.message"
 
 
 def test_minutes_of_retry_are_blocks_of_six_seconds() -> None:

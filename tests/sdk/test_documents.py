@@ -62,7 +62,12 @@ def test_an_example_of_the_guide(
     source = EXAMPLES[number].replace("http://127.0.0.1:9944", development_node.url)
     exec(compile(source, f"{GUIDE.name}, example {number + 1}", "exec"), {"__name__": "example"})
     printed = capsys.readouterr().out
-    expected = ("satoshi to 0x6284c66e", "15", "VALIDATION Invalid chain: Nowhere", "0")
+    expected = (
+        "satoshi to 0x6284c66e",
+        "15",
+        "VALIDATION id: unknown chain 'Nowhere'; choose",
+        "0",
+    )
     assert expected[number] in printed
 
 

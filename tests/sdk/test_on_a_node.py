@@ -90,8 +90,8 @@ def test_each_request_opens_a_channel_of_its_own(place: Place) -> None:
 def test_a_refusal_of_the_chain_is_a_chain_error(form: Form, place: Place) -> None:
     async def ask(sdk: Any) -> None:
         with pytest.raises(ChainError) as caught:
-            await request(sdk, broker_commission_bps=1001)
-        assert (caught.value.pallet, caught.value.error) == ("Swapping", "BrokerCommissionBpsTooHigh")
+            await request(sdk, dca_params=DcaParams(2, 2**31))
+        assert (caught.value.pallet, caught.value.error) == ("Swapping", "SwapRequestDurationTooLong")
         assert (caught.value.rpc_code, caught.value.code) == (-32024, "CHAIN")
 
     form(ask, place.options("own broker"))

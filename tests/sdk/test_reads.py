@@ -163,7 +163,7 @@ def test_chains_in_order_of_appearance() -> None:
     ]
     others = Script(NODE).run(GetChains("Bitcoin"), session())
     assert [each.chain for each in others] == ["Ethereum", "Solana"]
-    with pytest.raises(ValidationError, match='unsupported source chain "Moon"'):
+    with pytest.raises(ValidationError, match="source_chain: unknown chain 'Moon'; choose from Eth"):
         Script(NODE).run(GetChains("Moon"), session())
 
 
@@ -183,7 +183,7 @@ def test_assets_have_names_contracts_and_limits() -> None:
         "minimumEgressAmount": "2",
     }
     assert (eth.name, eth.contract_address) == ("Ether", None)
-    with pytest.raises(ValidationError, match='unsupported chain "Moon"'):
+    with pytest.raises(ValidationError, match="chain: unknown chain 'Moon'; choose from Eth"):
         Script(NODE).run(GetAssets("Moon"), session())
 
 
@@ -316,6 +316,15 @@ def vault_swap(quote: dict[str, Any] | None = None, **changes: Any) -> EncodeVau
 
 CCM = {"message": "0xdead", "gasBudget": 1}
 QUOTED_CCM = {"ccmParams": {"gasBudget": "1", "messageLengthBytes": 2}}
+BITCOIN = {"srcAsset": VAULT_QUOTE["destAsset"], "destAsset": VAULT_QUOTE["srcAsset"]}
+BACK = {
+    "destAddress": "0x" + "11" * 20,
+    "fillOrKillParams": {
+        "refundAddress": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
+        "retryDurationBlocks": 4,
+        "minPrice": 1,
+    },
+}
 POLKADOT = {"srcAsset": {"chain": "Assethub", "asset": "DOT"}}
 
 
@@ -325,16 +334,17 @@ POLKADOT = {"srcAsset": {"chain": "Assethub", "asset": "DOT"}}
         (
             ({"isVaultSwap": False}, {}),
             "quote",
-            "Cannot encode vault swap data for a deposit channel quote",
+            "cannot encode a vault swap for a deposit channel quote",
         ),
-        ((POLKADOT, {}), "quote.srcAsset", "parameter encoding is not supported for Assethub"),
-        (({"type": "DCA"}, {}), "quote.dcaParams", "Failed to find DCA parameters from quote"),
-        (({"type": "LIMIT"}, {}), "quote.type", "Invalid quote type"),
-        (({}, {"ccmParams": CCM}), "ccmParams", "Cannot encode CCM swap for quote without CCM params"),
-        ((QUOTED_CCM, {}), "ccmParams", "Cannot encode regular swap for quote with CCM params"),
-        (({}, {"destAddress": "x"}), "destAddress", 'Address "x" is not a valid "Bitcoin" address'),
-        (({}, {"srcAddress": "x"}), "srcAddress", 'Address "x" is not a valid "Ethereum" address'),
-        (({"depositAmount": str(2**128)}, {}), "quote.depositAmount", "above maximum swap amount"),
+        ((POLKADOT, {}), "quote.src_asset", "no vault swaps from Assethub; choose from Bitcoin"),
+        (({"type": "DCA"}, {}), "quote.dca_params", "missing from a DCA quote"),
+        (({"type": "LIMIT"}, {}), "quote.type", "unknown type 'LIMIT'; choose from REGULAR, DCA"),
+        (({}, {"ccmParams": CCM}), "ccm_params", "asked for without ccm_params"),
+        ((QUOTED_CCM, {}), "ccm_params", "asked for with ccm_params"),
+        (({}, {"destAddress": "x"}), "dest_address", "dest_address: 'x' is not a valid Bitcoin address"),
+        (({}, {"srcAddress": "x"}), "src_address", "src_address: 'x' is not a valid Ethereum address"),
+        ((BITCOIN, {"brokerCommissionBps": 256} | BACK), "broker_commission_bps", "0 to 255 basis points"),
+        (({"depositAmount": str(2**128)}, {}), "quote.deposit_amount", "above maximum swap amount"),
     ],
 )
 def test_a_vault_swap_that_cannot_be(
@@ -344,7 +354,8 @@ def test_a_vault_swap_that_cannot_be(
     with pytest.raises(ValidationError, match=words) as caught:
         script.run(vault_swap(quote, **terms), session())
     assert caught.value.field == field
-    assert [each["method"] for each in script.requests] == ["cf_environment"]
+    asked = [] if field != "quote.deposit_amount" else ["cf_environment"]
+    assert [each["method"] for each in script.requests] == asked
 
 
 def test_a_vault_swap_by_the_swap_service_in_its_own_form() -> None:
@@ -356,5 +367,5 @@ def test_a_vault_swap_by_the_swap_service_in_its_own_form() -> None:
     assert (body["srcAsset"], body["destAsset"]) == (VAULT_QUOTE["srcAsset"], VAULT_QUOTE["destAsset"])
     assert set(body["fillOrKillParams"]) >= {"retryDurationBlocks", "minPriceX128", "refundAddress"}
     for changes in ({"brokerCommissionBps": 5}, {"affiliateBrokers": [{"account": "x", "commissionBps": 1}]}):
-        with pytest.raises(ValidationError, match="supported only when initializing the SDK with a broker"):
+        with pytest.raises(ValidationError, match="needs a broker of your own"):
             script.run(vault_swap(**changes), session(broker=None, backend_url="http://service.test"))

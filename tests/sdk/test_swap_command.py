@@ -101,7 +101,7 @@ def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
     result = swap(service, "request", *REQUEST, price, *broker, "--message=0xdead", "--gas-budget=9")
     if price == "--slippage=1":
         # The quotes of this service know nothing of the message.
-        assert "Cannot open CCM channel for quote without CCM params" in result.output
+        assert "ccm_params: the quote was asked for without ccm_params" in result.output
         query = service.requests[0].line
         assert "brokerCommissionBps=7&ccmGasBudget=9&ccmMessageLengthBytes=2" in query
         return

@@ -14,11 +14,12 @@ from cfnode.sdk.calls.terms import (
     RefundTerms,
     check_addresses,
     check_broker_options,
+    check_ccm_of_quote,
     check_dca,
     checked_boost,
     checked_ccm,
     checked_dca,
-    commission,
+    checked_shares,
     refund_terms,
     whole_number,
 )
@@ -54,15 +55,14 @@ class RequestDepositAddressV2(Call[DepositAddress]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: Session) -> Steps[DepositAddress]:
+        order = self._order(session)
         limits = yield from environment(session)
-        source, destination = self._assets()
-        check_amount(source, self.quote.deposit_amount, limits, "quote.depositAmount")
-        return (yield from open_channel(session, self._order(session, source, destination)))
+        check_amount(order.source, order.amount, limits, "quote.deposit_amount")
+        return (yield from open_channel(session, order))
 
-    def _assets(self) -> tuple[Asset, Asset]:
-        return self.quote.src_asset.known("quote.srcAsset"), self.quote.dest_asset.known("quote.destAsset")
-
-    def _order(self, session: Session, source: Asset, destination: Asset) -> ChannelOrder:
+    def _order(self, session: Session) -> ChannelOrder:
+        source = self.quote.src_asset.known("quote.src_asset")
+        destination = self.quote.dest_asset.known("quote.dest_asset")
         dca = checked_dca(self.quote)
         self._check_kind()
         terms = _terms(self, source, destination, session, dca, self.quote)
@@ -72,13 +72,10 @@ class RequestDepositAddressV2(Call[DepositAddress]):
     def _check_kind(self) -> None:
         quote = self.quote
         if quote.is_vault_swap:
-            raise ValidationError("quote", "Cannot open a deposit channel for a vault swap quote")
+            raise ValidationError.at("quote", "cannot open a deposit channel for a vault swap quote")
         if quote.is_on_chain:
-            raise ValidationError("quote", "Cannot open a deposit channel for an on-chain quote")
-        if self.ccm_params and not quote.ccm_params:
-            raise ValidationError("ccmParams", "Cannot open CCM channel for quote without CCM params")
-        if quote.ccm_params and not self.ccm_params:
-            raise ValidationError("ccmParams", "Cannot open regular channel for quote with CCM params")
+            raise ValidationError.at("quote", "cannot open a deposit channel for an on-chain quote")
+        check_ccm_of_quote(self.ccm_params, quote)
 
 
 @dataclass(frozen=True)
@@ -104,19 +101,22 @@ class RequestDepositAddress(Call[DepositAddress]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: Session) -> Steps[DepositAddress]:
+        order = self._order(session)
         limits = yield from environment(session)
-        source = asset_named(self.src_chain, self.src_asset, "srcAsset")
-        check_amount(source, self.amount, limits, "amount")
-        return (yield from open_channel(session, self._order(session, source)))
+        check_amount(order.source, order.amount, limits, "amount")
+        return (yield from open_channel(session, order))
 
-    def _order(self, session: Session, source: Asset) -> ChannelOrder:
-        destination = asset_named(self.dest_chain, self.dest_asset, "destAsset")
+    def _order(self, session: Session) -> ChannelOrder:
+        source = asset_named(self.src_chain, self.src_asset, "src")
+        destination = asset_named(self.dest_chain, self.dest_asset, "dest")
         dca, boost = self.dca_params, self.max_boost_fee_bps
         terms = _terms(self, source, destination, session, dca, None)
         if dca is not None:
             check_dca(dca)
         order = _order(self, source, destination, session, self.amount, terms, dca)
-        return order if boost is None else replace(order, boost_fee_bps=whole_number(boost, "maxBoostFeeBps"))
+        if boost is None:
+            return order
+        return replace(order, boost_fee_bps=whole_number(boost, "max_boost_fee_bps"))
 
 
 _Request: TypeAlias = RequestDepositAddress | RequestDepositAddressV2
@@ -145,8 +145,9 @@ def _order(
     terms: RefundTerms,
     dca: DcaParams | None,
 ) -> ChannelOrder:
-    """What both forms have in common, checked in the JavaScript SDK's order."""
+    """What both forms have in common; wrong arguments are refused before anything is asked of a service."""
     check_broker_options(session, request.broker_commission_bps, request.affiliate_brokers)
+    commission = checked_shares(session, request.broker_commission_bps, request.affiliate_brokers)
     ccm = checked_ccm(request.ccm_params, _MESSAGE_LIMITS[type(request)])
     check_addresses(source, terms.refund_address, destination, request.dest_address, session)
     return ChannelOrder(
@@ -161,7 +162,7 @@ def _order(
             request.ccm_params,
             dca,
         ),
-        commission(session, request.broker_commission_bps),
+        commission,
         ccm,
         terms,
     )

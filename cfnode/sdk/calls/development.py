@@ -27,7 +27,7 @@ class DevDeposit(Call[str]):
 
     def steps(self, session: Session) -> Steps[str]:
         channel = self.channel
-        asset = asset_named(channel.src_chain, channel.src_asset, "channel.src_asset")
+        asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
         amount = channel.amount if self.amount is None else self.amount
         params = [channel.deposit_address, wire_asset(asset), hex(amount)]
         block: str = yield from rpc(session, session.rpc_url, "dev_deposit", params)

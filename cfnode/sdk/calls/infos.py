@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import CHAINS, Asset, asset_by_symbol
-from cfnode.sdk.assets import contract_address, display_name
+from cfnode.core.assets import Asset, asset_by_symbol
+from cfnode.sdk.assets import check_chain, check_symbol, contract_address, display_name
 from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
-from cfnode.sdk.errors import BadAnswer, ValidationError
+from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.limits import Environment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
@@ -33,8 +33,7 @@ class GetChains(Call[tuple[ChainInfo, ...]]):
     source_chain: str | None = None
 
     def steps(self, session: Session) -> Steps[tuple[ChainInfo, ...]]:
-        if self.source_chain is not None and self.source_chain not in CHAINS:
-            raise ValidationError("sourceChain", f'unsupported source chain "{self.source_chain}"')
+        check_chain(self.source_chain, "source_chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
         chains = dict.fromkeys(asset.chain for asset in assets if asset.chain != self.source_chain)
@@ -48,8 +47,7 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
     chain: str | None = None
 
     def steps(self, session: Session) -> Steps[tuple[AssetInfo, ...]]:
-        if self.chain is not None and self.chain not in CHAINS:
-            raise ValidationError("chain", f'unsupported chain "{self.chain}"')
+        check_chain(self.chain, "chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
         wanted = (asset for asset in assets if self.chain in (None, asset.chain))
@@ -98,6 +96,8 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
     asset: str | None = None
 
     def steps(self, session: Session) -> Steps[tuple[BoostLiquidity, ...]]:
+        check_chain(self.chain, "chain")
+        check_symbol(self.asset, self.chain, "asset")
         rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])
         pools = [_boost(row, session) for row in _list(rows, session, "cf_boost_pools_depth")]
         wanted = [pool for pool in pools if self._wants(pool)]

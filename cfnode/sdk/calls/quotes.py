@@ -1,6 +1,7 @@
 """Ask the swap service what a swap would cost (`GET /quote`, `GET /v2/quote`).
 
-Nothing is checked here beyond the pair of assets: the service knows today's limits and says what is wrong.
+Nothing is checked here beyond the assets and the commission: the service knows today's limits and names what
+is wrong.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from cfnode.sdk.assets import asset_named
 from cfnode.sdk.calls import Call
+from cfnode.sdk.calls.terms import checked_shares
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, backend, origin_of, read_answer
 from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
@@ -33,10 +35,11 @@ class _QuoteRequest:
     ccm_params: QuoteCcmParams | None = None
     is_vault_swap: bool = False
 
-    def check(self) -> None:
-        """ValidationError for a pair of chain and asset that does not exist."""
-        asset_named(self.src_chain, self.src_asset, "srcAsset")
-        asset_named(self.dest_chain, self.dest_asset, "destAsset")
+    def check(self, session: Session) -> None:
+        """ValidationError for an asset that does not exist, or a commission beyond the chain's cap."""
+        asset_named(self.src_chain, self.src_asset, "src")
+        asset_named(self.dest_chain, self.dest_asset, "dest")
+        checked_shares(session, self.broker_commission_bps, self.affiliate_brokers)
 
     def query(self, session: Session, dca: bool) -> Iterator[tuple[str, str]]:
         """The query string, in the order of the JavaScript SDK."""
@@ -69,7 +72,7 @@ class GetQuote(_QuoteRequest, Call[QuoteResponse]):
     """One quote, without chunks; arguments and errors as in `get_quote_v2`."""
 
     def steps(self, session: Session) -> Steps[QuoteResponse]:
-        self.check()
+        self.check(session)
         document = yield from backend(session, "GET", "/quote", query=tuple(self.query(session, dca=False)))
         quote = read_answer(Quote, document, session.backend_url)
         return QuoteResponse(**self.echo(session), quote=quote)
@@ -85,7 +88,7 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
     """
 
     def steps(self, session: Session) -> Steps[QuotesResponse]:
-        self.check()
+        self.check(session)
         dca = session.options.enabled_features.dca
         documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
         if not isinstance(documents, list):

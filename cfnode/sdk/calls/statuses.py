@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from cfnode.core.assets import CHAINS
 from cfnode.sdk.calls import Call
+from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, backend, read_answer
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
@@ -30,7 +31,7 @@ def swap_reference(reference: str | int) -> str:
     """The name of a swap as the service takes it; ValidationError for what cannot be one."""
     text = str(reference).strip()
     if not text or len(text) > _LONGEST or isinstance(reference, bool):
-        raise ValidationError("id", "a swap is named by its depositChannelId, its swap id or a transaction")
+        raise ValidationError.at("id", "expected a deposit_channel_id, a swap id or a transaction")
     channel = channel_of(text)
     return "-".join(map(str, channel)) if channel else text
 
@@ -41,13 +42,13 @@ def channel_of(text: str) -> tuple[int, str, int] | None:
         return None
     chain = next((name for name in CHAINS if name.lower() == found[2].lower()), None)
     if chain is None:
-        raise ValidationError("id", f"Invalid chain: {found[2]}")
+        raise ValidationError.at("id", unknown_value("chain", found[2], CHAINS))
     return int(found[1]), chain, int(found[3])
 
 
 @dataclass(frozen=True)
 class GetStatusV2(Call[SwapStatus]):
-    """The status of a swap, by its depositChannelId, its swap id or a transaction.
+    """The status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
 
     Raises BackendError with the status 404 for one that the swap service does not know (yet).
     """

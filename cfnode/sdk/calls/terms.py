@@ -1,7 +1,7 @@
 """Are the conditions of a swap in order, and how does a broker take them?
 
-The checks, their order and their texts are those of the JavaScript SDK; the bounds on messages are the ones
-its documents state. Fields are named as in JSON.
+The checks and their order are those of the JavaScript SDK; the bounds on messages are the ones its documents
+state. Errors name the arguments as Python does.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 
 from cfnode.core.assets import Asset
 from cfnode.sdk.addresses import is_account, is_address
+from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import Issue, ValidationError
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import MAX_COMMISSION_BPS, Session, checked_commission
 from cfnode.sdk.price import minimum_price, price_to_x128, read_number
 
 __all__ = [
@@ -25,20 +26,23 @@ __all__ = [
     "affiliates_for_broker",
     "check_addresses",
     "check_broker_options",
+    "check_ccm_of_quote",
     "check_dca",
     "checked_boost",
     "checked_ccm",
     "checked_dca",
-    "commission",
+    "checked_shares",
     "dca_for_broker",
     "refund_terms",
     "whole_number",
 ]
 
 MAX_ADDITIONAL_DATA = 3000
+MAX_AFFILIATES = 5
+"""The bound of the chain's own list of affiliates; a longer one is refused by every call that takes one."""
 _MIN_CHUNK_INTERVAL = 2
 _BLOCKS_PER_MINUTE = 10
-_FOK = "fillOrKillParams"
+_FOK = "fill_or_kill_params"
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
 _BUDGET = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9]+)\Z")
 _MAX_BUDGET = 2**128 - 1
@@ -100,12 +104,12 @@ def refund_terms(
 
 def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
     if dca:
-        raise ValidationError(_FOK, "dcaParams requires fillOrKillParams")
+        raise ValidationError(_FOK, "dca_params requires fill_or_kill_params")
     address = session.options.default_refund_addresses.get(source.chain)
     if address is None:
         raise ValidationError(
             _FOK,
-            "fillOrKillParams is missing, and today's brokers need a refund address: give fillOrKillParams, "
+            f"{_FOK} is missing, and today's brokers need a refund address: give {_FOK}, "
             f"or name an address on {source.chain} in the option default_refund_addresses",
         )
     return RefundTerms(address, 0, 0)
@@ -113,22 +117,22 @@ def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
 
 def _lowest_price(given: FillOrKillParams, destination: Asset, quote: Quote | None) -> Any:
     if given.min_price is not None and given.slippage_tolerance_percent is not None:
-        raise ValidationError(_FOK, "Cannot have both minPrice and slippageTolerancePercent")
+        raise ValidationError.at(_FOK, "cannot have both min_price and slippage_tolerance_percent")
     if given.min_price is not None:
         return given.min_price
     if given.slippage_tolerance_percent is None or quote is None:
         if quote is None:
-            raise ValidationError(f"{_FOK}.minPrice", "fillOrKillParams.minPrice: Required")
-        raise ValidationError(_FOK, "Either minPrice or slippageTolerancePercent must be provided")
+            raise ValidationError.at(f"{_FOK}.min_price", "Required without a quote")
+        raise ValidationError.at(_FOK, "either min_price or slippage_tolerance_percent must be provided")
     return minimum_price(quote.estimated_price, given.slippage_tolerance_percent, destination)
 
 
 def _retry_blocks(given: FillOrKillParams) -> int:
     minutes = given.retry_duration_minutes
     if given.retry_duration_blocks is None and minutes is not None:
-        number = read_number(minutes, f"{_FOK}.retryDurationMinutes", "Invalid retry duration")
+        number = read_number(minutes, f"{_FOK}.retry_duration_minutes")
         return max(math.ceil(number * _BLOCKS_PER_MINUTE), 0)
-    return whole_number(given.retry_duration_blocks, f"{_FOK}.retryDurationBlocks", _U32)
+    return whole_number(given.retry_duration_blocks, f"{_FOK}.retry_duration_blocks", _U32)
 
 
 def _oracle_slippage(given: FillOrKillParams, quote: Quote | None) -> int | None:
@@ -136,14 +140,14 @@ def _oracle_slippage(given: FillOrKillParams, quote: Quote | None) -> int | None
     offered = quote.recommended_live_price_slippage_tolerance_percent if quote else None
     if wish is False or (wish is None and not offered):
         return None
-    where = f"{_FOK}.livePriceSlippageTolerancePercent"
+    where = f"{_FOK}.live_price_slippage_tolerance_percent"
     if offered is None:
-        raise ValidationError(where, "Live price protection is not available for this asset pair")
-    percent = read_number(offered if wish is None else wish, where, "Invalid live price slippage tolerance")
+        raise ValidationError.at(where, "live price protection is not available for this asset pair")
+    percent = read_number(offered if wish is None else wish, where)
     if not 0 <= percent <= 100:
-        raise ValidationError(where, "Live price slippage tolerance must be between 0 and 100 inclusive")
+        raise ValidationError.at(where, "expected a percentage between 0 and 100 inclusive")
     if (percent * 100) % 1:
-        raise ValidationError(where, "must be in basis points")
+        raise ValidationError.at(where, "expected at most two decimals (basis points)")
     return int(percent * 100)
 
 
@@ -153,19 +157,19 @@ def whole_number(value: Any, field: str, largest: int = _U16) -> int:
         text = (
             "Required" if value is None else f"expected a whole number from 0 to {largest}, not {value!r:.40}"
         )
-        raise ValidationError(field, f"{field}: {text}")
+        raise ValidationError.at(field, text)
     return value
 
 
 def check_dca(dca: DcaParams) -> None:
     """At least one chunk, and an interval that the chain allows."""
-    chunks = whole_number(dca.number_of_chunks, "dcaParams.numberOfChunks", _U32)
-    interval = whole_number(dca.chunk_interval_blocks, "dcaParams.chunkIntervalBlocks", _U32)
+    chunks = whole_number(dca.number_of_chunks, "dca_params.number_of_chunks", _U32)
+    interval = whole_number(dca.chunk_interval_blocks, "dca_params.chunk_interval_blocks", _U32)
     if chunks < 1:
-        raise ValidationError("dcaParams.numberOfChunks", "a swap has at least one chunk")
+        raise ValidationError.at("dca_params.number_of_chunks", "a swap has at least one chunk")
     if interval < _MIN_CHUNK_INTERVAL:
-        raise ValidationError(
-            "dcaParams.chunkIntervalBlocks", f"chunks are at least {_MIN_CHUNK_INTERVAL} blocks apart"
+        raise ValidationError.at(
+            "dca_params.chunk_interval_blocks", f"chunks are at least {_MIN_CHUNK_INTERVAL} blocks apart"
         )
 
 
@@ -174,9 +178,9 @@ def checked_dca(quote: Quote) -> DcaParams | None:
     if quote.type == "REGULAR":
         return None
     if quote.type != "DCA":
-        raise ValidationError("quote.type", "Invalid quote type")
+        raise ValidationError.at("quote.type", unknown_value("type", quote.type, ("REGULAR", "DCA")))
     if quote.dca_params is None:
-        raise ValidationError("quote.dcaParams", "Failed to find DCA parameters from quote")
+        raise ValidationError.at("quote.dca_params", "missing from a DCA quote")
     check_dca(quote.dca_params)
     return quote.dca_params
 
@@ -184,25 +188,51 @@ def checked_dca(quote: Quote) -> DcaParams | None:
 def checked_boost(quote: Quote) -> int | None:
     """What a boost may cost, in basis points; None where the quote is not a boost quote."""
     fee = quote.max_boost_fee_bps
-    return None if fee is None else whole_number(int(fee), "quote.maxBoostFeeBps")
+    return None if fee is None else whole_number(int(fee), "quote.max_boost_fee_bps")
 
 
-def commission(session: Session, requested: int | None) -> int:
-    """The broker's own commission in basis points, without its affiliates'."""
-    return whole_number(session.commission_bps(requested), "brokerCommissionBps")
+def checked_shares(
+    session: Session,
+    requested: int | None,
+    affiliates: Sequence[AffiliateBroker],
+    cap: int = MAX_COMMISSION_BPS,
+) -> int:
+    """The broker's own commission in basis points; with its affiliates' it stays within the chain's cap."""
+    own = checked_commission(session.commission_bps(requested), "broker_commission_bps", cap)
+    if len(affiliates) > MAX_AFFILIATES:
+        text = f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(affiliates)}"
+        raise ValidationError.at("affiliate_brokers", text)
+    shares = [
+        checked_commission(each.commission_bps, f"affiliate_brokers[{index}].commission_bps")
+        for index, each in enumerate(affiliates)
+    ]
+    if own + sum(shares) > MAX_COMMISSION_BPS:
+        text = f"{own} bps of the broker and {sum(shares)} of affiliates exceed {MAX_COMMISSION_BPS} in all"
+        raise ValidationError.at("broker_commission_bps", text)
+    return own
 
 
 def check_broker_options(
     session: Session, requested: int | None, affiliates: Sequence[AffiliateBroker]
 ) -> None:
-    """Who swaps through the swap service cannot take a commission."""
+    """Commission and affiliates need a broker of one's own; affiliates are accounts of the State Chain."""
     if session.options.broker is None:
-        only = "supported only when initializing the SDK with a brokerUrl"
+        needs = "needs a broker of your own: give the option broker={'url': …}"
         if requested:
-            raise ValidationError("brokerCommissionBps", f"Broker commission is {only}")
+            raise ValidationError.at("broker_commission_bps", needs)
         if affiliates:
-            raise ValidationError("affiliateBrokers", f"Affiliate brokers are {only}")
-    _check_affiliates(affiliates)
+            raise ValidationError.at("affiliate_brokers", needs)
+    issues = [
+        _issue(f"affiliate_brokers[{index}].account", each.account, "Chainflip account (cF…)")
+        for index, each in enumerate(affiliates)
+        if not is_account(each.account)
+    ]
+    if issues:
+        raise ValidationError.of(issues)
+
+
+def _issue(field: str, given: str, expected: str) -> Issue:
+    return Issue(field, f"{field}: {given!r:.80} is not a valid {expected}")
 
 
 def affiliates_for_broker(affiliates: Sequence[AffiliateBroker]) -> list[dict[str, Any]] | None:
@@ -217,28 +247,15 @@ def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
     return {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks}
 
 
-def _check_affiliates(affiliates: Sequence[AffiliateBroker]) -> None:
-    """Accounts as the chain writes them, commissions in basis points."""
-    issues = [
-        Issue(f"affiliateBrokers[{index}].account", f"{each.account} is not a valid Chainflip address")
-        for index, each in enumerate(affiliates)
-        if not is_account(each.account)
-    ]
-    if issues:
-        raise ValidationError.of(issues)
-    for index, each in enumerate(affiliates):
-        whole_number(each.commission_bps, f"affiliateBrokers[{index}].commissionBps")
-
-
 def check_addresses(
     source: Asset, refund: str, destination: Asset, dest: str, session: Session, *, sender: str | None = None
 ) -> None:
     """The addresses on their chains; all that are wrong are named."""
-    given = [("destAddress", dest, destination.chain), (f"{_FOK}.refundAddress", refund, source.chain)]
+    given = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]
     if sender is not None:
-        given.append(("srcAddress", sender, source.chain))
+        given.append(("src_address", sender, source.chain))
     issues = [
-        Issue(field, f'Address "{address}" is not a valid "{chain}" address for "{session.network.name}"')
+        _issue(field, address, f"{chain} address for {session.network.name}")
         for field, address, chain in given
         if not is_address(address, chain, session.network)
     ]
@@ -246,14 +263,22 @@ def check_addresses(
         raise ValidationError.of(issues)
 
 
+def check_ccm_of_quote(ccm: CcmParams | None, quote: Quote) -> None:
+    """A message and a quote belong together: the quote's fees depend on the message."""
+    if ccm and not quote.ccm_params:
+        raise ValidationError.at("ccm_params", "the quote was asked for without ccm_params")
+    if quote.ccm_params and not ccm:
+        raise ValidationError.at("ccm_params", "missing, and the quote was asked for with ccm_params")
+
+
 def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | None:
     """The wire form of a message shorter than `message_limit` bytes, if there is one."""
     if ccm is None:
         return None
-    message = _bytes(ccm.message, "ccmParams.message", message_limit)
+    message = _bytes(ccm.message, "ccm_params.message", message_limit)
     additional = _bytes(
         "0x" if ccm.ccm_additional_data is None else ccm.ccm_additional_data,
-        "ccmParams.ccmAdditionalData",
+        "ccm_params.ccm_additional_data",
         MAX_ADDITIONAL_DATA + 1,
     )
     return {
@@ -266,9 +291,9 @@ def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | N
 
 def _bytes(text: Any, field: str, limit: int) -> str:
     if not isinstance(text, str) or not _HEX.match(text):
-        raise ValidationError(field, f"{field}: expected bytes as 0x and pairs of hex digits")
+        raise ValidationError.at(field, "expected bytes as 0x and pairs of hex digits")
     if len(text) // 2 - 1 >= limit:
-        raise ValidationError(field, f"String must be less than {limit} bytes")
+        raise ValidationError.at(field, f"expected less than {limit} bytes, not {len(text) // 2 - 1}")
     return text
 
 
@@ -280,8 +305,7 @@ def _gas_budget(budget: Any) -> int:
     else:
         number = -1
     if not 0 <= number <= _MAX_BUDGET:
-        raise ValidationError(
-            "ccmParams.gasBudget",
-            "ccmParams.gasBudget: expected a number, decimal or 0x hex, that fits 128 bits",
+        raise ValidationError.at(
+            "ccm_params.gas_budget", "expected a number, decimal or 0x hex, that fits 128 bits"
         )
     return number

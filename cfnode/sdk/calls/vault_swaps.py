@@ -17,10 +17,11 @@ from cfnode.sdk.calls.terms import (
     affiliates_for_broker,
     check_addresses,
     check_broker_options,
+    check_ccm_of_quote,
     checked_boost,
     checked_ccm,
     checked_dca,
-    commission,
+    checked_shares,
     dca_for_broker,
     refund_terms,
 )
@@ -37,7 +38,7 @@ from cfnode.sdk.models.vault_swap import (
     TronVaultSwap,
     VaultSwapData,
 )
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import MAX_COMMISSION_BPS, Session
 from cfnode.sdk.record import camel
 
 __all__ = ["EncodeVaultSwapData"]
@@ -45,6 +46,8 @@ __all__ = ["EncodeVaultSwapData"]
 METHOD = "broker_request_swap_parameter_encoding"
 MESSAGE_LIMIT = 15_000
 _SEED_BYTES = 32
+MAX_BITCOIN_COMMISSION_BPS = 255
+"""A Bitcoin output has one byte for it (BrokerFeeTooHigh)."""
 _EVM = ("Ethereum", "Arbitrum", "Bsc", "Tron")
 _RECORDS: dict[str, type[VaultSwapData]] = {
     "Bitcoin": BitcoinVaultSwap,
@@ -74,10 +77,9 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: Session) -> Steps[VaultSwapData]:
+        order = self._order(session, *self._checked_assets())
         limits = yield from environment(session)
-        source, destination = self._checked_assets()
-        check_amount(source, self.quote.deposit_amount, limits, "quote.depositAmount")
-        order = self._order(session, source, destination)
+        check_amount(order.source, self.quote.deposit_amount, limits, "quote.deposit_amount")
         if session.options.broker is None:
             body = self._body(session, order)
             document = yield from backend(session, "POST", "/api/encodeVaultSwapData", body=body)
@@ -88,16 +90,14 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
     def _checked_assets(self) -> tuple[Asset, Asset]:
         quote = self.quote
-        source = quote.src_asset.known("quote.srcAsset")
+        source = quote.src_asset.known("quote.src_asset")
         if not quote.is_vault_swap:
-            raise ValidationError("quote", "Cannot encode vault swap data for a deposit channel quote")
+            raise ValidationError.at("quote", "cannot encode a vault swap for a deposit channel quote")
         if source.chain not in _RECORDS:
-            raise ValidationError("quote.srcAsset", f"parameter encoding is not supported for {source.chain}")
-        if self.ccm_params and not quote.ccm_params:
-            raise ValidationError("ccmParams", "Cannot encode CCM swap for quote without CCM params")
-        if quote.ccm_params and not self.ccm_params:
-            raise ValidationError("ccmParams", "Cannot encode regular swap for quote with CCM params")
-        return source, quote.dest_asset.known("quote.destAsset")
+            text = f"no vault swaps from {source.chain}; choose from {', '.join(_RECORDS)}"
+            raise ValidationError.at("quote.src_asset", text)
+        check_ccm_of_quote(self.ccm_params, quote)
+        return source, quote.dest_asset.known("quote.dest_asset")
 
     def _order(self, session: Session, source: Asset, destination: Asset) -> _Order:
         quote = self.quote
@@ -107,15 +107,19 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         check_addresses(
             source, terms.refund_address, destination, self.dest_address, session, sender=self.src_address
         )
+        cap = MAX_BITCOIN_COMMISSION_BPS if source.chain == "Bitcoin" else MAX_COMMISSION_BPS
+        commission = checked_shares(session, self.broker_commission_bps, self.affiliate_brokers, cap)
         ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT)
-        return _Order(source, destination, terms, dca, ccm, checked_boost(quote))
+        if source.chain == "Solana" and session.options.broker and self.src_address is None:
+            raise ValidationError.at("src_address", "Required from Solana: the account that signs")
+        return _Order(source, destination, terms, dca, ccm, checked_boost(quote), commission)
 
     def _params(self, session: Session, order: _Order) -> list[Any]:
         return [
             wire_asset(order.source),
             wire_asset(order.destination),
             self.dest_address,
-            commission(session, self.broker_commission_bps),
+            order.commission_bps,
             self._extra(session, order.source, order.terms),
             order.ccm,
             order.boost_fee_bps,
@@ -149,10 +153,6 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         common = {"chain": source.chain, "input_amount": hex(amount), "refund_parameters": terms.wire()}
         if source.chain in _EVM:
             return common
-        if self.src_address is None:
-            raise ValidationError(
-                "srcAddress", "a vault swap from Solana needs srcAddress, the signing account"
-            )
         return common | {"from": self.src_address, "seed": "0x" + session.random_bytes(_SEED_BYTES).hex()}
 
 
@@ -166,6 +166,7 @@ class _Order:
     dca: DcaParams | None
     ccm: dict[str, Any] | None
     boost_fee_bps: int | None
+    commission_bps: int
 
 
 def _read(document: Any, source: str) -> VaultSwapData:
