@@ -83,10 +83,16 @@ class SwapIndex:
         return list(self._found.get(key, ()))
 
     async def up_to_date(self) -> None:
-        """Wait until the block that is the best one now has been read."""
+        """Wait until the present best block has been read, and what has left the chain is gone."""
         best = self._chain.best
-        while best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best):
+        while self._newest_has_left() or (
+            best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best)
+        ):
             await self._progress.wait()
+
+    def _newest_has_left(self) -> bool:
+        newest = next(reversed(self._numbers), None)
+        return newest is not None and self._chain.hash_at(self._numbers[newest]) != newest
 
     async def run(self) -> None:
         """Follow the best chain until cancelled."""
@@ -99,11 +105,8 @@ class SwapIndex:
 
     async def _catch_up(self) -> None:
         """Take out what is no longer on the best chain, and read what is new on it."""
-        while self._numbers:
-            newest = next(reversed(self._numbers))
-            if self._chain.hash_at(self._numbers[newest]) == newest:
-                break
-            self._forget(newest)
+        while self._newest_has_left():
+            self._forget(next(reversed(self._numbers)))
         for block in self._new_blocks():
             self._keep(block, _all_named(await self._read(block)))
         self._progress.set()

@@ -42,7 +42,9 @@ class DefaultBroker:
         self.expected: Expected = {}
         """The amounts that were expected, by channel id; the oldest are forgotten."""
         self._node = node
-        client = SignedClient(node.chain, node.pool, Keypair.from_suri(SEED), syncing=lambda: None)
+        client = SignedClient(
+            node.chain, node.pool, Keypair.from_suri(SEED).repeatable(), syncing=lambda: None
+        )
         self._broker = BrokerClient(node.chain, client)
         self._preparing = trio.Lock()
 

@@ -1,0 +1,60 @@
+"""Which fixtures does pytest find once cfnode is installed?
+
+    def test_a_swap(cfnode_dev):
+        channel = cfnode_dev.broker.open_channel("Btc", "Eth", ADDRESS, refund_address=REFUND)
+        cfnode_dev.deposit(channel["address"], "Btc", 10_000_000)
+        assert cfnode_dev.advance_to("Swapping", "SwapExecuted")["fields"]["output_amount"] > 0
+
+One node serves all tests of a session (of a worker, with pytest-xdist). Each test has the chain as it was
+after the broker's registration: afterwards it is reverted. pytest loads this module in every session, so it
+imports nothing but pytest until a test asks for a fixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cfnode.testing import DevChain, DevNode
+
+__all__ = ["cfnode_dev", "cfnode_dev_flags", "cfnode_dev_node", "cfnode_dev_session"]
+
+
+@pytest.fixture(scope="session")
+def cfnode_dev_flags() -> Sequence[str]:
+    """Further flags of `cfnode run` for the node of the tests; override it in a conftest.py."""
+    return ()
+
+
+@pytest.fixture(scope="session")
+def cfnode_dev_node(
+    cfnode_dev_flags: Sequence[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DevNode]:
+    """The node of all tests: `url`, `pid`, `log`."""
+    from cfnode.testing import running_node
+
+    with running_node(tmp_path_factory.mktemp("cfnode"), *cfnode_dev_flags) as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def cfnode_dev_session(cfnode_dev_node: DevNode) -> Iterator[DevChain]:
+    """The chain of all tests, with its first block and a registered broker; what is done here stays."""
+    from cfnode.testing import DevChain, plays
+
+    with DevChain(cfnode_dev_node.url) as chain:
+        chain.do(plays.first_block())
+        chain.broker.register()
+        chain.finalize()
+        yield chain
+
+
+@pytest.fixture
+def cfnode_dev(cfnode_dev_session: DevChain) -> Iterator[DevChain]:
+    """A development chain for one test: as at the session's beginning, whatever other tests did."""
+    snapshot = cfnode_dev_session.snapshot()
+    yield cfnode_dev_session
+    cfnode_dev_session.revert(snapshot)

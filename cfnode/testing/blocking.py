@@ -1,0 +1,157 @@
+"""How does a test play on a development chain, call by call?
+
+`asynchronous.py` has the same methods to be awaited.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from cfnode.sdk import SwapSDK
+from cfnode.sdk.calls import Call
+from cfnode.testing import plays
+from cfnode.testing.asynchronous import AsyncDevChain
+from cfnode.testing.plays import FUNDS, MAX_BLOCKS, Asset, Event
+
+__all__ = ["Broker", "Clock", "DevChain"]
+
+T = TypeVar("T")
+
+
+class DevChain:
+    """A development chain at a node's address. Use it as a context manager, or `close()` it.
+
+    Amounts are in the smallest unit of their asset. Methods raise RpcCallError where the node refuses.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        """For JSON-RPC, for the swap service (`backend_url`) and for broker calls."""
+        self._sdk = SwapSDK(network="dev", rpc_url=url, backend_url=url)
+        self.broker = Broker(self)
+        self.clock = Clock(self)
+
+    @property
+    def ws_url(self) -> str:
+        """The same node over WebSocket."""
+        return self.url.replace("http://", "ws://", 1)
+
+    @property
+    def sdk(self) -> SwapSDK:
+        """A client of the swap SDK for this chain; its swap service opens channels."""
+        return self._sdk
+
+    def aio(self) -> AsyncDevChain:
+        """The same chain for trio and asyncio: `async with chain.aio() as chain:`."""
+        return AsyncDevChain(self.url)
+
+    def do(self, call: Call[T]) -> T:
+        """The result of a call of the SDK."""
+        return self._sdk.call(call)
+
+    def rpc(self, method: str, *params: Any) -> Any:
+        """The result of a JSON-RPC call."""
+        return self.do(plays.call(method, *params))
+
+    def new_block(self, count: int = 1) -> str:
+        """Add so many blocks; the hash of the last one."""
+        return self.do(plays.new_blocks(count))
+
+    def finalize(self) -> str:
+        """Let the best block be final; its hash."""
+        block: str = self.rpc("dev_finalize")
+        return block
+
+    def events(self, block: str | None = None) -> list[Event]:
+        """The events of a block (default: the best one)."""
+        found: list[Event] = self.rpc("dev_events", block)
+        return found
+
+    def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
+        """Add blocks until one has such an event; the best block is looked at first. Raises NotReached."""
+        return self.do(plays.advance_to(pallet, name, max_blocks))
+
+    def deposit(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
+        """See a deposit that its chain has confirmed; the block's hash. `transaction`: 32 bytes of hex."""
+        return self.do(plays.deposit("dev_deposit", address, asset, amount, transaction))
+
+    def announce(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
+        """See a deposit that its chain has not confirmed yet: it may be boosted; the block's hash."""
+        return self.do(plays.deposit("dev_announceDeposit", address, asset, amount, transaction))
+
+    def fund(self, account: str, amount: int = FUNDS) -> str:
+        """Give an account FLIP; the block's hash."""
+        return self.do(plays.fund(account, amount))
+
+    def fail_receiver(self, address: str, asset: Asset, fails: bool = True) -> str:
+        """Let transfers of an asset to an address fail from now on, or not; the block's hash."""
+        return self.do(plays.fail_receiver(address, asset, fails))
+
+    def set_price(self, asset: Asset, microdollars: int) -> str:
+        """Set what a whole unit of an asset costs in its pool; the block's hash."""
+        return self.do(plays.set_price(asset, microdollars))
+
+    def snapshot(self) -> str:
+        """Remember the chain as it is; what `revert` takes."""
+        number: str = self.rpc("dev_snapshot")
+        return number
+
+    def revert(self, snapshot: str) -> str:
+        """Let the chain be what it was; the hash of its best block. A snapshot is good for one revert."""
+        block: str = self.rpc("dev_revert", snapshot)
+        return block
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sdk.close()
+
+    def __enter__(self) -> DevChain:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Broker:
+    """What the broker does whose key the node has."""
+
+    def __init__(self, chain: DevChain) -> None:
+        self._chain = chain
+
+    def register(self) -> str:
+        """Register the account as a broker; the transaction's hash. The fixture has done it."""
+        tx_hash: str = self._chain.rpc("broker_register_account")
+        return tx_hash
+
+    def open_channel(
+        self,
+        source: Asset,
+        destination: Asset,
+        address: str,
+        *,
+        refund_address: str,
+        commission_bps: int = 0,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """Open a deposit channel: `address`, `channel_id`, `issued_block` and more.
+
+        `more`: `boost_fee`, `channel_metadata`, `affiliate_fees`, `dca_parameters`, and `refund_parameters`
+        in place of a refund without retries and without a minimum price.
+        """
+        opening = plays.open_channel(source, destination, address, refund_address, commission_bps, more)
+        return self._chain.do(opening)
+
+
+class Clock:
+    """The chain's own time, which only blocks and jumps move."""
+
+    def __init__(self, chain: DevChain) -> None:
+        self._chain = chain
+
+    def now(self) -> int:
+        """The time of the best block, Unix milliseconds; 0 for the genesis block."""
+        return self._chain.do(plays.now())
+
+    def jump(self, seconds: float) -> int:
+        """Add a block at least so much later than the last one; its time, Unix milliseconds."""
+        return self._chain.do(plays.jump(seconds))

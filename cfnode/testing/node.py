@@ -1,0 +1,115 @@
+"""How does a development node run for tests, in a process of its own, and how does it end with them?
+
+Its ports are any free ones on this machine, its clock begins at a fixed time, its broker has a well-known
+key, and it meets no peers. It logs to a file, whose last lines are quoted where it does not start.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cfnode.store.keystore import Keystore
+from cfnode.testing.plays import BROKER_URI
+
+__all__ = ["START_TIME", "DevNode", "NodeDidNotStart", "running_node"]
+
+START_TIME = 1_767_225_600_000
+"""Unix milliseconds at which the chain's clock begins: 2026-01-01, so that equal calls give equal blocks."""
+START_S = 120.0
+"""Seconds that the start may take, on a machine that runs many tests at once; mostly it is two."""
+STOP_S = 30.0
+"""Seconds that an orderly end may take."""
+LOOK_S = 0.02
+LAST_LINES = 20
+_LISTENING = re.compile(r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)")
+_PROGRAM = (
+    "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGINT); from cfnode.cli import main; main()"
+)
+"""PR_SET_PDEATHSIG: where the tests are killed, the kernel ends the node in order."""
+_FLAGS = (
+    *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0", "--port=0"),
+    *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
+)
+
+
+class NodeDidNotStart(RuntimeError):
+    """The node ended, or does not listen; the text has the last lines of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevNode:
+    """A running node: its address for JSON-RPC, its process id and its log."""
+
+    url: str
+    pid: int
+    log: Path
+
+
+@contextmanager
+def running_node(folder: Path, *flags: str) -> Iterator[DevNode]:
+    """A development node that keeps all its files in a folder; `flags` of `cfnode run` come last and win.
+
+    Raises NodeDidNotStart.
+    """
+    Keystore(folder / "chains" / "dev" / "keystore").insert("brok", BROKER_URI)
+    log = folder / "node.log"
+    with log.open("wb") as stream:
+        process = _started(folder, flags, stream.fileno())
+    try:
+        yield DevNode(_address(process, log), process.pid, log)
+    finally:
+        _end(process)
+
+
+def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM, *_FLAGS, f"--base-path={folder}", *flags],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=log,
+        env=_environment(),
+        start_new_session=True,  # Ctrl-C is for the tests, which end it
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Without the variables that set flags of `cfnode run`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
+    cache = os.environ.get("CFNODE_CACHE")
+    return kept if cache is None else kept | {"CFNODE_CACHE": cache}
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where it listens, once its log has it."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        text = log.read_text(errors="replace")
+        if found := _LISTENING.search(text):
+            return f"http://127.0.0.1:{found.group(1)}"
+        if process.poll() is not None:
+            raise NodeDidNotStart(_last(f"the node ended with {process.returncode}", text))
+        time.sleep(LOOK_S)
+    raise NodeDidNotStart(_last(f"the node does not listen after {START_S:.0f} s", log.read_text()))
+
+
+def _last(reason: str, log: str) -> str:
+    return "\n".join([f"{reason}; the end of its log:", *log.splitlines()[-LAST_LINES:]])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
