@@ -55,10 +55,10 @@ async def test_a_block_that_never_was_and_one_whose_state_is_gone_are_told_apart
 
 
 async def test_what_the_runtime_does_not_offer_is_said_to_be_unsupported(served_node: Served) -> None:
-    error = await served_node.error("cf_reward_distribution_estimate")
+    error = await served_node.error("cf_witness_count", *PARAMS["cf_witness_count"])
     assert error["code"] == -32026
     assert error["message"].startswith("CfApiError::UnsupportedRuntimeApiVersion")
-    assert "CustomRuntimeApi_cf_reward_distribution_estimate" in error["message"]
+    assert "CustomRuntimeApi_cf_witness_count" in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,6 @@ ELECTIONS = {
     for what in ("electoral_data", "filter_votes")
 }
 NOT_MODELLED = {
-    "cf_reward_distribution_estimate",
     "cf_generate_gov_key_call_hash",
     "cf_witness_count",
     "cf_evm_calldata",

@@ -15,11 +15,11 @@ from cfnode.core.scale.metadata import Metadata
 from tests.conftest import shared
 from tests.rpc.conftest import Served
 from tests.rpc.forms import Requirement, a_hex, a_number, a_text, an_account, an_amount, failures
-from tests.rpc.newer import newer_metadata
 from tests.rpc.requirements import CHANNEL, REQUIRED, REWARDS, STRATEGIES, VAULT_SWAPS
 from tests.rpc.samples import ACCOUNT, BTC, ETH, EVM_ADDRESS, PARAMS, REFUND
 from tests.rpc.sane import BTC_ADDRESS
 from tests.rpc.test_cf_presentation import CASES, Case, ask, differences, example, metadata
+from tests.runtime.dev.differences import ours
 from tests.signing import signed_by_wallet
 
 __all__ = ["metadata"]  # a fixture
@@ -97,9 +97,8 @@ async def test_a_channel_for_a_wallets_account_is_as_the_parsers_require(instant
     assert failures(channel, CHANNEL | wanted) == []
 
 
-async def test_rewards_are_shown_as_the_parsers_require_once_a_runtime_tells_them() -> None:
-    metadata = newer_metadata()
-    rewards = await ask(metadata, REWARDS_METHOD, AccountRole="Validator")
+async def test_rewards_are_shown_as_the_parsers_require() -> None:
+    rewards = await ask(ours("2.3.0"), REWARDS_METHOD, AccountRole="Validator")
     assert failures(rewards, REWARDS) == []
     assert differences(rewards, example(REWARDS_METHOD), "", False) == []
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .apis_chainflip import ChainflipApi
 from .apis_providers import ProvidersApi, free_balances
-from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .frame import DispatchError, RuntimeApi, enum, method, since, struct
 from .frame.types import Catalog
 from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
@@ -76,6 +76,29 @@ enum(
 )
 struct(f"{_API}::RuntimeApiPenalty", reputation_points="i32", suspension_duration_blocks="u32")
 
+struct(
+    f"{_API}::AccountReward<Amount>",
+    account="AccountId32",
+    bid="Amount",
+    bond="Amount",
+    reward="Amount",
+    role="AccountRole",
+    managed_by="Option<AccountId32>",
+    delegated_to="Option<AccountId32>",
+)
+struct(
+    f"{_API}::RewardDistributionEstimate<Amount>",
+    epoch_index="u32",
+    current_block="u32",
+    current_epoch_started_at="u32",
+    epoch_duration="u32",
+    bond="Amount",
+    authority_count="u32",
+    total_rewards="Amount",
+    per_authority_share="Amount",
+    reward_pool="Vec<AccountReward<Amount>>",
+)
+
 NO_SETTINGS = {"fee_bps": 0, "delegation_acceptance": "Deny"}
 
 
@@ -124,6 +147,39 @@ class AccountsApi(RuntimeApi):
             "restricted_balances": funding.RestrictedBalances.get(account_id),
             "current_delegation_status": None,
             "upcoming_delegation_status": None,
+        }
+
+    @method("RewardDistributionEstimate<u128>", since("2.3.0"))
+    def cf_reward_distribution_estimate(self) -> dict[str, Any]:
+        """What each authority would get of the fees if the epoch ended now; empty until rewards are paid."""
+        flip, validator = self.other(Flip), self.other(Validator)
+        authorities = validator.CurrentAuthorities.get()
+        total = flip.pending_rewards if flip.pays_rewards else 0
+        share = total // len(authorities)
+        return {
+            "epoch_index": validator.CurrentEpoch.get(),
+            "current_block": self.other(System).Number.get(),
+            "current_epoch_started_at": validator.CurrentEpochStartedAt.get(),
+            "epoch_duration": validator.EpochDuration.get(),
+            "bond": validator.Bond.get(),
+            "authority_count": len(authorities),
+            "total_rewards": total,
+            "per_authority_share": share,
+            "reward_pool": [self._reward(each, share) for each in sorted(authorities)]
+            if flip.pays_rewards
+            else [],
+        }
+
+    def _reward(self, account: bytes, share: int) -> dict[str, Any]:
+        flip = self.other(Flip)
+        return {
+            "account": account,
+            "bid": flip.balance(account),
+            "bond": flip.bond(account),
+            "reward": share,
+            "role": "Validator",
+            "managed_by": None,
+            "delegated_to": None,
         }
 
     @method("ValidatorInfo", account_id="AccountId32")

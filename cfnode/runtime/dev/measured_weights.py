@@ -1,9 +1,10 @@
 """What do the chain's calls and transaction extensions weigh?
 
-The figures of runtime 2.2.9: each pallet's `weights.rs` and the `pallet::weight` attribute of the call. Those
-of the extensions are from frame_system and pallet_transaction_payment of the Polkadot SDK, stable2509.
-Extensions of frame_system count reads and writes at the SDK's default prices (RocksDB), all else at the
-runtime's own (`System.DbWeight`). A call whose weight grows with an argument names it (`of`, `each`).
+The figures of runtime 2.2.9, and of 2.3.0 for the calls that came with it: each pallet's `weights.rs` and the
+`pallet::weight` attribute of the call. Those of the extensions are from frame_system and
+pallet_transaction_payment of the Polkadot SDK, stable2509. Extensions of frame_system count reads and writes
+at the SDK's default prices (RocksDB), all else at the runtime's own (`System.DbWeight`). A call whose weight
+grows with an argument names it (`of`, `each`).
 """
 
 from __future__ import annotations
@@ -127,6 +128,12 @@ CALL_WEIGHTS: Mapping[str, Mapping[str, CallWeight]] = {
             of="accounts",
             each=CallWeight(58_372_772, 2_662, reads=3, writes=2),
         ),
+        "transfer_flip_to_on_chain_balance": CallWeight(81_729_000, 6_145, reads=11, writes=5),
+    },
+    "pallet_cf_asset_balances": {
+        "update_pallet_config": CallWeight(6_672_000, writes=1),
+        "update_whitelist": CallWeight(71_114_000, 4_664, reads=4, writes=1),
+        "set_whitelist_timelock": CallWeight(48_074_000, 3_786, reads=4, writes=1),
     },
     "pallet_cf_ingress_egress": {
         "enable_or_disable_egress": CallWeight(16_066_000, 3_671, reads=1, writes=1),

@@ -36,6 +36,10 @@ class Rules:
     """A rejected deposit of which no more than dust is left is not sent back."""
     pending_swaps_bind_providers: bool = False
     """A liquidity provider keeps its role as long as a swap on the chain is its own."""
+    withdrawals_share_checks: bool = False
+    """Fees of brokers and affiliates are checked alike: safe mode, funds, whether the address is allowed."""
+    funding_moves_flip: bool = False
+    """FLIP that an account gets from the vault is due to the gateway at once, not when its swap is done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +155,11 @@ _R2_3_0 = replace(
     assets=tuple(assets_since("2.3")),
     dollar_tokens=(*_R2_2_9.dollar_tokens, "BscUsdt"),
     rules=Rules(
-        minimum_limit_orders=True, rejections_below_dust_fail=True, pending_swaps_bind_providers=True
+        minimum_limit_orders=True,
+        rejections_below_dust_fail=True,
+        pending_swaps_bind_providers=True,
+        withdrawals_share_checks=True,
+        funding_moves_flip=True,
     ),
 )
 

@@ -118,7 +118,7 @@ def test_a_deposit_of_flip_needs_no_swap(opener: Opener) -> None:
     happened = opener.pay(ready["deposit_address"], "Flip", 10 * FLIP)
     assert "Swapping.SwapRequested" not in happened[happened.index("Funding.Funded") :]
     fee = opener.event("DepositFinalised")["ingress_fee"]
-    assert opener.flip(WALLET.account) == FLIP
+    assert opener.flip(WALLET.account) == opener.world.stored("Swapping", "FlipToBeSentToGateway") == FLIP
     assert opener.balance(WALLET.account, "Flip") == 9 * FLIP - fee
 
 

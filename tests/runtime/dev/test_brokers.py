@@ -312,14 +312,20 @@ def test_bitcoin_is_sent_to_the_script_of_the_address(broker: Broker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "bound"),
+    ("config", "bound", "wrong_address"),
     [
-        (None, "AssetBalances.DestinationNotAllowed"),
-        (OLDEST, "Swapping.BrokerBoundWithdrawalAddressRestrictionViolated"),
+        (None, "Swapping.NoFundsAvailable", "Swapping.IncompatibleAssetAndAddress"),
+        (
+            OLDEST,
+            "Swapping.BrokerBoundWithdrawalAddressRestrictionViolated",
+            "Swapping.WithdrawalsDisabled",
+        ),
     ],
     ids=["default", "2.2.3"],
 )
-def test_a_withdrawal_is_refused_in_the_chains_order(config: DevGenesis | None, bound: str) -> None:
+def test_a_withdrawal_is_refused_in_the_chains_order(
+    config: DevGenesis | None, bound: str, wrong_address: str
+) -> None:
     broker = Broker(config=config)
     to_ethereum = ("Eth", WALLET)
     withdraw = {"asset": "Usdc", "destination_address": to_ethereum}
@@ -329,14 +335,25 @@ def test_a_withdrawal_is_refused_in_the_chains_order(config: DevGenesis | None, 
     broken = broker.swapping("withdraw", asset="Btc", destination_address=("Btc", b"nowhere"))
     assert broken == "Swapping.InvalidDestinationAddress"
     broker.swapping("bind_broker_fee_withdrawal_address", address=OTHER_WALLET)
-    assert broker.swapping("withdraw", **withdraw) == bound, "before it is seen that there is nothing"
+    assert broker.swapping("withdraw", **withdraw) == bound, "funds are looked at after the binding in 2.2"
     safe_mode(broker, "swapping", "withdrawals_enabled")
-    for refused in (withdraw, {"asset": "Btc", "destination_address": to_ethereum}):
-        assert broker.swapping("withdraw", **refused) == "Swapping.WithdrawalsDisabled"
-    assert broker.submit("Swapping", "withdraw", pair=BOB, **withdraw) == "Swapping.WithdrawalsDisabled"
+    assert broker.swapping("withdraw", **withdraw) == "Swapping.WithdrawalsDisabled"
+    to_wrong_chain = {"asset": "Btc", "destination_address": to_ethereum}
+    assert broker.swapping("withdraw", **to_wrong_chain) == wrong_address
+    stranger = "BadOrigin" if config is None else "Swapping.WithdrawalsDisabled"
+    assert broker.submit("Swapping", "withdraw", pair=BOB, **withdraw) == stranger
 
 
-def test_safe_mode_does_not_stop_an_affiliates_withdrawal(broker: Broker) -> None:
+def test_safe_mode_stops_an_affiliates_withdrawal(broker: Broker) -> None:
+    broker.swapping("register_affiliate", withdrawal_address=WALLET)
+    affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
+    safe_mode(broker, "swapping", "withdrawals_enabled")
+    asked = broker.swapping("affiliate_withdrawal_request", affiliate_account_id=affiliate)
+    assert asked == "Swapping.WithdrawalsDisabled"
+
+
+def test_safe_mode_does_not_stop_an_affiliates_withdrawal_in_2_2() -> None:
+    broker = Broker(config=OLDEST)
     broker.swapping("register_affiliate", withdrawal_address=WALLET)
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
     earn(broker, "Usdc", 100 * USDC, affiliate)

@@ -17,7 +17,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "3e0b7c15842f21c389bd8892db0b37ab05d4f2da754fee6be43bad90de8a81cd"
+DEV_GENESIS_HASH = "aa8225eab8b892258fa7df3278f9745d372064a3e1f9c4d0d7f11cf685802b01"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

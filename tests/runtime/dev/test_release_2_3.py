@@ -96,6 +96,8 @@ def test_a_bound_broker_withdraws_to_no_other_address(broker: Swapper) -> None:
     assert (
         broker.swapping("bind_broker_fee_withdrawal_address", address=OTHER) == "Swapping.BrokerAlreadyBound"
     )
+    with broker.arranging() as runtime:
+        runtime.by_name["AssetBalances"].credit(broker.account, "Usdc", 100 * 10**6)
     elsewhere = broker.swapping("withdraw", asset="Usdc", destination_address=("Eth", OTHER))
     assert elsewhere == "AssetBalances.DestinationNotAllowed"
     info = broker.world.api("CustomRuntimeApi_cf_broker_info", broker.account)

@@ -33,7 +33,7 @@ from tests.runtime.dev.memory import MemoryHost
 DIGESTS = {
     "2.2.3": "0abe1670ae205a1eef9c48c12ae05b202ef8f4709bf3e8bc476fdfa25b9d4288",
     "2.2.9": "c4f36b77dc50910c60517cf4cb727078cd5e122ecfc65eba59ab3dae84f699b3",
-    "2.3.0": "c62503ce0d2fd377e88f2825adfcadb7c41458baa20028ed5eba5ea2d38ea88d",
+    "2.3.0": "d1e151249ac0b3a47fa362d93605fd0ac1e9a1b7e5778580464d59ffedaf667d",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 

@@ -305,6 +305,9 @@ class Pallet:
     def on_finalize(self, number: int) -> None:
         """The last thing in the block."""
 
+    def on_epoch_ending(self, epoch: int) -> None:
+        """The epoch is over, and the next one has not begun (Validator)."""
+
     def on_new_epoch(self, epoch: int) -> None:
         """Another epoch has begun (Validator)."""
 

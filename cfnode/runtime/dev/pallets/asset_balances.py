@@ -8,7 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.runtime.dev.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, enum, event, migration, since
+from cfnode.core.addresses import ForeignAddress, chain_of_address
+from cfnode.runtime.dev.frame import (
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    enum,
+    event,
+    migration,
+    since,
+)
+
+from .addresses import decoded
+from .timestamp import Timestamp
+from .whitelist import NO_WHITELIST, Whitelist, changed, entries, is_allowed, replaces, without
 
 __all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
@@ -16,6 +34,8 @@ MAX_AMOUNT = 2**128 - 1
 TRON_REFUND_FEE_MULTIPLE = 15
 ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
 """Hashers and types of a map from an account and a chain to an address there."""
+DAY = 24 * 3_600
+CHANGE = "WhitelistChange<AccountId32, ForeignChainAddress>"
 TWOX_64 = 8
 """Bytes of the hash before a key of Twox64Concat."""
 
@@ -34,6 +54,15 @@ class AssetBalances(Pallet):
     RefundAddresses = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=since("2.3.0"))
     BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
     RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=100, span=since("2.2.9"))
+    WithdrawalWhitelists = Map(
+        "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", optional=True, span=since("2.3.0")
+    )
+    PendingChanges = Value(
+        "BTreeMap<u64, Vec<(AccountId32, PendingChange<AccountId32>)>>", span=since("2.3.0")
+    )
+    MaxWhitelistTimelock = Value("u64", default=10 * DAY, span=since("2.3.0"))
+    MaxPendingWhitelistUpdates = Value("u32", default=16, span=since("2.3.0"))
+    MaxWhitelistEntries = Value("u32", default=100, span=since("2.3.0"))
 
     class Event(EventSet):
         RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")
@@ -44,6 +73,14 @@ class AssetBalances(Pallet):
         )
         AccountCredited = event(
             4, account_id="AccountId32", asset="Asset", amount_credited="u128", new_balance="u128"
+        )
+        PalletConfigUpdated = event(5, since("2.3.0"), update="asset_balances::PalletConfigUpdate")
+        WhitelistUpdateScheduled = event(
+            6, since("2.3.0"), account_id="AccountId32", change=CHANGE, apply_at="u64"
+        )
+        WhitelistUpdateDropped = event(7, since("2.3.0"), account_id="AccountId32", change=CHANGE)
+        WhitelistTimelockUpdated = event(
+            8, since("2.3.0"), account_id="AccountId32", duration="u64", effective_at="u64"
         )
 
     class Error(ErrorSet):
@@ -80,6 +117,135 @@ class AssetBalances(Pallet):
         """Refund addresses were with the providers, bound addresses with the brokers."""
         self.RefundAddresses.take_over("LiquidityProvider", "LiquidityRefundAddress")
         self.BoundBrokerWithdrawalAddress.take_over("Swapping", "BoundBrokerWithdrawalAddress", TWOX_64)
+
+    @call(0, since("2.3.0"), update="asset_balances::PalletConfigUpdate")
+    def update_pallet_config(self, origin: Origin, update: Any) -> None:
+        """Change how large a refund has to be, or a bound of whitelists. Governance."""
+        origin.ensure_governance()
+        name, given = update
+        if name != "RefundFeeMultiple":
+            (value,) = given.values()
+            getattr(self, name).put(value)
+        elif given["multiple"] is None:
+            self.RefundFeeMultiple.remove(given["chain"])
+        else:
+            self.RefundFeeMultiple.put(given["chain"], given["multiple"])
+        self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    # Whitelists
+
+    @call(1, since("2.3.0"), change="WhitelistChange<AccountId32, EncodedAddress>")
+    def update_whitelist(self, origin: Origin, change: Any) -> None:
+        """Allow withdrawals to an address or account, or no longer; once the caller's timelock is over."""
+        who, (verb, (kind, value)) = origin.ensure_signed(), change
+        target = (
+            decoded(self, value, self.Error.InvalidEncodedAddress) if kind == "ExternalAddress" else value
+        )
+        change = (verb, (kind, target))
+        apply_at = self._schedule(who, ("Whitelist", change))
+        self.deposit(self.Event.WhitelistUpdateScheduled, account_id=who, change=change, apply_at=apply_at)
+
+    @call(2, since("2.3.0"), duration="u64")
+    def set_whitelist_timelock(self, origin: Origin, duration: int) -> None:
+        """Let changes wait for so many seconds from now on; this change waits as long as others do today."""
+        who = origin.ensure_signed()
+        self.ensure(duration <= self.MaxWhitelistTimelock.get(), self.Error.TimelockExceedsMaximum)
+        effective = self._schedule(who, ("Timelock", duration))
+        self.deposit(
+            self.Event.WhitelistTimelockUpdated, account_id=who, duration=duration, effective_at=effective
+        )
+
+    def on_idle(self, number: int) -> None:
+        """Changes whose time has come are applied."""
+        if not self.has("PendingChanges"):
+            return
+        now, pending = self._now, self.PendingChanges.get()
+        due = [(time, changes) for time, changes in pending if time <= now]
+        if not due:
+            return
+        self.PendingChanges.put(pending[len(due) :])
+        for _, changes in due:
+            for who, change in changes:
+                self._apply(who, change)
+
+    def ensure_allowed(self, who: bytes, destination: Any) -> None:
+        """DestinationNotAllowed if an account may not send its assets to an `AccountOrAddress`."""
+        kind, value = destination
+        error, is_external = self.Error.DestinationNotAllowed, kind == "ExternalAddress"
+        if is_external and value[0] == "Eth":
+            bound = self.BoundBrokerWithdrawalAddress.get(who)
+            self.ensure(bound in (None, value[1]), error)
+        whitelist = self.WithdrawalWhitelists.get(who)
+        if whitelist is None or is_allowed(whitelist, destination):
+            return
+        self.ensure(is_external and self.RefundAddresses.get(who, chain_of_address(value)) == value, error)
+
+    def ensure_no_whitelist(self, who: bytes) -> None:
+        """WithdrawalWhitelistNotCleared; in 2.2 there are none."""
+        if self.has("WithdrawalWhitelists"):
+            cleared = not self.WithdrawalWhitelists.contains(who)
+            self.ensure(cleared, self.Error.WithdrawalWhitelistNotCleared)
+
+    def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
+        """Where an account wants what is on the address's chain back, once its timelock is over."""
+        self._schedule(who, ("RefundAddress", address))
+
+    def will_have_refund_address(self, who: bytes, chain: str) -> bool:
+        """Whether there is one, or one waits for its time."""
+        return self.RefundAddresses.contains(who, chain) or any(
+            account == who and change[0] == "RefundAddress" and chain_of_address(change[1]) == chain
+            for _, changes in self.PendingChanges.get()
+            for account, change in changes
+        )
+
+    def drop_pending(self, who: bytes) -> None:
+        """Forget an account's changes that wait."""
+        if self.has("PendingChanges") and (pending := self.PendingChanges.get()):
+            self.PendingChanges.put(without(pending, who, lambda change: True))
+
+    @property
+    def _now(self) -> int:
+        """The block's time in seconds."""
+        return int(self.other(Timestamp).Now.get() // 1_000)
+
+    def _whitelist(self, who: bytes) -> Whitelist:
+        found: Whitelist | None = self.WithdrawalWhitelists.get(who)
+        return NO_WHITELIST if found is None else found
+
+    def _schedule(self, who: bytes, change: Any) -> int:
+        """Let a change hold after the account's timelock, at once without one; from which second it holds."""
+        pending, delay = self.PendingChanges.get(), self._whitelist(who)["timelock"]
+        if pending:
+            pending = without(pending, who, lambda other: replaces(change, other))
+            self.PendingChanges.put(pending)
+        if not delay:
+            self._apply(who, change)
+            return self._now
+        waiting = [each for _, changes in pending for account, each in changes if account == who]
+        if change[0] == "Whitelist":
+            stacked = sum(each[0] == "Whitelist" for each in waiting)
+            most = self.MaxPendingWhitelistUpdates.get()
+            self.ensure(stacked < most, self.Error.TooManyPendingUpdates)
+        apply_at, by_time = self._now + int(delay), dict(pending)
+        by_time[apply_at] = [*by_time.get(apply_at, ()), (who, change)]
+        self.PendingChanges.put(sorted(by_time.items()))
+        return apply_at
+
+    def _apply(self, who: bytes, change: Any) -> None:
+        kind, value = change
+        if kind == "RefundAddress":
+            self.RefundAddresses.put(who, chain_of_address(value), value)
+            return
+        old = self._whitelist(who)
+        new = changed(old, value) if kind == "Whitelist" else old | {"timelock": value}
+        if kind == "Whitelist" and value[0] == "Allow" and entries(old) >= self.MaxWhitelistEntries.get():
+            self.deposit(self.Event.WhitelistUpdateDropped, account_id=who, change=value)
+        elif new == NO_WHITELIST:
+            self.WithdrawalWhitelists.remove(who)
+        else:
+            self.WithdrawalWhitelists.put(who, new)
+
+    # Balances
 
     def balance(self, who: bytes, asset: str) -> int:
         """What an account owns of an asset."""
@@ -136,5 +302,7 @@ class AssetBalances(Pallet):
 
     def on_killed_account(self, who: bytes) -> None:
         self.FreeBalances.clear(who)
-        if self.has("BoundBrokerWithdrawalAddress"):
+        if self.has("WithdrawalWhitelists"):
             self.BoundBrokerWithdrawalAddress.remove(who)
+            self.WithdrawalWhitelists.remove(who)
+            self.drop_pending(who)

@@ -30,6 +30,8 @@ from cfnode.runtime.dev.releases import Release, by_release
 FLIP = 10**18
 INITIAL_SUPPLY = 90_000_000 * FLIP
 U16_MAX = 2**16 - 1
+REWARDS = b"FEES"
+"""The reserve that is paid out to the authorities when an epoch ends."""
 
 struct("pallet_cf_flip::FlipAccount<Amount>", balance="Amount", bond="Amount")
 struct("pallet_cf_flip::OpaqueCallIndex", "Bytes")
@@ -77,7 +79,7 @@ class Flip(Pallet):
     OffchainFunds = Value("u128")
     CallCounter = Map("Identity", "OpaqueCallIndex", "u16")
     FeeScalingRate = Value("FeeScalingRateConfig", default="NoScaling")
-
+    FlipToDistribute = Value("i128", span=since("2.3.0"))
     FeeRewardsActivationEpoch = Value("u32", default=2**32 - 1, span=since("2.3.0"))
 
     class Event(EventSet):
@@ -145,15 +147,15 @@ class Flip(Pallet):
         return self._add(who, amount)
 
     def burn(self, who: bytes, amount: int) -> None:
-        """Take FLIP out of the world, from the whole balance (as far as it goes)."""
+        """Take FLIP out of the world, or for rewards, from the whole balance (as far as it goes)."""
         taken = min(amount, self.balance(who))
         self._add(who, -taken)
-        self.TotalIssuance.mutate(lambda issued: issued - taken)
+        self._retire(taken)
 
     def unburn(self, who: bytes, amount: int) -> None:
         """Undo part of what was burned."""
         self._add(who, amount)
-        self.TotalIssuance.mutate(lambda issued: issued + amount)
+        self._retire(-amount)
 
     def count_call(self, who: bytes, kind: bytes) -> int:
         """Count one more call of this kind in the block: by what its fee is multiplied."""
@@ -182,6 +184,45 @@ class Flip(Pallet):
         self.ensure(self.liquid(source) >= amount, self.Error.InsufficientLiquidity)
         self._add(source, -amount)
         self._add(target, amount)
+
+    # Rewards
+
+    @property
+    def pays_rewards(self) -> bool:
+        """Whether fees are kept for the authorities, not burned: from the epoch on that governance names."""
+        if not self.has("FeeRewardsActivationEpoch"):
+            return False
+        validator: Any = self.runtime.by_name["Validator"]
+        return bool(validator.CurrentEpoch.get() >= self.FeeRewardsActivationEpoch.get())
+
+    @property
+    def pending_rewards(self) -> int:
+        """What the authorities would get if the epoch ended now."""
+        return int(max(0, self.FlipToDistribute.get()) + self.Reserve.get(REWARDS))
+
+    def collect(self, amount: int) -> None:
+        """Keep FLIP in the vault for rewards; what the network has lost (below 0) is taken off first."""
+        self.FlipToDistribute.mutate(lambda kept: kept + amount)
+
+    def distribute(self, authorities: Sequence[bytes]) -> int:
+        """Pay rewards to the authorities in equal parts; how much of it lies in the vault."""
+        from_vault = max(0, int(self.FlipToDistribute.get()))
+        self.FlipToDistribute.mutate(lambda kept: kept - from_vault)
+        self.OffchainFunds.mutate(lambda outside: max(0, outside - from_vault))
+        self.Reserve.mutate(REWARDS, lambda kept: kept + from_vault)
+        share = self.Reserve.get(REWARDS) // len(authorities)
+        paid = [(account, share) for account in sorted(authorities) if share]
+        for account, amount in paid:
+            self._add(account, amount)
+        self.Reserve.mutate(REWARDS, lambda kept: kept - share * len(paid))
+        self.deposit(self.Event.FlipDistributed, amounts=paid)
+        return from_vault
+
+    def _retire(self, amount: int) -> None:
+        if self.pays_rewards:
+            self.Reserve.mutate(REWARDS, lambda kept: kept + amount)
+        else:
+            self.TotalIssuance.mutate(lambda issued: issued - amount)
 
     # Leaving
 
@@ -213,7 +254,7 @@ class Flip(Pallet):
         dust = self.balance(who)
         self.Account.remove(who)
         if dust:
-            self.TotalIssuance.mutate(lambda issued: issued - dust)
+            self._retire(dust)
         self.deposit(self.Event.AccountReaped, who=who, dust_burned=dust)
 
     def _add(self, who: bytes, amount: int) -> int:

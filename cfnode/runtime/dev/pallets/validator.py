@@ -221,6 +221,8 @@ class Validator(Pallet):
     def start_epoch(self, number: int) -> None:
         """Begin the next epoch, with the same authorities."""
         old = self.CurrentEpoch.get()
+        for pallet in self.runtime.pallets:
+            pallet.on_epoch_ending(old)
         lasting = self.EpochDuration.get() * REDEMPTION_PERCENT // 100
         self.EpochExpiries.put(number + max(1, lasting), old)
         self.CurrentRotationPhase.put("Idle")

@@ -40,6 +40,8 @@ def create_account(
     source = {"channel_id": deposit.channel_id, "asset": deposit.asset}
     funded = min(enough, amount) if is_flip else ADVANCE
     pallet.other(Funding).fund_account(who, funded, ("InitialFunding", source))
+    if pallet.runtime.release.rules.funding_moves_flip:
+        pallet.other(SwappingStorage).owe_gateway(funded)
     pallet.other(System).inc_nonce(who)  # what it has signed is signed once
     pallet.other(AccountRoles).register(who, "LiquidityProvider")
     pallet.other(ProviderStorage).register_refund_address(who, terms["refund_address"])

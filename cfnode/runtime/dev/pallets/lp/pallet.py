@@ -11,11 +11,13 @@ from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, chain_of_address
 from cfnode.core.assets import ASSETS
-from cfnode.runtime.dev.frame import DispatchError, Origin, call
+from cfnode.runtime.dev.frame import DispatchError, Origin, call, since
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
 from cfnode.runtime.dev.pallets.addresses import decoded, encoded
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
+from cfnode.runtime.dev.pallets.flip import Flip
+from cfnode.runtime.dev.pallets.funding import Funding
 from cfnode.runtime.dev.pallets.ingress_egress.deposits import channel_address
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.pools.pallet import PROVIDER, LiquidityPools
@@ -43,10 +45,12 @@ class LiquidityProvider(ProviderStorage):
         who, pools = self._provider(origin), self.other(LiquidityPools)
         pools.ensure(not pools.has_orders(who), pools.Error.OpenOrdersRemaining)
         self.other(AssetBalances).ensure_no_funds(who)
+        self.other(AssetBalances).ensure_no_whitelist(who)
         if self.runtime.release.rules.pending_swaps_bind_providers:
             self.other(SwappingStorage).ensure_no_swap(who)
         self.other(AccountRoles).deregister(who, PROVIDER)
         self.refund_addresses.clear(who)
+        self.other(AssetBalances).drop_pending(who)
 
     @call(4, address="EncodedAddress")
     def register_liquidity_refund_address(self, origin: Origin, address: EncodedAddress) -> None:
@@ -98,6 +102,7 @@ class LiquidityProvider(ProviderStorage):
         destination = decoded(self, destination_address, self.Error.InvalidEgressAddress)
         fits = chain_of_address(destination) == ASSETS[asset].chain
         self.ensure(fits, self.Error.InvalidEgressAddress)
+        self._ensure_allowed(who, ("ExternalAddress", destination))
         self._take(who, asset, amount)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         egress = pallet.schedule_egress(asset, amount, destination[1])
@@ -119,7 +124,8 @@ class LiquidityProvider(ProviderStorage):
         self.ensure(who != destination, error.CannotTransferToOriginAccount)
         is_provider = self.other(AccountRoles).role(destination) == PROVIDER
         self.ensure(is_provider, error.DestinationAccountNotLiquidityProvider)
-        self.refund_address(destination, asset)
+        self.ensure_own_refund_address(destination, asset)
+        self._ensure_allowed(who, ("InternalAccount", destination))
         self._take(who, asset, amount)
         self.other(AssetBalances).credit(destination, asset, amount)
         self.deposit(self.Event.AssetTransferred, **{"from": who}, to=destination, asset=asset, amount=amount)
@@ -143,11 +149,8 @@ class LiquidityProvider(ProviderStorage):
         who, asset, amount = self._provider(origin), given["input_asset"], given["amount"]
         least = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).MinimumDeposit.get(asset)
         self.ensure(amount >= least, self.Error.InternalSwapBelowMinimumDepositAmount)
-        self.refund_address(who, given["output_asset"])
-        try:
-            self._take(who, asset, amount)
-        except DispatchError:
-            self.fail(self.Error.InsufficientBalance)
+        self.ensure_own_refund_address(who, given["output_asset"])
+        self._take_or_fail(who, asset, amount)
         terms = given["price_limits"] | {"retry_duration": given["retry_duration"]}
         swap = UserSwap(
             input_asset=asset,
@@ -175,6 +178,19 @@ class LiquidityProvider(ProviderStorage):
             else:
                 self.runtime.host.commit()
 
+    @call(9, since("2.3.0"), amount="u128")
+    def transfer_flip_to_on_chain_balance(self, origin: Origin, amount: int) -> None:
+        """Move deposited FLIP to the caller's balance on the chain, from which it can only be redeemed."""
+        error, flip = self.Error, self.other(Flip)
+        self.ensure(self._may("flip_to_on_chain_balance_enabled"), error.FlipTransferToOnChainBalanceDisabled)
+        who, funding = self._provider(origin), self.other(Funding)
+        self.ensure(flip.pays_rewards, error.FlipTransferToOnChainBalanceUnavailable)
+        self.ensure(amount >= funding.MinimumFunding.get(), error.BelowMinimumFunding)
+        self._take_or_fail(who, "Flip", amount)
+        funding.fund_account(who, amount, "FreeBalance")
+        self.other(SwappingStorage).owe_gateway(amount)
+        self.deposit(self.Event.FlipTransferredToOnChainBalance, account_id=who, amount=amount)
+
     def _purge(self, who: bytes, asset: str, amount: int) -> None:
         is_provider = self.other(AccountRoles).role(who) == PROVIDER
         self.ensure(is_provider, self.Error.DestinationAccountNotLiquidityProvider)
@@ -201,6 +217,17 @@ class LiquidityProvider(ProviderStorage):
         if amount:
             self.other(LiquidityPools).sweep(who)
             self.other(AssetBalances).debit(who, asset, amount)
+
+    def _take_or_fail(self, who: bytes, asset: str, amount: int) -> None:
+        """The same, with this pallet's own error."""
+        try:
+            self._take(who, asset, amount)
+        except DispatchError:
+            self.fail(self.Error.InsufficientBalance)
+
+    def _ensure_allowed(self, who: bytes, destination: Any) -> None:
+        if self.other(AssetBalances).has("WithdrawalWhitelists"):
+            self.other(AssetBalances).ensure_allowed(who, destination)
 
     def _provider(self, origin: Origin) -> bytes:
         return self.other(AccountRoles).ensure_role(origin, PROVIDER)

@@ -57,6 +57,7 @@ class ProviderStorage(Pallet):
         AssetBalancePurgeFailed = event(
             5, account_id="AccountId32", asset="Asset", amount="u128", error="DispatchError"
         )
+        FlipTransferredToOnChainBalance = event(6, since("2.3.0"), account_id="AccountId32", amount="u128")
 
     class Error(ErrorSet):
         InsufficientBalance = "The user does not have enough funds."
@@ -109,16 +110,30 @@ class ProviderStorage(Pallet):
 
     def ensure_refund_address(self, account_id: bytes, asset: str) -> None:
         """For other pallets: the error is that of the pallet which keeps the addresses."""
-        balances = self.other(AssetBalances)
-        if not balances.has("RefundAddresses"):
-            self.refund_address(account_id, asset)
-            return
-        known = balances.RefundAddresses.contains(account_id, ASSETS[asset].chain)
-        balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
+        balances, known = self.other(AssetBalances), self._has_refund_address(account_id, asset)
+        if balances.has("RefundAddresses"):
+            balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
+        self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
+
+    def ensure_own_refund_address(self, who: bytes, asset: str) -> None:
+        """NoLiquidityRefundAddressRegistered, of this pallet."""
+        known = self._has_refund_address(who, asset)
+        self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
+
+    def _has_refund_address(self, who: bytes, asset: str) -> bool:
+        """Whether there is one; from 2.3 on one that waits for its time counts."""
+        balances, chain = self.other(AssetBalances), ASSETS[asset].chain
+        if balances.has("RefundAddresses"):
+            return balances.will_have_refund_address(who, chain)
+        return self.LiquidityRefundAddress.contains(who, chain)
 
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
-        """Where an account wants what is on the address's chain back from now on."""
-        self.refund_addresses.put(who, chain_of_address(address), address)
+        """Where an account wants what is on the address's chain back."""
+        balances = self.other(AssetBalances)
+        if balances.has("RefundAddresses"):
+            balances.register_refund_address(who, address)
+        else:
+            self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
 
     def on_killed_account(self, who: bytes) -> None:
         self.refund_addresses.clear(who)

@@ -13,6 +13,7 @@ from cfnode.core.addresses import EncodedAddress, ForeignAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
+from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.flip import Flip
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.pallets.system import System
@@ -24,8 +25,9 @@ __all__ = [
     "affiliate_details",
     "close_private_channel",
     "deregister_affiliate",
+    "ensure_bound_address",
     "ensure_may_deregister",
-    "ensure_may_withdraw_to",
+    "ensure_withdrawals_are_enabled",
     "forget_affiliates",
     "open_private_channel",
     "register_affiliate",
@@ -46,9 +48,16 @@ def withdraw_all(
     swapping: SwappingStorage, who: bytes, asset: str, destination: ForeignAddress, stated: EncodedAddress
 ) -> None:
     """Send all that an account owns of an asset; `stated` is the destination as events show it."""
-    balances = swapping.other(AssetBalances)
+    balances, is_checked = (
+        swapping.other(AssetBalances),
+        swapping.runtime.release.rules.withdrawals_share_checks,
+    )
+    if is_checked:
+        ensure_withdrawals_are_enabled(swapping)
     amount = balances.balance(who, asset)
     swapping.ensure(amount, swapping.Error.NoFundsAvailable)
+    if is_checked:
+        balances.ensure_allowed(who, ("ExternalAddress", destination))
     balances.debit(who, asset, amount)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     egress = pallet.schedule_egress(asset, amount, destination[1])
@@ -63,25 +72,28 @@ def withdraw_all(
     )
 
 
-def ensure_may_withdraw_to(
+def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
+    """WithdrawalsDisabled while safe mode stops withdrawals."""
+    enabled = swapping.other(Environment).safe_mode("swapping", "withdrawals_enabled")
+    swapping.ensure(enabled, swapping.Error.WithdrawalsDisabled)
+
+
+def ensure_bound_address(
     swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
 ) -> None:
-    """A broker that has bound itself withdraws to no other address on Ethereum, even if it owns nothing."""
-    bound = swapping.bound_addresses.get(broker)
-    elsewhere = bound is not None and ASSETS[asset].chain == "Ethereum" and destination[1] != bound
-    if not elsewhere:
-        return
+    """In 2.2 a bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
-    if error in swapping.parts.errors:
-        swapping.fail(error)
-    balances = swapping.other(AssetBalances)
-    balances.fail(balances.Error.DestinationNotAllowed)
+    if error not in swapping.parts.errors or ASSETS[asset].chain != "Ethereum":
+        return
+    bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
+    swapping.ensure(bound in (None, destination[1]), error)
 
 
 def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
     """Nothing may be left that only a broker can have."""
     balances, error = swapping.other(AssetBalances), swapping.Error
     balances.ensure_no_funds(broker)
+    balances.ensure_no_whitelist(broker)
     has_channel = swapping.BrokerPrivateBtcChannels.contains(broker)
     swapping.ensure(not has_channel, error.PrivateChannelExistsForBroker)
     for affiliate, _ in swapping.AffiliateAccountDetails.items(broker):
@@ -144,7 +156,7 @@ def deregister_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: by
 
 
 def withdraw_for_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
-    """Send an affiliate's fees to the Ethereum address it was registered with; safe mode does not stop it."""
+    """Send an affiliate's fees to the Ethereum address it was registered with; in 2.2 even in safe mode."""
     address = ("Eth", affiliate_details(swapping, broker, affiliate)["withdrawal_address"])
     withdraw_all(swapping, affiliate, FEE_ASSET, address, address)
 

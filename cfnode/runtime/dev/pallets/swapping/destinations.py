@@ -17,6 +17,7 @@ from cfnode.runtime.dev.pallets.funding import Funding
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
 
 from .conversion import input_for_output
+from .gateway import keep_flip
 from .requests import request_network_fee_swap
 from .storage import SwappingStorage
 
@@ -64,9 +65,10 @@ def _credit(swapping: SwappingStorage, request: Request, terms: dict[str, Any], 
 def _fund(swapping: SwappingStorage, request: Request, terms: dict[str, Any], amount: int) -> None:
     """The account has had a little FLIP in advance, which the network gets back first."""
     advance = terms["flip_to_subtract_from_swap_output"]
-    swapping.FlipToBeSentToGateway.mutate(lambda waiting: waiting + max(amount, advance))
+    paid = 0 if swapping.runtime.release.rules.funding_moves_flip else advance
+    swapping.owe_gateway(paid + max(0, amount - advance))
     if amount < advance:
-        swapping.FlipToBurn.mutate(lambda held: held - (advance - amount))
+        keep_flip(swapping, amount - advance)
         return
     source = ("Swap", {"swap_request_id": request["id"]})
     swapping.other(Funding).fund_account(terms["account_id"], amount - advance, source)

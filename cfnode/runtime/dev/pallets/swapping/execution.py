@@ -20,6 +20,7 @@ from cfnode.runtime.dev.pallets.environment import Environment
 from cfnode.runtime.dev.pallets.pools.pallet import STABLE, LiquidityPools
 
 from .fees import charge
+from .gateway import keep_flip
 from .oracle import Stale, Violated, delta_to_oracle, protected_delta, rounded
 from .outcome import complete, fail, reschedule
 from .storage import SwappingStorage
@@ -197,7 +198,7 @@ def _settle(swapping: SwappingStorage, carried: Carried) -> None:
     if request["state"] == "IngressEgressFee":
         swapping.other(AssetBalances).withhold(swap["to"], carried.output)
     elif request["state"] == "NetworkFee":
-        swapping.FlipToBurn.mutate(lambda amount: amount + carried.output)
+        keep_flip(swapping, carried.output)
     else:
         return complete(swapping, request, swap["swap_id"], carried.output)
     swapping.SwapRequests.remove(request["id"])

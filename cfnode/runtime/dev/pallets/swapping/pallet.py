@@ -13,12 +13,14 @@ from typing import Any
 from cfnode.core.addresses import EncodedAddress
 from cfnode.runtime.dev.frame import Origin, call
 from cfnode.runtime.dev.pallets.account_roles import AccountRoles
+from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
 
 from . import brokers
 from .account_creation import open_account_channel
 from .channels import SwapChannelRequest, check_request_bounds, open_swap_channel
 from .execution import run_due_swaps
+from .gateway import pay_rewards
 from .governance import SwappingGovernance
 from .parameters import (
     FLIP_BUY_INTERVAL,
@@ -48,6 +50,9 @@ class Swapping(SwappingGovernance):
         for asset in sorted(STABLES):
             pair = {"assets": {"base": asset, "quote": "Usdc"}}
             self.DefaultOraclePriceSlippageProtection.put(pair, SLIPPAGE_OF_STABLES)
+
+    def on_epoch_ending(self, epoch: int) -> None:
+        pay_rewards(self, epoch)
 
     # Swaps
 
@@ -131,6 +136,7 @@ class Swapping(SwappingGovernance):
         broker = self._broker(origin)
         brokers.ensure_may_deregister(self, broker)
         self.other(AccountRoles).deregister(broker, BROKER)
+        self.other(AssetBalances).drop_pending(broker)
         brokers.forget_affiliates(self, broker)
 
     # Fees
@@ -138,11 +144,11 @@ class Swapping(SwappingGovernance):
     @call(1, asset="Asset", destination_address="EncodedAddress")
     def withdraw(self, origin: Origin, asset: str, destination_address: EncodedAddress) -> None:
         """Send all earned fees in an asset to an address on its chain."""
-        enabled = self.other(Environment).safe_mode("swapping", "withdrawals_enabled")
-        self.ensure(enabled, self.Error.WithdrawalsDisabled)
+        if not self.runtime.release.rules.withdrawals_share_checks:
+            brokers.ensure_withdrawals_are_enabled(self)
         broker = self._broker(origin)
         destination = destination_on(self, asset, destination_address)
-        brokers.ensure_may_withdraw_to(self, broker, asset, destination)
+        brokers.ensure_bound_address(self, broker, asset, destination)
         brokers.withdraw_all(self, broker, asset, destination, destination_address)
 
     @call(19, address="H160")

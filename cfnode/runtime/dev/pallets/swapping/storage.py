@@ -262,6 +262,10 @@ class SwappingStorage(Pallet):
         mine = any(account_id in _accounts(state[1]) for state in states if isinstance(state, tuple))
         self.ensure(not mine, self.Error.PendingSwapRequest)
 
+    def owe_gateway(self, amount: int) -> None:
+        """An account has got FLIP that lies in the vault."""
+        self.FlipToBeSentToGateway.mutate(lambda owed: owed + amount)
+
     @property
     def bound_addresses(self) -> StoredMap:
         """The address on Ethereum that a broker has bound itself to; from 2.3 on with the balances."""
