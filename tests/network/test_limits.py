@@ -21,7 +21,6 @@ from cfnode.core.peer_id import peer_id
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection
-from cfnode.network.exchange import PING as PING_PROTOCOL
 from cfnode.network.exchange import (
     MAX_UNREAD,
     PINGS_AT_ONCE,
@@ -32,6 +31,7 @@ from cfnode.network.exchange import (
     ask,
     propose,
 )
+from cfnode.network.exchange import PING as PING_PROTOCOL
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.rate import Rate
 from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
