@@ -21,15 +21,37 @@ from .frame.table import TypeTable
 from .frame.types import COMMON, Catalog
 from .release_names import DEFAULT_RELEASE
 
-__all__ = ["DEFAULT_RELEASE", "RELEASES", "Release", "Rules", "by_release", "codec_in", "release_for"]
+__all__ = [
+    "DEFAULT_RELEASE",
+    "RELEASES",
+    "Release",
+    "Rules",
+    "TronEnergy",
+    "by_release",
+    "codec_in",
+    "release_for",
+]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TronEnergy:
+    """Energy with which fees on Tron are estimated, beyond that of a batch: what each part of it takes."""
+
+    fetch_token: int
+    transfer: int
+    transfer_token: int
+    message: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What pallets do in one release and not in another."""
 
+    tron_energy: TronEnergy = TronEnergy(66_000, 15_000, 80_000, 45_000)
+    tron_addresses_in_advance: bool = False
+    """Addresses of deposit channels on Tron are kept back for accounts before they ask for them."""
     minimum_limit_orders: bool = False
     """A limit order must not be left with less than the least amount of its asset."""
     rejections_below_dust_fail: bool = False
@@ -139,9 +161,10 @@ _R2_2_3 = Release(
     dollar_tokens=(
         "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
     ),
+    rules=Rules(TronEnergy(65_000, 10_000, 75_000, 40_000), tron_addresses_in_advance=True),
 )  # fmt: skip
 
-_R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209)
+_R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209, rules=Rules())
 
 _ASSETHUB = CHAIN_INSTANCES["Assethub"]
 

@@ -8,6 +8,7 @@ import pytest
 
 from cfnode.core.aura import SLOT_MS
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES
+from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.pallets.chain_tracking import CHAIN_TRACKING
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
@@ -212,8 +213,16 @@ def test_without_a_limit_nothing_is_kept_back(broker: Channels) -> None:
     assert kept(broker, "Bitcoin") == []
 
 
+def test_on_tron_channels_were_made_in_advance_in_2_2_3() -> None:
+    broker = Channels(config=DevGenesis(release="2.2.3"))
+    keep_back(broker, "Tron", 2)
+    assert broker.opened(**request("Trx"))["channel_id"] == 1
+    assert kept(broker, "Tron") == [2, 3]
+
+
 @pytest.mark.parametrize(("asset", "chain"), [("Eth", "Ethereum"), ("Trx", "Tron")])
-def test_evm_channels_are_kept_back_only_from_the_pool(broker: Channels, asset: str, chain: str) -> None:
+def test_evm_channels_are_kept_back_only_from_the_pool(asset: str, chain: str) -> None:
+    broker = Channels(config=DevGenesis(release="2.2.9"))
     keep_back(broker, chain, 2)
     assert broker.opened(**request(asset))["channel_id"] == 1
     assert kept(broker, chain) == []

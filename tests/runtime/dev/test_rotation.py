@@ -153,7 +153,9 @@ def test_the_steps_of_a_rotation_come_in_the_chains_order(broker: Swapper) -> No
 
     broker.blocks(1)
     assert names(broker) == [
-        *of("Validator", "NewEpoch", "RotationPhaseUpdated"),
+        "Validator.NewEpoch",
+        *of("AssetBalances", *["VaultDeficitDetected"] * 3),  # who has paid for the rotation's transactions
+        "Validator.RotationPhaseUpdated",
         "Session.NewSession",
         "Grandpa.NewAuthorities",
         "BitcoinBroadcaster.BroadcastSuccess",  # of the outputs that were moved

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.assets import ASSETS
+from cfnode.runtime.dev.config import DevGenesis
 from cfnode.runtime.dev.pallets.chain_tracking import FIXED_ONE
 from cfnode.runtime.dev.pallets.ingress_egress.fees import (
     ccm_gas_limit,
@@ -16,6 +17,7 @@ from cfnode.runtime.dev.pallets.ingress_egress.fees import (
     withhold,
 )
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.runtime.dev.releases import RELEASES
 from tests.runtime.dev.broker import GAS_ASSETS, ccm
 from tests.runtime.dev.swapper import Swapper
 
@@ -47,7 +49,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def broker() -> Swapper:
-    swapper = Swapper()
+    swapper = Swapper(config=DevGenesis(release="2.2.9"))
     with swapper.arranging() as runtime:
         for chain, tracked in TRACKED.items():
             tracking: Any = runtime.by_name[f"{chain}ChainTracking"]
@@ -110,7 +112,23 @@ def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
     ],
 )
 def test_no_message_gets_more_gas_than_its_chain_allows(chain: str, budget: int, limit: int) -> None:
-    assert ccm_gas_limit(chain, TRACKED[chain], True, budget, 5) == limit
+    data = RELEASES["2.2.9"].rules.tron_energy if chain == "Tron" else TRACKED[chain]
+    assert ccm_gas_limit(chain, data, True, budget, 5) == limit
+
+
+def test_tron_took_less_energy_in_2_2_3() -> None:
+    swapper = Swapper(config=DevGenesis(release="2.2.3"))
+    with swapper.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS["Tron"])
+        found = [
+            (
+                ingress_estimate(pallet, asset),
+                egress_estimate(pallet, asset),
+                egress_estimate(pallet, asset, ccm(b"hello")),
+            )
+            for asset in ("Trx", "TrxUsdt")
+        ]
+    assert found == [(5_136_000, 5_668_000, 15_673_000), (11_136_000, 12_168_000, 22_173_000)]
 
 
 def test_the_price_of_solanas_compute_units_has_a_floor() -> None:

@@ -31,7 +31,8 @@ from .whitelist import NO_WHITELIST, Whitelist, changed, entries, is_allowed, re
 __all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
 MAX_AMOUNT = 2**128 - 1
-TRON_REFUND_FEE_MULTIPLE = 15
+MULTIPLE, TRON_MULTIPLE = 100, 15
+"""How many times its fee a refund has to be, at least."""
 ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
 """Hashers and types of a map from an account and a chain to an address there."""
 DAY = 24 * 3_600
@@ -53,7 +54,7 @@ class AssetBalances(Pallet):
     FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
     RefundAddresses = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=since("2.3.0"))
     BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
-    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=100, span=since("2.2.9"))
+    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9"))
     WithdrawalWhitelists = Map(
         "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", optional=True, span=since("2.3.0")
     )
@@ -110,7 +111,7 @@ class AssetBalances(Pallet):
     @migration("2.2.9")
     def expect_less_of_tron(self) -> None:
         """A refund on Tron may be smaller, measured by its fee."""
-        self.RefundFeeMultiple.put("Tron", TRON_REFUND_FEE_MULTIPLE)
+        self.RefundFeeMultiple.put("Tron", TRON_MULTIPLE)
 
     @migration("2.3.0")
     def take_addresses_over(self) -> None:
@@ -295,6 +296,12 @@ class AssetBalances(Pallet):
     def withhold(self, gas_asset: str, amount: int) -> None:
         """Keep an amount for the transaction fees of the asset's chain."""
         self.WithheldAssets.mutate(gas_asset, lambda held: min(held + amount, MAX_AMOUNT))
+
+    def refund_multiple(self, chain: str) -> int:
+        """How many times its fee a refund has to be, at least."""
+        is_set = self.has("RefundFeeMultiple")
+        multiple: int = self.RefundFeeMultiple.get(chain) if is_set else MULTIPLE
+        return multiple
 
     def ensure_no_funds(self, who: bytes) -> None:
         """FundsRemaining if the account owns any foreign asset."""

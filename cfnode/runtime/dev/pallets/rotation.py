@@ -16,9 +16,11 @@ from typing import Any, ClassVar
 
 from cfnode.runtime.dev.frame import Origin, call
 
+from .asset_balances import AssetBalances
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .key_rotation import KeyRotation
+from .reconciliation import reconcile
 from .threshold_signer import (
     BitcoinThresholdSigner,
     EvmThresholdSigner,
@@ -76,6 +78,7 @@ class Rotating(Validator):
     def start_epoch(self, number: int) -> None:
         has_new_keys = self.other(EvmThresholdSigner).key_epoch > self.CurrentEpoch.get()
         super().start_epoch(number)
+        reconcile(self.other(AssetBalances))
         if has_new_keys:
             self.deposit(self.Event.RotationPhaseUpdated, new_phase="Idle")
 

@@ -14,7 +14,12 @@ from cfnode.core.hashing import keccak_256
 from cfnode.runtime.dev.frame import Map, Origin, call, event
 from cfnode.runtime.dev.pallets.asset_balances import AssetBalances
 from cfnode.runtime.dev.pallets.environment import Environment
-from cfnode.runtime.dev.pallets.ingress_egress.fees import MIN_BSC_GAS_PRICE, ccm_gas_limit, gas_price
+from cfnode.runtime.dev.pallets.ingress_egress.fees import (
+    MIN_BSC_GAS_PRICE,
+    ccm_gas_limit,
+    fee_data,
+    gas_price,
+)
 from cfnode.runtime.dev.pallets.threshold_signer import EvmThresholdSigner
 from cfnode.runtime.dev.types.witnessed import TRON_FEES
 
@@ -234,7 +239,7 @@ class EvmBroadcaster(Broadcaster):
             return None
         arguments = builder["call"]
         native = arguments["transfer_param"]["asset"] == b"\xee" * 20
-        tracked, length = self.tracking.tracked_data(), len(arguments["message"])
+        tracked, length = fee_data(self), len(arguments["message"])
         return ccm_gas_limit(self.chain.name, tracked, native, arguments["gas_budget"], length)
 
     def _with_fees(self, transaction: dict[str, Any]) -> dict[str, Any]:

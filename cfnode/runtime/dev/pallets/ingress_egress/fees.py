@@ -24,6 +24,7 @@ __all__ = [
     "Withheld",
     "ccm_gas_limit",
     "egress_estimate",
+    "fee_data",
     "fee_of",
     "gas_price",
     "ingress_estimate",
@@ -34,6 +35,8 @@ MICRO = 10**6
 MIN_BSC_GAS_PRICE = 100_000_000
 """In wei: below it no validator of BSC takes a transaction."""
 _BYTES_OF_L1_CALL = 356 + 36
+BATCH_ENERGY, SUN_PER_ENERGY, SUN_PER_BYTE = 40_000, 100, 1_000
+"""Of Tron: what each batch takes, and the price of energy and of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +67,26 @@ def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: i
     return Withheld(available - fee, fee)
 
 
+def fee_data(pallet: Any) -> Any:
+    """What the fees of a pallet's chain depend on: what is tracked of it, on Tron the release's energy."""
+    if pallet.chain.name == "Tron":
+        return pallet.runtime.release.rules.tron_energy
+    return pallet.tracking.tracked_data()
+
+
 def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "DepositChannel") -> int:
     """What bringing a deposit of `asset` into the vault costs, in the chain's own coin.
 
     `origin` is a value of `DepositOriginType`: on most chains what is sent to the vault is there already.
     """
-    native, tracked = ASSETS[asset].chain_index == 0, pallet.tracking.tracked_data()
+    native, tracked = ASSETS[asset].chain_index == 0, fee_data(pallet)
     estimates = _INGRESS if origin == "DepositChannel" else _VAULT_INGRESS
     return _scaled(pallet, estimates[pallet.chain.name](tracked, native))
 
 
 def egress_estimate(pallet: IngressEgressStorage, asset: str, ccm: Any = None) -> int:
     """What a transfer of `asset` costs, in the chain's own coin; with its message if `ccm` is one."""
-    native, tracked = ASSETS[asset].chain_index == 0, pallet.tracking.tracked_data()
+    native, tracked = ASSETS[asset].chain_index == 0, fee_data(pallet)
     if ccm is None:
         return _scaled(pallet, _EGRESS[pallet.chain.name](tracked, native))
     estimate = _CCM[pallet.chain.name](tracked, native, ccm["gas_budget"], len(ccm["message"]))
@@ -93,8 +103,8 @@ def ccm_gas_limit(chain: str, tracked: Any, native: bool, budget: int, length: i
     if chain == "Arbitrum":
         first_layer: int = -(-tracked["l1_base_fee_estimate"] * 16 * _BYTES_OF_L1_CALL // tracked["base_fee"])
         return min(fixed + first_layer + budget, 25_000_000)
-    energy = 45_000 + budget + (15_000 if native else 80_000)
-    return min(10**9, energy * 100 + (668 + length) * 1_000)
+    energy = tracked.message + budget + (tracked.transfer if native else tracked.transfer_token)
+    return min(10**9, int(energy) * SUN_PER_ENERGY + (668 + length) * SUN_PER_BYTE)
 
 
 def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
@@ -130,6 +140,11 @@ def _solana_egress(tracked: Any, native: bool) -> int:
     return _solana(tracked, 900) if native else _solana(tracked, 75_675, 2_039_280)
 
 
+def _tron(size: int, energy: int) -> int:
+    """A batch of so many bytes with one transfer or fetch, in sun."""
+    return (BATCH_ENERGY + energy) * SUN_PER_ENERGY + size * SUN_PER_BYTE
+
+
 def _solana_ccm(tracked: Any, native: bool, budget: int, length: int) -> int:
     units = min(600_000, budget + (40_000 if native else 80_000))
     return _solana(tracked, units, 0 if native else 2_039_280)
@@ -162,7 +177,7 @@ _INGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
     "Polkadot": _substrate_ingress,
     "Assethub": _substrate_ingress,
-    "Tron": lambda tracked, native: 5_136_000 if native else 11_236_000,
+    "Tron": lambda energy, native: _tron(636, 5_000 if native else energy.fetch_token),
     "Bsc": lambda tracked, native: gas_price(tracked) * (70_000 if native else 86_000),
 }
 _VAULT_INGRESS = _INGRESS | {
@@ -181,7 +196,7 @@ _EGRESS: dict[str, Callable[[Any, bool], int]] = {
     "Solana": _solana_egress,
     "Polkadot": _substrate_egress,
     "Assethub": _substrate_egress,
-    "Tron": lambda tracked, native: 6_168_000 if native else 12_668_000,
+    "Tron": lambda energy, native: _tron(668, energy.transfer if native else energy.transfer_token),
     "Bsc": lambda tracked, native: gas_price(tracked) * (106_000 if native else 105_000),
 }
 _CCM: dict[str, Callable[[Any, bool, int, int], int]] = {

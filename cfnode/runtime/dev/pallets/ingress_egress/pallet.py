@@ -158,7 +158,7 @@ class IngressEgress(IngressEgressGovernance):
         while len(kept) <= limit:
             channel = self._from_pool()
             if channel is None:
-                if self.chain.name in NEVER_IN_ADVANCE:
+                if not self._is_made_in_advance():
                     break
                 channel = self._generate(asset)
             kept.append(channel)
@@ -169,6 +169,10 @@ class IngressEgress(IngressEgressGovernance):
             self.PreallocatedChannels.remove(owner)
         # The address stays that of the asset for which the channel was made.
         return channel | {"asset": asset}
+
+    def _is_made_in_advance(self) -> bool:
+        on_tron = self.chain.name == "Tron" and self.runtime.release.rules.tron_addresses_in_advance
+        return on_tron or self.chain.name not in NEVER_IN_ADVANCE
 
     def _from_pool(self) -> Any:
         for channel_id, channel in self.DepositChannelPool.items():
