@@ -310,8 +310,8 @@ async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_comin
         await authority.rig.blocks(1)
         for number in range(40):
             liar = MemoryNetwork(f"liar {number}")
-            said = Handshake(Roles.FULL, FAR, bytes(32), light.chain.genesis_hash)
-            liar.notifications("block-announces/1", said.encode)
+            claim = Handshake(Roles.FULL, FAR, bytes(32), light.chain.genesis_hash)
+            liar.notifications("block-announces/1", claim.encode)
             join(light.network, liar)
             await trio.sleep(1)
             if number == 2:

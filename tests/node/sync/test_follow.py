@@ -65,20 +65,12 @@ async def test_it_executes_every_new_block_and_hears_of_finality_through_set_cha
 async def test_who_has_missed_many_set_changes_is_through_with_them_as_fast_as_answers_come(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    rig, votes = authority.rig, authority.network.protocols["grandpa/1"]
     async with running(authority, light):
-        await followed(light, authority)
-        votes.open.discard("light")
-        authority.network.tamper = without_justifications
-        for step in range(12):
-            await rig.block(tx("carol", step, voters_of(KEYS[step % 2 :])))
-            await reached(light, lambda: light.chain.best == authority.chain.best)
-            await rig.finality.finalize(authority.chain.best.hash)
+        await miss_set_changes(authority, light, 12)
         assert light.chain.finalized.number == 4
-        votes.open.add("light")
         authority.network.tamper = None
         before = trio.current_time()
-        await rig.finality.finalize(await rig.block())
+        await authority.rig.finality.finalize(await authority.rig.block())
         await in_step(light, authority)
         assert (await light.chain.voters()).set_id == 14
         assert trio.current_time() - before < 2 * ASK_S
@@ -87,27 +79,32 @@ async def test_who_has_missed_many_set_changes_is_through_with_them_as_fast_as_a
 async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_while_news_keeps_coming(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    rig, votes = authority.rig, authority.network.protocols["grandpa/1"]
     async with running(authority, light):
-        await followed(light, authority)
-        votes.open.discard("light")
-        authority.network.tamper = without_justifications
-        for step in range(2):
-            await rig.block(tx("carol", step, voters_of(KEYS[step:])))
-            await reached(light, lambda: light.chain.best == authority.chain.best)
-            await rig.finality.finalize(authority.chain.best.hash)
-        votes.open.add("light")
+        await miss_set_changes(authority, light, 2)
         for step in range(60):
             if step == 5:  # it was asked once by now, and gave nothing
                 assert light.chain.finalized.number == 4
                 authority.network.tamper = None
-            await rig.finality.finalize(await rig.block())
+            await authority.rig.finality.finalize(await authority.rig.block())
             await trio.sleep(ASK_S / 20)
             if light.chain.finalized.number > 6:
                 break
         await in_step(light, authority)
         assert (await light.chain.voters()).set_id == 4
         assert step < 30
+
+
+async def miss_set_changes(authority: Peer, light: Peer, count: int) -> None:
+    """The authorities change so often, while no votes reach the light node and its peer gives none."""
+    votes = authority.network.protocols["grandpa/1"]
+    await followed(light, authority)
+    votes.open.discard("light")
+    authority.network.tamper = without_justifications
+    for step in range(count):
+        await authority.rig.block(tx("carol", step, voters_of(KEYS[step % 2 :])))
+        await reached(light, lambda: light.chain.best == authority.chain.best)
+        await authority.rig.finality.finalize(authority.chain.best.hash)
+    votes.open.add("light")
 
 
 def without_justifications(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
