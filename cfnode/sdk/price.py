@@ -17,7 +17,7 @@ from cfnode.core.assets import Asset
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Number, number_text
 
-__all__ = ["minimum_price", "price_from_x128", "price_to_x128", "read_number"]
+__all__ = ["minimum_price", "output_at", "price_from_x128", "price_to_x128", "read_number"]
 
 _EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 _DIVISION_DIGITS = 20
@@ -63,6 +63,11 @@ def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
     if (number and number.adjusted() > _MAX_ADJUSTED) or (result := int(_rounded(scaled, 0))) > _MAX_X128:
         raise ValidationError.at(field, "larger than the State Chain can hold (256 bits)")
     return result
+
+
+def output_at(amount: int, price_x128: int) -> int:
+    """Base units of the destination asset for an amount at a price, rounded half up."""
+    return (amount * price_x128 + (1 << 127)) >> 128
 
 
 def price_from_x128(x128: int, source: Asset, destination: Asset) -> str:

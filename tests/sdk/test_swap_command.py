@@ -55,9 +55,9 @@ def service() -> Iterator[Loopback]:
         yield server
 
 
-def swap(service: Loopback, *arguments: str) -> Result:
+def swap(service: Loopback, *arguments: str, env: dict[str, str] | None = None) -> Result:
     where = ["--network=perseverance", f"--node={service.url}", f"--backend={service.url}"]
-    return CliRunner().invoke(cli, ["swap", arguments[0], *where, *arguments[1:]])
+    return CliRunner().invoke(cli, ["swap", arguments[0], *where, *arguments[1:]], env=env)
 
 
 REQUEST = ("BTC", "ETH", "1", f"--to={EVM}", f"--refund={BTC}")
@@ -94,6 +94,51 @@ def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], b
     assert (params[3], params[5], params[8]) == (15, boost, dca)
 
 
+def test_the_outcome_of_a_request(service: Loopback) -> None:
+    broker = f"--broker={service.url}"
+    quote = sample(QUOTES)["responseBody"][0]
+    price = Decimal(quote["estimatedPrice"]) * Decimal("0.985")
+    command = ("request", *REQUEST, "--slippage=1.5", broker)
+    result = swap(service, *command, env={"FORCE_COLOR": "1", "COLUMNS": "140"})
+    assert "25.025 ETH, after all fees" in result.stdout
+    assert f"{price:.18f} ETH, before the fees of deposit and payout" in result.stdout
+    assert f"{price:.18f} ETH for 1 BTC" in result.stdout
+    assert f"{BTC}, below that price" in result.stdout
+    steps = [result.stderr.index(step) for step in ("asking for a quote", "opening a deposit channel")]
+    assert steps == sorted(steps)
+    document = json.loads(swap(service, *command, "--json").stdout)
+    assert (document["expectedOutput"], document["refundAddress"]) == (quote["egressAmount"], BTC)
+    assert Decimal(document["minimumPrice"]) == price.quantize(Decimal("1e-18"))
+    assert Decimal(document["minimumOutput"]) == (price * 10**18).to_integral_value()
+
+
+def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
+    command = ("request", *REQUEST, "--min-price=24", f"--broker={service.url}")
+    result = swap(service, *command)
+    assert "24 ETH, before the fees" in result.stdout
+    assert "after all fees" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("--to=x", f"--refund={BTC}", "--min-price=1"),
+            "--to: 'x' is not a valid Ethereum address",
+        ),
+        ((f"--to={EVM}", "--refund=x", "--min-price=1"), "--refund: 'x' is not a valid Bitcoin address"),
+        ((f"--to={EVM}", f"--refund={BTC}", "--slippage=101"), "--slippage: expected a percentage"),
+        (
+            (f"--to={EVM}", f"--refund={BTC}", "--min-price=1", "--affiliate=cF=1"),
+            "--affiliate: needs a broker of your own",
+        ),
+    ],
+)
+def test_an_error_names_the_flag(service: Loopback, arguments: tuple[str, ...], words: str) -> None:
+    result = swap(service, "request", "BTC", "ETH", "1", *arguments)
+    assert (result.exit_code, words in result.stderr) == (ExitCode.USAGE, True), result.stderr
+
+
 @pytest.mark.parametrize("price", ["--min-price=24", "--slippage=1"])
 def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
     affiliate = "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n"
@@ -101,7 +146,7 @@ def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
     result = swap(service, "request", *REQUEST, price, *broker, "--message=0xdead", "--gas-budget=9")
     if price == "--slippage=1":
         # The quotes of this service know nothing of the message.
-        assert "ccm_params: the quote was asked for without ccm_params" in result.output
+        assert "--message: the quote was asked for without ccm_params" in result.output
         query = service.requests[0].line
         assert "brokerCommissionBps=7&ccmGasBudget=9&ccmMessageLengthBytes=2" in query
         return

@@ -13,6 +13,7 @@ from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, atoms
 from cfnode.core.assets import Asset
 from cfnode.sdk.networks import NETWORKS
+from cfnode.sdk.options import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapSDK
@@ -27,9 +28,6 @@ __all__ = [
     "service_options",
     "units",
 ]
-
-MAX_COMMISSION_BPS = 1_000
-"""The chain's cap for all brokers of a swap together."""
 
 network_option = click.option(
     "--network",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,6 +15,7 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.output import console, print_json
+from cfnode.cli.progress import waiting
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import amount_of, broker_options, client, service_options, units
 from cfnode.cli.values import AssetName, Units
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
         CcmParams,
         DepositAddress,
         FillOrKillParams,
+        Quote,
         QuoteCcmParams,
         SwapSDK,
     )
@@ -31,6 +35,24 @@ if TYPE_CHECKING:
 __all__ = ["qr_code", "request"]
 
 _DEFAULT_RETRY_BLOCKS = 100
+_OPENING = "opening a deposit channel, in a State Chain block"
+_FLAGS = {
+    "amount": "AMOUNT",
+    "quote.deposit_amount": "AMOUNT",
+    "dest_address": "--to",
+    "fill_or_kill_params.refund_address": "--refund",
+    "fill_or_kill_params.slippage_tolerance_percent": "--slippage",
+    "fill_or_kill_params.min_price": "--min-price",
+    "ccm_params": "--message",
+    "ccm_params.message": "--message",
+    "ccm_params.gas_budget": "--gas-budget",
+    "broker_commission_bps": "--commission",
+    "affiliate_brokers": "--affiliate",
+    "rpc_url": "--node",
+    "backend_url": "--backend",
+    "broker.url": "--broker",
+}
+"""What the arguments of the SDK's errors are called here."""
 
 
 @click.command(
@@ -96,15 +118,34 @@ def request(
             source, destination, amount_of(amount, source), recipient, terms,
             _message(message, gas_budget), others,
         )  # fmt: skip
-        with client(**options, dca=dca) as sdk:
-            channel = wish.at_a_price(sdk) if slippage is None else wish.by_quote(sdk, boost=boost, dca=dca)
+        with _named_as_flags(), ExitStack() as until_opened:
+            with waiting(_OPENING if slippage is None else "asking for a quote", quiet=as_json):
+                sdk = until_opened.enter_context(client(**options, dca=dca))
+                quote = None if slippage is None else wish.quoted(sdk, boost=boost, dca=dca)
+            with waiting(_OPENING, quiet=as_json):
+                opened = _Opened(wish, quote, wish.opened(sdk, quote))
     if as_json:
-        print_json(channel.to_json())
+        print_json(opened.to_json())
     else:
-        _print_channel(channel, source, options)
+        _print_channel(opened, options)
         is_for_a_wallet = sys.stdout.isatty() and options["network"] != "dev"
         if is_for_a_wallet if qr is None else qr:
-            click.echo(qr_code(channel.deposit_address))
+            click.echo(qr_code(opened.channel.deposit_address))
+
+
+@contextmanager
+def _named_as_flags() -> Iterator[None]:
+    """Errors of the SDK about arguments get the names that these have on the command line."""
+    from cfnode.sdk import ValidationError
+    from cfnode.sdk.errors import Issue
+
+    try:
+        yield
+    except ValidationError as error:
+        flags = [(_FLAGS.get(each.field.partition("[")[0], each.field), each) for each in error.issues]
+        raise ValidationError.of(
+            [Issue(flag, each.message.replace(f"{each.field}:", f"{flag}:")) for flag, each in flags]
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -123,36 +164,26 @@ class _Wish:
     def pair(self) -> tuple[str, str, str, str]:
         return self.source.chain, self.source.symbol, self.destination.chain, self.destination.symbol
 
-    def at_a_price(self, sdk: SwapSDK) -> DepositAddress:
-        """A channel with a lowest price, without a quote."""
-        return sdk.request_deposit_address(
-            *self.pair,
-            self.recipient,
-            self.amount,
-            self.terms,
-            affiliate_brokers=self.affiliates,
-            ccm_params=self.message,
-        )
-
-    def by_quote(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> DepositAddress:
-        """A channel for a fresh quote; Failure where there is none of that kind."""
+    def quoted(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> Quote:
+        """A fresh quote; Failure where there is none of that kind."""
         found = sdk.get_quote_v2(
             *self.pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
         )
         quote = found.dca if dca else found.regular
         if quote is None:
-            raise Failure(f"there is no {'DCA ' if dca else ''}quote for this swap")
-        if boost:
-            if quote.boost_quote is None:
-                raise Failure("this swap cannot be boosted: there is no boost quote for it")
-            quote = quote.boost_quote
-        return sdk.request_deposit_address_v2(
-            quote,
-            self.recipient,
-            self.terms,
-            affiliate_brokers=self.affiliates,
-            ccm_params=self.message,
-        )
+            raise Failure("there is no DCA quote for this swap")
+        if not boost:
+            return quote
+        if quote.boost_quote is None:
+            raise Failure("this swap cannot be boosted: there is no boost quote for it")
+        return quote.boost_quote
+
+    def opened(self, sdk: SwapSDK, quote: Quote | None) -> DepositAddress:
+        """A channel for the quote, or with the lowest price of the terms."""
+        shared: dict[str, Any] = {"affiliate_brokers": self.affiliates, "ccm_params": self.message}
+        if quote is not None:
+            return sdk.request_deposit_address_v2(quote, self.recipient, self.terms, **shared)
+        return sdk.request_deposit_address(*self.pair, self.recipient, self.amount, self.terms, **shared)
 
     def _length(self) -> QuoteCcmParams | None:
         from cfnode.sdk import QuoteCcmParams
@@ -195,22 +226,78 @@ def _affiliate(text: str) -> AffiliateBroker:
     return AffiliateBroker(account, int(share))
 
 
-def _print_channel(channel: DepositAddress, source: Asset, options: dict[str, Any]) -> None:
+@dataclass(frozen=True)
+class _Opened:
+    """An open channel, and what the swap will give; `quote` is None where only a lowest price was named."""
+
+    wish: _Wish
+    quote: Quote | None
+    channel: DepositAddress
+
+    @property
+    def minimum_price(self) -> str:
+        """Below this price, units of the destination asset for one of the source asset, it is refunded."""
+        from cfnode.sdk.price import minimum_price
+
+        terms = self.wish.terms
+        if self.quote is None or terms.slippage_tolerance_percent is None:
+            return str(terms.min_price)
+        tolerance = terms.slippage_tolerance_percent
+        return minimum_price(self.quote.estimated_price, tolerance, self.wish.destination)
+
+    @property
+    def minimum_output(self) -> int:
+        """What the whole amount gives at the lowest price; the fees of deposit and payout come off it."""
+        from cfnode.sdk.price import output_at, price_to_x128
+
+        x128 = price_to_x128(self.minimum_price, self.wish.source, self.wish.destination)
+        return output_at(self.wish.amount, x128)
+
+    def to_json(self) -> dict[str, Any]:
+        """The channel's members, and the outcome: base units as decimal strings."""
+        expected = None if self.quote is None else str(self.quote.egress_amount)
+        return self.channel.to_json() | {
+            "expectedOutput": expected,
+            "minimumOutput": str(self.minimum_output),
+            "minimumPrice": self.minimum_price,
+            "refundAddress": self.wish.terms.refund_address,
+        }
+
+
+def _print_channel(opened: _Opened, options: dict[str, Any]) -> None:
     from rich.table import Table
 
+    channel, wish, quote = opened.channel, opened.wish, opened.quote
+    source, destination = wish.source, wish.destination
     expires = datetime.fromtimestamp(channel.estimated_deposit_channel_expiry_time / 1000, UTC)
+    block = f"block {channel.deposit_channel_expiry_block} of {channel.src_chain}"
+    price = f"{opened.minimum_price} {destination.symbol} for 1 {source.symbol}"
+    minimum = units(opened.minimum_output, destination)
+    rows = {
+        "send": units(channel.amount, source),
+        "to": channel.deposit_address,
+        "on": channel.src_chain,
+        "before": f"{expires:%Y-%m-%d %H:%M} UTC ({block})",
+        "expected": "" if quote is None else f"{units(quote.egress_amount, destination)}, after all fees",
+        "minimum": f"{minimum}, before the fees of deposit and payout",
+        "lowest price": price,
+        "receiver": wish.recipient,
+        "refund to": f"{wish.terms.refund_address}, below that price",
+        "channel": channel.deposit_channel_id,
+        "commission": f"{channel.broker_commission_bps} bps",
+    }
     table = Table(show_header=False, title="Deposit channel")
-    table.add_row("send", units(channel.amount, source))
-    table.add_row("to", channel.deposit_address)
-    table.add_row("on", channel.src_chain)
-    block = channel.deposit_channel_expiry_block
-    table.add_row("before", f"{expires:%Y-%m-%d %H:%M} UTC (block {block} of {channel.src_chain})")
-    table.add_row("channel", channel.deposit_channel_id)
-    table.add_row("commission", f"{channel.broker_commission_bps} bps")
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, value)
     console().print(table)
+    _print_next_steps(channel, source, options)
+
+
+def _print_next_steps(channel: DepositAddress, source: Asset, options: dict[str, Any]) -> None:
     if options["network"] == "dev":
         node = options["node"] or options["backend"]
-        where = f" --url {node}" if node else ""
+        where = f" --node {node}" if node else ""
         coins = units(channel.amount, source).partition(" ")[0]
         click.echo(f"Pay into it: cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}")
     service = f" --backend={options['backend']}" if options["backend"] else ""

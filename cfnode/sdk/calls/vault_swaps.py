@@ -39,6 +39,7 @@ from cfnode.sdk.models.vault_swap import (
     VaultSwapData,
 )
 from cfnode.sdk.options import MAX_COMMISSION_BPS, Session
+from cfnode.sdk.price import output_at
 from cfnode.sdk.record import camel
 
 __all__ = ["EncodeVaultSwapData"]
@@ -146,7 +147,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         if source.chain == "Bitcoin":
             return {
                 "chain": source.chain,
-                "min_output_amount": hex((amount * terms.min_price_x128 + (1 << 127)) >> 128),
+                "min_output_amount": hex(output_at(amount, terms.min_price_x128)),
                 "retry_duration": terms.retry_duration,
                 "max_oracle_price_slippage": terms.max_oracle_price_slippage,
             }
