@@ -65,9 +65,7 @@ class DevelopmentChain:
             funded=[] if node.broker is None else [node.broker.account],
         )
         copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
-        self.snapshots = Snapshots(
-            copies, node.chain, node.pool, self.author, self.voter, clock, lambda: node.peers
-        )
+        self.snapshots = Snapshots(copies, node, self.author, self.voter, clock)
         self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
         self.swaps = SwapIndex(node.chain)
 
