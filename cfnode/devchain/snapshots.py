@@ -83,6 +83,8 @@ class Snapshots:
                     f"{MAX_SNAPSHOTS} snapshots are kept, as many as there may be: dev_revert to one of them"
                 )
             self._require_room(self._node.store.database.used)
+            if not self._last:
+                await self.clear()  # what a process left that was killed
             self._last = number = self._last + 1
             self._moments[number] = await self._moment(self._directory / str(number))
         return number
@@ -107,7 +109,7 @@ class Snapshots:
                 await self._node.pool.submit(data, source)
 
     async def clear(self) -> None:
-        """Delete all copies, also those of a process that was killed."""
+        """Delete all copies."""
         self._moments.clear()
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(_delete, self._directory)

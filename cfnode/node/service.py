@@ -151,8 +151,7 @@ def _informant(node: Node) -> Informant:
 def _with_broker(node: Node, key: Keypair, produces: bool) -> Node:
     """The broker operations of the keystore's one key."""
     liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
-    signer = key.repeatable() if produces else key  # so that equal calls give equal blocks
-    client = SignedClient(node.chain, node.pool, signer, syncing=lambda: node.syncing, liveness=liveness)
+    client = SignedClient(node.chain, node.pool, key, syncing=lambda: node.syncing, liveness=liveness)
     return replace(node, broker=BrokerClient(node.chain, client))
 
 
