@@ -122,7 +122,7 @@ def _commands(start: Start) -> Iterator[str]:
         return
     is_usual = start.url == DEFAULT_URL
     call, sdk = (
-        ("", "") if is_usual else (f" --url {start.url}", f" --node {start.url} --backend {start.url}")
+        ("", "") if is_usual else (f" --node {start.url}", f" --node {start.url} --backend {start.url}")
     )
     yield "  A first swap, in another terminal:"
     yield ""

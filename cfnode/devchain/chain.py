@@ -57,6 +57,8 @@ class DevelopmentChain:
         aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
         aura = {public: key.repeatable() for public, key in aura.items()}
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
+        if node.broker is not None:
+            node.broker.repeat_signatures()
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
         self.round_voter = RoundVoter(node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag)
@@ -73,31 +75,28 @@ class DevelopmentChain:
             opening=None if broker is None else BrokerRegistration(node.chain, broker).transactions,
         )
         copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
-        self.snapshots = Snapshots(
-            copies, node.chain, node.pool, self.author, self.voter, clock, lambda: node.peers
-        )
+        self.snapshots = Snapshots(copies, node, self.author, self.voter, clock)
         self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep an index of the chain's swaps, and log what happens to them."""
-        await self.snapshots.clear()
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
-                nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
-                await self.swaps.up_to_date()
-                task_status.started()
-        finally:
-            await self.snapshots.clear()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
+            nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
+            await self.swaps.up_to_date()
+            task_status.started()
 
     async def produce(self) -> None:
         """Make blocks, and make them final."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(kept_up, "finality voter", self.voter.run)
-            nursery.start_soon(kept_up, "round voter", self.round_voter.run)
-            nursery.start_soon(kept_up, "block author", self.author.run)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(kept_up, "finality voter", self.voter.run)
+                nursery.start_soon(kept_up, "round voter", self.round_voter.run)
+                nursery.start_soon(kept_up, "block author", self.author.run)
+        finally:
+            await self.snapshots.clear()
 
 
 def development_chain(node: Node) -> DevelopmentChain | None:

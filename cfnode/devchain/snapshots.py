@@ -12,7 +12,6 @@ Snapshots are bounded in number and in bytes, lie in the base path, and end with
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -24,8 +23,8 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.devchain.author import Author
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain import Chain, ChainCopy
-from cfnode.node.pool import TransactionPool
+from cfnode.node.chain import ChainCopy
+from cfnode.node.node import Node
 from cfnode.node.pool_errors import PoolError
 
 __all__ = ["MAX_SNAPSHOTS", "Announced", "SnapshotError", "Snapshots"]
@@ -63,22 +62,14 @@ class _Moment:
 
 
 class Snapshots:
-    """The snapshots of one chain, by numbers that are used once.
+    """The snapshots of one chain, by numbers that are used once. `directory`: for the copies alone."""
 
-    `directory`: for the copies alone; `peers`: how many nodes follow this one.
-    """
-
-    def __init__(
-        self, directory: Path, chain: Chain, pool: TransactionPool, author: Author, voter: Voter,
-        clock: ChainClock, peers: Callable[[], int],
-    ) -> None:  # fmt: skip
+    def __init__(self, directory: Path, node: Node, author: Author, voter: Voter, clock: ChainClock) -> None:
         self._directory = directory
-        self._chain = chain
-        self._pool = pool
+        self._node = node
         self._author = author
         self._voter = voter
         self._clock = clock
-        self._peers = peers
         self._moments: dict[int, _Moment] = {}
         self._last = 0
         self.announced: dict[EncodedAddress, Announced] = {}
@@ -91,9 +82,12 @@ class Snapshots:
                 raise SnapshotError(
                     f"{MAX_SNAPSHOTS} snapshots are kept, as many as there may be: dev_revert to one of them"
                 )
-            self._last += 1
-            self._moments[self._last] = await self._moment(self._directory / str(self._last))
-        return self._last
+            self._require_room(self._node.store.database.used)
+            if not self._last:
+                await self.clear()  # what a process left that was killed
+            self._last = number = self._last + 1
+            self._moments[number] = await self._moment(self._directory / str(number))
+        return number
 
     async def revert(self, number: int) -> None:
         """Be again what the chain was; that snapshot and all later ones are used up. Raises SnapshotError."""
@@ -101,20 +95,21 @@ class Snapshots:
             moment = self._moments.get(number)
             if moment is None:
                 raise SnapshotError(f"snapshot {number:#x} is unknown or used: each is reverted to once")
-            if self._peers():
+            if self._node.peers:
                 raise SnapshotError(
-                    f"{self._peers()} nodes follow this chain, and a final block stays final for them: "
+                    f"{self._node.peers} nodes follow this chain, and a final block stays final for them: "
                     "stop them, and let them begin with an empty database afterwards"
                 )
-            await self._chain.restore(moment.chain)
-            self._restore(moment)
-            await self._forget([each for each in self._moments if each >= number])
+            with trio.CancelScope(shield=True):  # a client that leaves meanwhile leaves no half of it
+                await self._node.chain.restore(moment.chain)
+                self._restore(moment)
+                await self._forget([each for each in self._moments if each >= number])
         for data, source in moment.waiting:
             with suppress(PoolError):  # a transaction that is not valid any more
-                await self._pool.submit(data, source)
+                await self._node.pool.submit(data, source)
 
     async def clear(self) -> None:
-        """Delete all copies, also those of a process that was killed."""
+        """Delete all copies."""
         self._moments.clear()
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(_delete, self._directory)
@@ -122,10 +117,9 @@ class Snapshots:
     async def _moment(self, directory: Path) -> _Moment:
         await trio.to_thread.run_sync(partial(directory.mkdir, parents=True))
         try:
-            chain = await self._chain.copy(directory)
+            chain = await self._node.chain.copy(directory)
             size = await trio.to_thread.run_sync(_size, directory)
-            if size + sum(each.size for each in self._moments.values()) > MAX_BYTES:
-                raise SnapshotError(f"the snapshots would take more than {MAX_BYTES >> 20} MiB")
+            self._require_room(size)
         except BaseException:
             _delete(directory)
             raise
@@ -133,12 +127,18 @@ class Snapshots:
             chain=chain,
             directory=directory,
             size=size,
-            waiting=tuple((each.data, each.source) for each in (*self._pool.ready(), *self._pool.futures())),
+            waiting=tuple(
+                (each.data, each.source) for each in (*self._node.pool.ready(), *self._node.pool.futures())
+            ),
             slots=self._clock.place,
             finality=(self._voter.is_held, self._voter.silent),
             signs=self._author.signs,
             announced=dict(self.announced),
         )
+
+    def _require_room(self, size: int) -> None:
+        if size + sum(each.size for each in self._moments.values()) > MAX_BYTES:
+            raise SnapshotError(f"the snapshots would take more than {MAX_BYTES >> 20} MiB")
 
     def _restore(self, moment: _Moment) -> None:
         self._clock.place = moment.slots

@@ -123,6 +123,10 @@ class BrokerClient:
         """The broker's account id, 32 bytes."""
         return self._client.account
 
+    def repeat_signatures(self) -> None:
+        """Sign equal transactions with equal bytes, on a development chain."""
+        self._client.repeat_signatures()
+
     async def register_account(self) -> bytes:
         """Make the account a broker; returns the transaction's hash."""
         return (await self._included(Call("Swapping", "register_as_broker"))).tx_hash

@@ -148,7 +148,7 @@ class Chain(ChainView):
         async with self._changing:
             with trio.CancelScope(shield=True), stored():
                 store = await trio.to_thread.run_sync(self._store.copy, path)
-            return ChainCopy(store, deepcopy(self._tree), deepcopy(self.changes))
+            return ChainCopy(store, self._tree.copy(), deepcopy(self.changes))
 
     async def restore(self, copy: ChainCopy) -> None:
         """Be again what the chain was, also where later blocks are final; listeners receive `Reverted`."""

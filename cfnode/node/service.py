@@ -154,8 +154,7 @@ def _with_broker(node: Node, key: BrokerKey, produces: bool) -> Node:
     if key.pair is None:
         return replace(node, broker_missing=key.missing)
     liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
-    signer = key.pair.repeatable() if produces else key.pair  # so that equal calls give equal blocks
-    client = SignedClient(node.chain, node.pool, signer, syncing=lambda: node.syncing, liveness=liveness)
+    client = SignedClient(node.chain, node.pool, key.pair, syncing=lambda: node.syncing, liveness=liveness)
     return replace(node, broker=BrokerClient(node.chain, client))
 
 

@@ -116,6 +116,10 @@ class SignedClient:
         """The account that signs and pays, 32 bytes."""
         return self._key.account
 
+    def repeat_signatures(self) -> None:
+        """Sign equal transactions with equal bytes, on a development chain."""
+        self._key = self._key.repeatable()
+
     async def submit(self, call: Call, *, dry_run: bool = True) -> Submission:
         """Sign and send a call; use the result as a context manager.
 

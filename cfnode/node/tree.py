@@ -38,6 +38,14 @@ class BlockTree:
         self._children: dict[bytes, int] = {}
         self._canonical: list[bytes] = []  # the best chain above the finalized block
 
+    def copy(self) -> BlockTree:
+        """The same blocks, in a tree of their own."""
+        tree = BlockTree(self.finalized)
+        tree.best = self.best
+        tree._blocks, tree._children = dict(self._blocks), dict(self._children)
+        tree._canonical = list(self._canonical)
+        return tree
+
     def __contains__(self, block_hash: bytes) -> bool:
         return block_hash == self.finalized.hash or block_hash in self._blocks
 

@@ -210,6 +210,11 @@ class Database:
     def map_size(self) -> int:
         return int(self._environment.info()["map_size"])
 
+    @property
+    def used(self) -> int:
+        """Bytes of all pages that the file has, free ones too."""
+        return (int(self._environment.info()["last_pgno"]) + 1) * int(self._environment.stat()["psize"])
+
     def forget_dead_readers(self) -> int:
         """Frees the slots of processes that died while reading: until then the pages they saw stay in use."""
         with in_words(self.path):

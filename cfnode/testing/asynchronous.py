@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from cfnode.sdk import AsyncSwapSDK
 from cfnode.sdk.calls import Call
 from cfnode.testing import plays
+from cfnode.testing.address import AtNode
 from cfnode.testing.plays import FUNDS, MAX_BLOCKS, Asset, Event
 
 __all__ = ["AsyncBroker", "AsyncClock", "AsyncDevChain"]
@@ -17,32 +18,17 @@ __all__ = ["AsyncBroker", "AsyncClock", "AsyncDevChain"]
 T = TypeVar("T")
 
 
-class AsyncDevChain:
-    """A development chain at a node's address. Use it as an async context manager.
-
-    Amounts are in the smallest unit of their asset. Methods raise RpcCallError where the node refuses.
-    """
+class AsyncDevChain(AtNode[AsyncSwapSDK]):
+    """`DevChain` for trio and asyncio; use it as an async context manager."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
-        """For JSON-RPC, for the swap service (`backend_url`) and for broker calls."""
-        self._sdk = AsyncSwapSDK(network="dev", rpc_url=url, backend_url=url)
+        super().__init__(url, AsyncSwapSDK)
         self.broker = AsyncBroker(self)
         self.clock = AsyncClock(self)
 
-    @property
-    def ws_url(self) -> str:
-        """The same node over WebSocket."""
-        return self.url.replace("http://", "ws://", 1)
-
-    @property
-    def sdk(self) -> AsyncSwapSDK:
-        """A client of the swap SDK for this chain; its swap service opens channels."""
-        return self._sdk
-
     async def do(self, call: Call[T]) -> T:
         """The result of a call of the SDK."""
-        return await self._sdk.call(call)
+        return await self.sdk.call(call)
 
     async def rpc(self, method: str, *params: Any) -> Any:
         """The result of a JSON-RPC call."""
@@ -98,7 +84,7 @@ class AsyncDevChain:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._sdk.close()
+        await self.sdk.close()
 
     async def __aenter__(self) -> AsyncDevChain:
         return self
@@ -128,11 +114,7 @@ class AsyncBroker:
         commission_bps: int = 0,
         **more: Any,
     ) -> dict[str, Any]:
-        """Open a deposit channel: `address`, `channel_id`, `issued_block` and more.
-
-        `more`: `boost_fee`, `channel_metadata`, `affiliate_fees`, `dca_parameters`, and `refund_parameters`
-        in place of a refund without retries and without a minimum price.
-        """
+        """Open a deposit channel, as `Broker.open_channel` does."""
         opening = plays.open_channel(source, destination, address, refund_address, commission_bps, more)
         return await self._chain.do(opening)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.calls import Call
 from cfnode.testing import plays
+from cfnode.testing.address import AtNode
 from cfnode.testing.asynchronous import AsyncDevChain
 from cfnode.testing.plays import FUNDS, MAX_BLOCKS, Asset, Event
 
@@ -18,28 +19,16 @@ __all__ = ["Broker", "Clock", "DevChain"]
 T = TypeVar("T")
 
 
-class DevChain:
+class DevChain(AtNode[SwapSDK]):
     """A development chain at a node's address. Use it as a context manager, or `close()` it.
 
     Amounts are in the smallest unit of their asset. Methods raise RpcCallError where the node refuses.
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url
-        """For JSON-RPC, for the swap service (`backend_url`) and for broker calls."""
-        self._sdk = SwapSDK(network="dev", rpc_url=url, backend_url=url)
+        super().__init__(url, SwapSDK)
         self.broker = Broker(self)
         self.clock = Clock(self)
-
-    @property
-    def ws_url(self) -> str:
-        """The same node over WebSocket."""
-        return self.url.replace("http://", "ws://", 1)
-
-    @property
-    def sdk(self) -> SwapSDK:
-        """A client of the swap SDK for this chain; its swap service opens channels."""
-        return self._sdk
 
     def aio(self) -> AsyncDevChain:
         """The same chain for trio and asyncio: `async with chain.aio() as chain:`."""
@@ -47,7 +36,7 @@ class DevChain:
 
     def do(self, call: Call[T]) -> T:
         """The result of a call of the SDK."""
-        return self._sdk.call(call)
+        return self.sdk.call(call)
 
     def rpc(self, method: str, *params: Any) -> Any:
         """The result of a JSON-RPC call."""
@@ -103,7 +92,7 @@ class DevChain:
 
     def close(self) -> None:
         """Close the connections."""
-        self._sdk.close()
+        self.sdk.close()
 
     def __enter__(self) -> DevChain:
         return self

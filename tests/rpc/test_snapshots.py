@@ -121,17 +121,34 @@ async def test_clients_that_follow_learn_that_the_chain_went_back(instant: Serve
         assert seen[follow][-1] == {"event": "stop"}
 
 
-async def test_snapshots_are_bounded_and_leave_no_files(
+async def test_unfinalized_blocks_come_back_and_snapshots_are_bounded_and_leave_no_files(
     make_served: MakeServed, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 2)
-    served = await make_served()
+    served = await make_served(start_time=START)
     copies = tmp_path / "chains" / "dev" / "snapshots"
+    for _ in range(4):
+        await served.call("dev_newBlock")
+    fork = await served.call("dev_newBlock", (await hashes(served))[2])
     await served.call("dev_snapshot")
+    best, final, runtime = served.node.chain.best, served.node.chain.finalized, served.node.executor.pid
+    assert (best.number, final.number, served.node.chain.leaves) == (4, 2, 2)
+    later = [await served.call("dev_newBlock") for _ in range(5)]
+    assert served.node.chain.finalized.number == 7
+    assert await served.call("dev_revert", "0x1") == to_hex(best.hash)
+    assert (served.node.chain.best, served.node.chain.finalized) == (best, final)
+    assert served.node.chain.can_win(bytes.fromhex(fork[2:]))
+    assert [await served.call("dev_newBlock") for _ in range(5)] == later
+    assert served.node.executor.pid == runtime
+    await served.call("dev_snapshot")
+    monkeypatch.setattr(type(served.node.network), "joined", 3)
+    assert "3 nodes follow this chain" in (await served.error("dev_revert", "0x2"))["message"]
+    monkeypatch.undo()
+    monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 2)
     await served.call("dev_snapshot")
     assert "as many as there may be" in (await served.error("dev_snapshot"))["message"]
-    assert sorted(each.name for each in copies.iterdir()) == ["1", "2"]
-    await served.call("dev_revert", "0x1")
+    assert sorted(each.name for each in copies.iterdir()) == ["2", "3"]
+    await served.call("dev_revert", "0x2")
     assert list(copies.iterdir()) == []
     monkeypatch.setattr(snapshots, "MAX_BYTES", 1)
     assert "would take more than" in (await served.error("dev_snapshot"))["message"]
