@@ -38,7 +38,7 @@ def test_accounts_services_and_commands_to_paste() -> None:
 def test_another_port_and_another_pace_are_in_the_commands() -> None:
     start = Start(OTHER_URL, broker=ALICE, is_registered=True)
     text = banner(replace(start, seal="instant"))
-    assert f"cfnode dev seal 6 --url {OTHER_URL}\n" in text
+    assert f"cfnode dev seal 6 --node {OTHER_URL}\n" in text
     assert f"cfnode swap watch CHANNEL --network dev --node {OTHER_URL} --backend {OTHER_URL}\n" in text
     assert "export" not in text
     assert "first swap" not in banner(replace(start, seal="manual"))
