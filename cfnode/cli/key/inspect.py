@@ -12,6 +12,7 @@ import click
 from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+from cfnode.cli.options import json_option
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
@@ -94,6 +95,7 @@ JSON_NAMES = {
     help="Fail unless the secret, before any //path, has this public key or account.",
 )
 @password_options  # fmt: skip
+@json_option
 def inspect(
     uri: str | None,
     public: bool,
@@ -104,6 +106,7 @@ def inspect(
     password: str | None,
     password_interactive: bool,
     password_filename: Path | None,
+    as_json: bool,
 ) -> None:
     """Show what a seed phrase, a secret URI, an address or a public key stands for.
 
@@ -123,7 +126,7 @@ def inspect(
             chosen = choose_password(password, password_interactive, password_filename)
             _check_expected(text, scheme, chosen, expect_public)
             shown = _inspect(text, scheme, chosen, network)
-    click.echo(_json(shown) if output_type == "json" else _text(shown))
+    click.echo(_json(shown) if as_json or output_type == "json" else _text(shown))
 
 
 def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Shown:
