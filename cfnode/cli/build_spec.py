@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfnode.cli.failures import told_by_a_runtime
+from cfnode.cli.options import json_errors_option
 from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Remove the time of the state's last block too, so that the chain may begin before it.",
 )
+@json_errors_option
 @output_option
 def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path | None) -> None:
     """Copy a chain specification with other authorities, for a chain of your own in its runtime.

@@ -11,7 +11,7 @@ import click
 from cfnode.cli.contracts import contract_flags, contracts
 from cfnode.cli.exits import Failure
 from cfnode.cli.failures import told
-from cfnode.cli.options import json_option
+from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import output_option, print_json, written_to
 from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
@@ -127,6 +127,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contract_options
 @click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
 @click.option("--raw", is_flag=True, help="Accepted; the state is always raw.")
+@json_errors_option
 @output_option
 def export_chain_spec(
     chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,

@@ -103,22 +103,10 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Let AMOUNT of ASSET arrive at a deposit ADDRESS."""
-    block = node.call("dev_deposit", address, _pair(asset), hex_atoms(amount, asset.decimals), transaction)
-    words, reason = f"{amount} {asset.name} have arrived at {address}", _refusal(node, asset.chain, block)
-    if reason is None:
-        node.block(words, block)
-    else:
-        node.block(f"{words} and are not taken ({reason})", block, failed=reason)
-
-
-def _refusal(node: DevClient, chain: str, block: str) -> str | None:
-    """Why a deposit on a chain failed in a block: no open channel has its address, or it is too small, …"""
-    for event in node.call("dev_events", block):
-        if (event["pallet"], event["name"]) == (f"{chain}IngressEgress", "DepositFailed"):
-            reason = event["fields"]["reason"]
-            return str(reason if isinstance(reason, str) else reason[0])
-    return None
+    """Let AMOUNT of ASSET arrive at a deposit ADDRESS; fails with the chain's reason if it refuses them."""
+    arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
+    block = node.call("dev_deposit", address, *arguments)
+    node.block(f"{amount} {asset.name} have arrived at {address}", block)
 
 
 @command("announce")
@@ -255,9 +243,13 @@ def hold_signatures(node: DevClient, off: bool) -> None:
 @command("jump")
 @click.argument("duration", type=Duration())
 def jump(node: DevClient, duration: int) -> None:
-    """Let DURATION (90s, 10m, 24h, 2d) go by on all chains at once, and make a block."""
+    """Let DURATION (90s, 10m, 24h, 2d) go by on all chains at once, and make a block; 0s does nothing."""
+    words = f"{duration // 1000} seconds have gone by"
+    if not duration:
+        node.print(f"{words}: no block was added", {"block": None, "number": None})
+        return
     node.call("dev_timeTravel", duration)
-    node.block(f"{duration // 1000} seconds have gone by", node.call("dev_newBlock"))
+    node.block(words, node.call("dev_newBlock"))
 
 
 @command("epoch")

@@ -11,7 +11,7 @@ import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, load_chain
 from cfnode.cli.failures import told
-from cfnode.cli.options import node_option, only_one
+from cfnode.cli.options import json_errors_option, node_option, only_one
 from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ EVERY_S = 2.0
     default=None,
     text="Ask a running node over JSON-RPC instead; it is believed only about which block is final.",
 )
+@json_errors_option
 @output_option
 def export_state(
     chain: str | None, dev: bool, base_path: Path | None, url: str | None, output: Path | None

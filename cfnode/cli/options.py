@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_URL",
     "NODE_VARIABLE",
     "every_option",
+    "json_errors_option",
     "json_option",
     "node_option",
     "only_one",
@@ -35,6 +36,14 @@ json_option = click.option(
     is_flag=True,
     help='Print JSON, an error too: {"error": {"code", "message"}}.',
 )
+
+json_errors_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    help='Print an error as JSON: {"error": {"code", "message"}}; what is printed otherwise stays the same.',
+)
+"""For commands that print a document, which is JSON as it is, or nothing."""
 
 
 def node_option(

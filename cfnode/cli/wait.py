@@ -8,7 +8,7 @@ import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.options import node_option, timeout_option
+from cfnode.cli.options import json_errors_option, node_option, timeout_option
 
 PAUSE = 0.2
 """Seconds between two questions."""
@@ -41,6 +41,7 @@ def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> s
 @click.option("--finalized", type=click.IntRange(min=0), help="Also wait until this number is finalized.")
 @timeout_option(least=0, text="Seconds, in all.")
 @node_option()
+@json_errors_option
 def wait(synced: bool, block: int | None, finalized: int | None, timeout: float, url: str) -> None:
     """Wait until a node answers; exit 0 when all that was asked for holds, 5 when the time is up."""
     deadline = time.monotonic() + timeout

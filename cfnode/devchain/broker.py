@@ -70,6 +70,7 @@ class BrokerRegistration:
         try:
             role = await role_at(self._chain, parent, self._key.account)
             if role == ROLE:
+                self._attempts = 0  # a snapshot may lead back to before it
                 return []
             if role in UNREGISTERED and self._attempts < MAX_ATTEMPTS:
                 self._attempts += 1

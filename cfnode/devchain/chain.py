@@ -72,7 +72,9 @@ class DevelopmentChain:
             seal=dev.seal,
             block_time_ms=dev.block_time,
             funded=[] if node.broker is None else [node.broker.account],
-            opening=None if broker is None else BrokerRegistration(node.chain, broker).transactions,
+            opening=None
+            if broker is None
+            else BrokerRegistration(node.chain, broker.repeatable()).transactions,
         )
         copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
         self.snapshots = Snapshots(copies, node, self.author, self.voter, clock)

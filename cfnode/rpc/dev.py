@@ -13,8 +13,8 @@ from cfnode.devchain.chain import development_chain
 from cfnode.devchain.control import DevControl
 from cfnode.node.outcome import Inclusion, read_events
 from cfnode.rpc import dev_snapshots
-from cfnode.rpc.broker_params import ASSET, address_on
-from cfnode.rpc.cf.params import CHAIN, one_of
+from cfnode.rpc.broker_params import address_on
+from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
 from cfnode.rpc.convert import (
     ACCOUNT,
@@ -29,6 +29,7 @@ from cfnode.rpc.convert import (
     listed,
     to_hex,
 )
+from cfnode.rpc.dev_values import ASSET, CHAIN, FEED, REFUSED, taken_deposit, taken_vault_swap
 from cfnode.rpc.serde_types import Struct
 from cfnode.rpc.table import Access, Method, Param, Reader
 from cfnode.rpc.typed import read_call
@@ -37,7 +38,6 @@ from cfnode.runtime.dev.release_names import RELEASE_NAMES
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-REFUSED: Final = -32000
 MAX_TRANSACTIONS: Final = 4096
 MAX_AUTHORITIES: Final = 10_000
 MOST_EXACT: Final = 2**53
@@ -119,9 +119,13 @@ async def fund_account(node: Node, account: bytes, amount: int | None) -> str:
 
 
 async def deposit(node: Node, address: str, asset: str, amount: int, transaction: bytes | None) -> str:
-    """See a deposit (in the smallest unit) at an address, in a transaction (hash); the block's hash."""
+    """See a deposit (in the smallest unit) at an address, in a transaction (hash); the block's hash.
+
+    A deposit that the chain refuses is an error with the reason, and the block's hash in its data.
+    """
     place = address_on(ASSETS[asset].chain, address)
-    return _block(await _dev(node).witness_deposit(place, asset, amount, transaction))
+    included = await _dev(node).witness_deposit(place, asset, amount, transaction)
+    return await taken_deposit(node, included, place, amount)
 
 
 async def announce_deposit(
@@ -148,7 +152,8 @@ async def send_to_vault(
     chain, _ = vault_swap
     address = None if sender is None else address_on(chain, sender)
     sent = (address, amount, transaction)
-    return _block(await _dev(node).send_to_vault(vault_swap, *sent, final=final is not False))
+    included = await _dev(node).send_to_vault(vault_swap, *sent, final=final is not False)
+    return await taken_vault_swap(node, included)
 
 
 async def set_boost(node: Node, asset: str, amount: int, lending: bool | None) -> str:
@@ -325,7 +330,7 @@ _METHODS: Final = tuple(
             "dev_setOracle",
             set_oracle,
             (
-                Param("feed", one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")),
+                Param("feed", FEED),
                 Param("price", AMOUNT, optional=True),
                 Param("stale", BOOL, optional=True),
             ),

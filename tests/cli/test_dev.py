@@ -14,10 +14,10 @@ ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
 ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
 
-def played(*arguments: str, events: Any = ()) -> tuple[list[list[Any]], str]:
+def played(*arguments: str) -> tuple[list[list[Any]], str]:
     """The calls that a command makes, bar those by which it looks what came of it, and what it prints."""
     calls: list[list[Any]] = []
-    seen = {"chain_getHeader": {"number": "0x2a"}, "dev_events": list(events)}
+    seen = {"chain_getHeader": {"number": "0x2a"}}
 
     def answer(request: dict[str, Any]) -> bytes:
         calls.append([request["method"], *request["params"]])
@@ -29,19 +29,21 @@ def played(*arguments: str, events: Any = ()) -> tuple[list[list[Any]], str]:
     return [call for call in calls if call[0] not in seen], out
 
 
-def test_a_deposit_that_the_chain_does_not_take_is_told_with_the_reason() -> None:
-    failed = {
-        "pallet": "EthereumIngressEgress",
-        "name": "DepositFailed",
-        "fields": {"reason": ["DepositWitnessRejected", ["Module", {"index": 32, "error": "0x00000000"}]]},
-    }
-    _, line = played("deposit", ADDRESS, "Eth", "1", events=[failed])
-    why = "and are not taken (DepositWitnessRejected)"
-    assert line == f"1 Eth have arrived at {ADDRESS} {why}: block 42 {BLOCK}\n"
-    _, record = played("deposit", ADDRESS, "Eth", "1", "--json", events=[failed])
-    assert json.loads(record) == {"block": BLOCK, "number": 42, "failed": "DepositWitnessRejected"}
-    _, other = played("deposit", ADDRESS, "Arbitrum.ETH", "1", events=[failed])
-    assert other == f"1 ArbEth have arrived at {ADDRESS}: block 42 {BLOCK}\n"
+def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
+    text = "Deposit rejected: InvalidDepositAddress: The deposit address is not valid."
+    data = {"block": BLOCK, "reason": "InvalidDepositAddress"}
+    error = {"code": -32000, "message": text, "data": data}
+    refusal = json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
+    with serving(lambda request: refusal) as url:
+        line = ("dev", "deposit", ADDRESS, "Eth", "1", "--node", url)
+        assert run(*line) == (1, "", f"Error: dev_deposit: {text} [code -32000]\n")
+        code, out, _ = run(*line, "--json")
+    assert (code, json.loads(out)["error"]["rpc"]) == (1, error)
+
+
+def test_no_time_is_no_block() -> None:
+    assert played("jump", "0s") == ([], "0 seconds have gone by: no block was added\n")
+    assert json.loads(played("jump", "0", "--json")[1]) == {"block": None, "number": None}
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
     assert network_option is not None
 
 
+def test_each_command_knows_json() -> None:
+    assert [path for path, each in commands() if not option(each, "--json")] == []
+
+
 def test_what_follows_a_swap_needs_no_broker() -> None:
     found = dict(commands())
     assert [path for path, each in found.items() if option(each, "--commission")] == [
@@ -112,6 +116,8 @@ def test_no_command_waits_without_a_bound(wrong: str) -> None:
         (("inspect-runtime", "--chain=/no/such/file"), 3, "CONFIGURATION", "/no/such/file"),
         (("swap", "quote", "BTC", "Etc", "1"), 2, "USAGE", "Unknown asset 'Etc'"),
         (("swap", "quote", "BTC", "ETH", "1", "--network=main"), 2, "USAGE", "Did you mean mainnet?"),
+        (("export-chain-spec", "--chain=/no/such/file"), 3, "CONFIGURATION", "/no/such/file"),
+        (("key", "inspect", "no phrase"), 1, "FAILURE", "Invalid phrase/URI given"),
         (("purge-chain", "--chain=/no/such/file"), 3, "CONFIGURATION", "/no/such/file"),
     ],
 )

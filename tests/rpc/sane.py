@@ -143,6 +143,7 @@ REFUSED: Final[dict[str, int]] = {
     "broker_withdraw_fees": -32024,
     "cf_decode_vault_swap_parameter": -32021,
     "cf_request_swap_parameter_encoding": -32021,
+    "dev_deposit": -32000,
     "dev_failBroadcast": -32024,
     "dev_sendToVault": -32024,
     "grandpa_proveFinality": 4,
@@ -155,6 +156,7 @@ REFUSED: Final[dict[str, int]] = {
 }
 """The code with which a method may refuse that call, as it is documented to: the account is a broker already
 and has earned nothing, its private channel is there or is not, the affiliate is none, the call is no swap,
+nothing has a channel at the address of the deposit,
 the node takes no part in GRANDPA.
 """
 UNSUPPORTED: Final = -32026

@@ -304,7 +304,8 @@ async def test_a_swap_is_followed_to_its_end(instant: Served) -> None:
 
 async def test_a_deposit_that_is_too_small_fails(instant: Served) -> None:
     channel = await opened(instant)
-    await instant.call("dev_deposit", channel["depositAddress"], BTC, 1)
+    refused = await instant.error("dev_deposit", channel["depositAddress"], BTC, 1)
+    assert refused["data"]["reason"] == "BelowMinimumDeposit"
     failed = await status(instant, channel["id"])
     assert failed["state"] == "FAILED"
     assert failed["deposit"]["failure"]["reason"]["name"] == "BelowMinimumDeposit"

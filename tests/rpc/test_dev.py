@@ -77,6 +77,33 @@ async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
     assert finalised["action"][0] == "BoostersCredited"
 
 
+async def test_a_deposit_that_the_chain_refuses_is_an_error(instant: Served) -> None:
+    before = instant.node.chain.best.number
+    error = await instant.error("dev_deposit", EVM_ADDRESS, "arbitrum.eth", ETHER)
+    assert (error["code"], error["message"].startswith("Deposit rejected: InvalidDepositAddress: The")) == (
+        *(-32000, True),
+    )
+    assert error["data"]["reason"] == "InvalidDepositAddress"
+    names = [name for _, name, _ in await events_of(instant, error["data"]["block"])]
+    assert ("DepositFailed" in names, instant.node.chain.best.number) == (True, before + 1)
+    address = await open_channel(instant)
+    small = await instant.error("dev_deposit", address, "eth", 1)
+    assert (
+        small["message"] == "Deposit rejected: BelowMinimumDeposit: the amount is below the chain's minimum"
+    )
+
+
+async def test_assets_and_chains_are_written_in_any_case(instant: Served) -> None:
+    address = await open_channel(instant)
+    for asset in ("Eth", "ETHEREUM/eth", ETH):
+        await instant.call("dev_deposit", address, asset, ETHER)
+    await instant.call("dev_setOracle", "bitcoin/btc", hex(10**12))
+    await instant.call("dev_holdBroadcasts", "ETHEREUM")
+    unknown = await instant.error("dev_deposit", address, "ethr", ETHER)
+    assert (unknown["code"], "Did you mean" in unknown["data"]) == (-32602, True), unknown
+    assert (await instant.error("cf_pool_price", "Eth", "Btc"))["code"] == -32602
+
+
 SOL = {"chain": "Solana", "asset": "SOL"}
 SOL_ADDRESS = "3yKDHJgzS2GbZB9qruoadRYtq8597HZifnRju7fHpdRC"
 VAULT_SWAPS: list[tuple[Any, dict[str, Any]]] = [

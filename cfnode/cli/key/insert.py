@@ -10,6 +10,7 @@ import click
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
 from cfnode.cli.failures import told
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+from cfnode.cli.options import json_errors_option
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
@@ -53,6 +54,7 @@ __all__ = ["insert"]
     help="Signature scheme.  [default: sr25519; ed25519 for gran]",
 )
 @password_options  # fmt: skip
+@json_errors_option
 def insert(
     chain: str | None,
     dev: bool,

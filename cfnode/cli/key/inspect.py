@@ -20,6 +20,7 @@ from cfnode.cli.key.secret_input import (
     read_secret,
 )
 from cfnode.cli.key.secret_output import print_secret
+from cfnode.cli.options import json_option
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
@@ -107,6 +108,7 @@ JSON_NAMES = {
     help="Fail unless the secret, before any //path, has this public key or account.",
 )
 @password_options  # fmt: skip
+@json_option
 def inspect(
     uri: str | None,
     public: bool,
@@ -117,6 +119,7 @@ def inspect(
     password: str | None,
     password_interactive: bool,
     password_filename: Path | None,
+    as_json: bool,
 ) -> None:
     """Show what a seed phrase, a secret URI, an address or a public key stands for.
 
@@ -136,7 +139,7 @@ def inspect(
             chosen = choose_password(password, password_interactive, password_filename)
             _check_expected(text, scheme, chosen, expect_public)
             found = _inspect(text, scheme, chosen, network)
-    text = _json(found) if output_type == "json" else _text(found)
+    text = _json(found) if as_json or output_type == "json" else _text(found)
     if found.is_secret:
         print_secret(text)
     else:

@@ -10,6 +10,7 @@ import click
 
 from cfnode.cli.failures import told
 from cfnode.cli.key.secret_output import print_secret
+from cfnode.cli.options import json_errors_option
 
 __all__ = ["generate_node_key", "inspect_node_key"]
 
@@ -25,6 +26,7 @@ MAX_INPUT = 4096
 )
 @click.option("--bin", "binary", is_flag=True,
               help="Write 32 raw bytes instead of 64 hex digits.")  # fmt: skip
+@json_errors_option
 def generate_node_key(file: Path | None, binary: bool) -> None:
     """Make the secret of a node's identity; its peer id goes to standard error.
 
@@ -55,6 +57,7 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
 )
 @click.option("--bin", "binary", is_flag=True,
               help="Accepted; both forms are recognised.")  # fmt: skip
+@json_errors_option
 def inspect_node_key(file: Path | None, binary: bool) -> None:
     """Show the peer id of a node key.
 

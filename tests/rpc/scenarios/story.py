@@ -162,6 +162,13 @@ class Story:
         await self.served.call("dev_deposit", address, asset, amount, *more)
         self.paid(asset, amount)
 
+    async def rejected_deposit(self, address: str, asset: Any, amount: int, *more: Any) -> str:
+        """A user pays into a channel, and the chain refuses the deposit; the reason."""
+        error = await self.served.error("dev_deposit", address, asset, amount, *more)
+        self.paid(asset, amount)
+        reason: str = error["data"]["reason"]
+        return reason
+
     def paid(self, asset: Any, amount: int) -> None:
         """A user has paid an amount."""
         self.outside.accounts.add(USER, _name(**asset), -amount)

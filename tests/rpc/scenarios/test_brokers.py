@@ -184,7 +184,7 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
     transaction = "0x" + "77" * 32
     address = await story.open()
     await story.call("broker_mark_transaction_for_rejection", {"Ethereum": transaction})
-    await story.deposit(address, ETH, ETHER, transaction)
+    assert await story.rejected_deposit(address, ETH, ETHER, transaction) == "TransactionRejectedByBroker"
     await story.seal(4)
     said = await story.said()
     pallet = "EthereumIngressEgress"

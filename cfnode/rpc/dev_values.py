@@ -1,0 +1,106 @@
+"""How do clients write assets and chains to `dev_*` methods, and how do these answer a deposit that fails?
+
+All other methods take assets and chains as the official node does, which has no `dev_*` methods. These take
+besides what the command line takes, in any case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.core.assets import CHAINS, UnknownAsset, asset_in_text
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.scale.metadata import Metadata
+from cfnode.node.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
+from cfnode.rpc.broker_params import read_asset, write_asset
+from cfnode.rpc.cf.params import CHAIN as OFFICIAL_CHAIN
+from cfnode.rpc.cf.params import one_of
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table import Param, Reader
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "taken_deposit", "taken_vault_swap"]
+
+REFUSED: Final = -32000
+_BY_FOLDED: Final = {name.lower(): name for name in CHAINS}
+_FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
+_MEANINGS: Final = {
+    "BelowMinimumDeposit": "the amount is below the chain's minimum",
+    "NotEnoughToPayFees": "the amount does not pay the chain's fees",
+    "TransactionRejectedByBroker": "the broker marked the transaction, and it is sent back",
+}
+"""Reasons of `DepositFailed` in words; those that are module errors bring their own."""
+
+
+def _name(value: str) -> str:
+    """The SCALE name of an asset in a text."""
+    try:
+        return asset_in_text(value).name
+    except UnknownAsset as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_asset(value: Any) -> str:
+    return read_asset(write_asset(_name(value)) if isinstance(value, str) else value)
+
+
+def _read_chain(value: Any) -> Any:
+    return OFFICIAL_CHAIN.reader.read(
+        _BY_FOLDED.get(value.lower(), value) if isinstance(value, str) else value
+    )
+
+
+def _read_feed(value: Any) -> Any:
+    return _FEEDS.read(_name(value) if isinstance(value, str) else value)
+
+
+ASSET: Final = Reader("asset, also as text", _read_asset)
+CHAIN: Final = Param("chain", Reader(OFFICIAL_CHAIN.reader.shape, _read_chain))
+FEED: Final = Reader(_FEEDS.shape, _read_feed)
+
+
+async def taken_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
+    """The hash of the block that took a deposit at an address; RpcError with the reason where it refused it.
+
+    The block is there all the same: `data` has its hash, and the name of the reason.
+    """
+
+    def is_this(details: Any) -> bool:
+        witness = details.get("deposit_witness", {})
+        place = witness.get("deposit_address")  # of Bitcoin a script, which is not compared
+        return witness.get("amount") == amount and (not isinstance(place, bytes) or place == address[1])
+
+    return await _taken(node, inclusion, is_this)
+
+
+async def taken_vault_swap(node: Node, inclusion: Inclusion) -> str:
+    """The same for what was sent to a vault."""
+    return await _taken(node, inclusion, lambda details: "vault_witness" in details)
+
+
+async def _taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool]) -> str:
+    """A chain takes or refuses what was seen of it at the end of the block, outside of the extrinsic."""
+    block = to_hex(inclusion.block.hash)
+    for event in await read_events(node.chain, inclusion.block.hash):
+        if event.name == "DepositFailed" and is_this(event.fields["details"][1]):
+            metadata = (await node.chain.runtime_executing(inclusion.block.hash)).metadata
+            name, words = _reason(metadata, event.fields["reason"])
+            text = f"Deposit rejected: {name}" + (f": {words}" if words else "")
+            raise RpcError(REFUSED, text, {"block": block, "reason": name})
+    return block
+
+
+def _reason(metadata: Metadata, reason: Any) -> tuple[str, str]:
+    """Name and words of a `DepositFailedReason`, those of the error inside where there is one."""
+    if not isinstance(reason, tuple):
+        return reason, _MEANINGS.get(reason, "")
+    kind, error = reason
+    if isinstance(error, tuple) and error[0] == "Module":
+        _, name, words = metadata.error(error[1]["index"], error[1]["error"])
+        return name, words
+    inner = dispatch_error_text(metadata, error) if kind == "DepositWitnessRejected" else rust_debug(error)
+    return kind, inner
