@@ -2,7 +2,7 @@
 
     from cfnode.sdk import SwapSDK
 
-    with SwapSDK(network="mainnet", broker={"url": "https://…", "commissionBps": 15}) as sdk:
+    with SwapSDK(network="mainnet", broker={"url": "https://…", "commission_bps": 15}) as sdk:
         quotes = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
 
 `AsyncSwapSDK` has the same methods, to be awaited under trio or asyncio.

@@ -100,6 +100,11 @@ def sent(request: Any, **options: Any) -> list[Any]:
         ),
         ({"quote": QUOTE | {"type": "DCA"}}, "quote.dca_params", "missing from a DCA quote"),
         (
+            {"quote": QUOTE | {"maxBoostFeeBps": float("nan")}},
+            "quote.max_boost_fee_bps",
+            "expected a whole number, not nan",
+        ),
+        (
             {"quote": QUOTE | {"isVaultSwap": True}},
             "quote",
             "cannot open a deposit channel for a vault swap quote",

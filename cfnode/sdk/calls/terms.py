@@ -20,6 +20,7 @@ from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.options import MAX_COMMISSION_BPS, Session, checked_commission
 from cfnode.sdk.price import minimum_price, price_to_x128, read_number
+from cfnode.sdk.record import read_int
 
 __all__ = [
     "RefundTerms",
@@ -188,7 +189,8 @@ def checked_dca(quote: Quote) -> DcaParams | None:
 def checked_boost(quote: Quote) -> int | None:
     """What a boost may cost, in basis points; None where the quote is not a boost quote."""
     fee = quote.max_boost_fee_bps
-    return None if fee is None else whole_number(int(fee), "quote.max_boost_fee_bps")
+    place = "quote.max_boost_fee_bps"
+    return None if fee is None else whole_number(read_int(fee, place), place)
 
 
 def checked_shares(
