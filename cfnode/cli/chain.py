@@ -117,6 +117,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
 )
+@click.option("--dev-rotate-keys", is_flag=True, help="With --dev, as for `run`.")
 @click.option(
     "--dev-runtime",
     type=click.Choice(RELEASE_NAMES),
@@ -131,7 +132,8 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @output_option
 def export_chain_spec(
     chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,
-    dev_authorities: str | None, dev_epoch_blocks: int, dev_runtime: str, dev_state_entries: int,
+    dev_authorities: str | None, dev_epoch_blocks: int, dev_rotate_keys: bool, dev_runtime: str,
+    dev_state_entries: int,
     **addresses: Any,
 ) -> None:  # fmt: skip
     """Print a chain specification as JSON, as other nodes take it.
@@ -148,6 +150,7 @@ def export_chain_spec(
     development = DevConfig(
         authorities=dev_authorities,
         epoch_blocks=dev_epoch_blocks,
+        rotate_keys=dev_rotate_keys,
         runtime=dev_runtime,
         state_entries=dev_state_entries,
         contracts=contracts(addresses),

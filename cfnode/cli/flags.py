@@ -217,6 +217,8 @@ DEV_FLAGS = [
            help="An authority that casts no finality votes."),
     dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,
            help="Blocks between changes of the authority set."),
+    dev("--dev-rotate-keys", is_flag=True,
+           help="Rotate the keys at the end of each epoch, which takes eight blocks or more."),
     dev("--dev-runtime", type=click.Choice(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True,
            help="Release of the runtime at genesis."),
     dev("--dev-state-entries", type=COUNT, default=0, show_default=True,

@@ -88,6 +88,7 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
         authorities=given["dev_authorities"],
         silent=given["dev_silent"],
         epoch_blocks=given["dev_epoch_blocks"],
+        rotate_keys=given["dev_rotate_keys"],
         runtime=given["dev_runtime"],
         state_entries=given["dev_state_entries"],
         contracts=contracts(given),

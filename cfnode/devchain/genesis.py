@@ -45,6 +45,7 @@ def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGene
     return DevGenesis(
         authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),
         epoch_blocks=dev.epoch_blocks,
+        rotate_keys=dev.rotate_keys,
         state_entries=dev.state_entries,
         release=dev.runtime,
         ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),

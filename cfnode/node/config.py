@@ -89,6 +89,8 @@ class DevConfig:
     silent: tuple[int, ...] = ()
     """Indices of authorities that sign no finality votes."""
     epoch_blocks: int = 43_200
+    rotate_keys: bool = False
+    """Whether an epoch that has lasted that long is followed by one with new keys."""
     runtime: str = DEFAULT_RELEASE
     """The release of the runtime at genesis, by name."""
     state_entries: int = 0

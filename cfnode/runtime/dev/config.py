@@ -113,6 +113,7 @@ class DevGenesis:
 
     authorities: tuple[DevAuthority, ...] = ()
     epoch_blocks: int = EPOCH_BLOCKS
+    rotate_keys: bool = False
     state_entries: int = 0
     release: str = DEFAULT_RELEASE
     funded: tuple[tuple[bytes, int], ...] = ()

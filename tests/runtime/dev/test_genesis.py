@@ -17,7 +17,7 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from cfnode.runtime.door import UnsupportedCode
 from tests.runtime.dev.world import World
 
-DEV_GENESIS_HASH = "aa8225eab8b892258fa7df3278f9745d372064a3e1f9c4d0d7f11cf685802b01"
+DEV_GENESIS_HASH = "92528a1e1c18573d4e3f8d39da5dc14227fc6edf2ee17577eee6b39fb04c07d8"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -31,9 +31,9 @@ from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
 from tests.runtime.dev.memory import MemoryHost
 
 DIGESTS = {
-    "2.2.3": "0abe1670ae205a1eef9c48c12ae05b202ef8f4709bf3e8bc476fdfa25b9d4288",
-    "2.2.9": "c4f36b77dc50910c60517cf4cb727078cd5e122ecfc65eba59ab3dae84f699b3",
-    "2.3.0": "d1e151249ac0b3a47fa362d93605fd0ac1e9a1b7e5778580464d59ffedaf667d",
+    "2.2.3": "b2662242692e32d1d9585061731ae7298968b080173622462ee28ca465ce21e8",
+    "2.2.9": "e651b2d2152118d15e80fc769ead350c65d226fd515bab2050348c6ad45ba588",
+    "2.3.0": "a2f9e83da0cade76b5195ccc059734c1abe09e945d9af8384986f4d6eb40cd21",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 

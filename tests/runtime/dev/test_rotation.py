@@ -236,6 +236,20 @@ def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
     assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(channel["deposit_address"], "Btc", BITCOIN)
 
 
+def test_an_epoch_that_is_over_rotates_the_keys_where_the_chain_says_so() -> None:
+    broker = Swapper(config=DevGenesis(epoch_blocks=6, rotate_keys=True))
+    until(broker, "AuctionCompleted")
+    assert (broker.world.header.number, phases(broker)) == (6, ["KeygensInProgress"])
+    hold(broker, chain="Arbitrum")
+    until(broker, "NewEpoch")
+    began = broker.world.header.number
+    assert broker.world.stored("EvmThresholdSigner", "CurrentKeyEpoch") == 2
+    until(broker, "PreviousRotationStillPending")
+    assert broker.world.header.number == began + 6
+    hold(broker, False, "Arbitrum")
+    until(broker, "AuctionCompleted")
+
+
 def test_what_comes_later_waits_for_the_rotation_and_that_for_what_came_before(broker: Swapper) -> None:
     hold(broker)
     broker.deposit("Btc", "Eth", BITCOIN)

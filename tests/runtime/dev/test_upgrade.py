@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.header import DigestKind
 from cfnode.runtime.dev.config import BSC, ETHEREUM, DevGenesis
+from cfnode.runtime.dev.genesis import dev_genesis
 from cfnode.runtime.dev.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.runtime.dev.releases import RELEASES, codec_in, release_for
 from cfnode.runtime.dev.runtime import DevRuntime, development_runtime
@@ -122,6 +124,21 @@ def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
     assert price[0] == "Ok" and price[1]["sell"] is not None
     world.block()
     assert world.stored("BscChainTracking", "CurrentChainState")["block_height"] % 14 == 0
+
+
+def test_contracts_on_bsc_that_genesis_states_are_those_of_the_upgraded_chain() -> None:
+    own = replace(BSC, vault=b"\x31" * 20, key_manager=b"\x32" * 20, chain_id=31_337)
+    world = World(DevGenesis(release="2.2.9", bsc=own))
+    upgrade(world, DevRuntime(RELEASES["2.3.0"]).code)
+    world.runtime, world.metadata = described()
+    world.block()
+    stored = [
+        world.stored("Environment", f"Bsc{item}") for item in ("VaultAddress", "KeyManagerAddress", "ChainId")
+    ]
+    assert stored == [own.vault, own.key_manager, own.chain_id]
+    assert world.stored("Environment", "BscSupportedAssets", "BscUsdt") == dict(BSC.tokens)["BscUsdt"]
+    usual = DevGenesis(release="2.2.9")
+    assert dev_genesis(replace(usual, bsc=replace(BSC))) == dev_genesis(usual)
 
 
 MOVED = (

@@ -16,7 +16,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
 from cfnode.runtime.dev.chains import CHAIN_INSTANCES
 from cfnode.runtime.dev.config import FUNDING_ADVICE, DevGenesis
-from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, call
+from cfnode.runtime.dev.frame import GOVERNANCE, ROOT, Cost, ErrorSet, Map, Origin, RuntimeTrap, Value, call
 
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
@@ -47,6 +47,7 @@ class Dev(Sightings):
     crate = "cfnode_dev"
 
     Entries = Map("Twox64Concat", "u32", "Bytes", optional=True)
+    RotatesKeys = Value("bool")
 
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
@@ -259,6 +260,8 @@ class Dev(Sightings):
         return [arguments["call"]] if name in ("as_governance", "as_root") else ()
 
     def genesis(self, config: DevGenesis) -> None:
+        if config.rotate_keys:
+            self.RotatesKeys.put(True)
         for position in range(config.state_entries):
             seed = position.to_bytes(4, "little")
             self.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))

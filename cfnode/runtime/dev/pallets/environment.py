@@ -7,8 +7,10 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from cfnode.core.hashing import twox_128
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import WalletCall, account_of
 from cfnode.runtime.dev.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
@@ -238,6 +240,8 @@ class Environment(Pallet):
         self._contracts("Tron", config.tron, self.TronSupportedAssets)
         if "Bsc" in self.runtime.release.chains:
             self._contracts("Bsc", config.bsc, self.BscSupportedAssets)
+        elif config.bsc != BSC:
+            self._keep_for_upgrade(config.bsc)
         self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
         self.SolanaApiEnvironment.put(solana_environment())
         self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
@@ -255,10 +259,24 @@ class Environment(Pallet):
             if asset in known:
                 assets.put(asset, address)
 
+    def _keep_for_upgrade(self, bsc: EvmAddresses) -> None:
+        """Contracts on BSC other than the usual, under the keys at which 2.3.0 finds them."""
+        for item, value in (
+            ("BscKeyManagerAddress", bsc.key_manager),
+            ("BscVaultAddress", bsc.vault),
+            ("BscChainId", bsc.chain_id.to_bytes(8, "little")),
+        ):
+            self.runtime.host.set(twox_128(self.name.encode()) + twox_128(item.encode()), value)
+
     @migration("2.3.0")
     def know_bsc(self) -> None:
         """The contracts on BSC, the token contract of CBBTC, and boards for what is new in safe mode."""
-        self._contracts("Bsc", BSC, self.BscSupportedAssets)
+        bsc = BSC
+        if self.BscVaultAddress.exists():  # stated at genesis
+            vault, chain_id = self.BscVaultAddress.get(), self.BscChainId.get()
+            manager = self.BscKeyManagerAddress.get()
+            bsc = replace(BSC, vault=vault, chain_id=chain_id, key_manager=manager)
+        self._contracts("Bsc", bsc, self.BscSupportedAssets)
         self.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
         raw = self.runtime.host.get(self.RuntimeSafeMode.prefix)
         if raw is not None:

@@ -5,8 +5,9 @@ generate a key for each signature scheme, and take over the old one where the ch
 signs the transactions that set the new one on the foreign chains (`setAggKeyWithAggKey`). Once they are
 signed, the session rotates twice, and the epoch begins (pallet_cf_validator: RotationPhase).
 
-The authorities of a development chain stay, so each auction has the same winners. An epoch that ends by
-itself, or by `Dev.end_epoch`, is followed by the next one at once, with the same keys.
+The authorities of a development chain stay, so each auction has the same winners. An epoch that is over
+begins a rotation only where genesis says so; else, and by `Dev.end_epoch`, the next one follows at once
+with the same keys.
 """
 
 from __future__ import annotations
@@ -60,8 +61,12 @@ class Rotating(Validator):
     def on_initialize(self, number: int) -> None:
         super().on_initialize(number)
         phase = self.CurrentRotationPhase.get()
-        kind, state = ("Idle", None) if phase == "Idle" else phase
-        if state is None or kind == "NewKeysActivated" or kind == "SessionRotating":
+        if phase == "Idle":
+            if self.rotates_keys and self.is_over(number):
+                self._begin_rotation()
+            return
+        kind, state = phase
+        if kind == "NewKeysActivated" or kind == "SessionRotating":
             return
         if kind == "ActivatingKeys":
             self._activate_vaults()
@@ -74,6 +79,14 @@ class Rotating(Validator):
             self._activate_keys(state)
         elif (kind, outcome) == ("ActivatingKeys", "RotationComplete"):
             self._enter("NewKeysActivated", state)
+
+    def _begin_rotation(self) -> None:
+        """An epoch is over. The last rotation's transactions have to be through before the next begins."""
+        broadcasters = [self.other(BROADCASTERS[chain]) for chain in self.runtime.release.chains]
+        if any(each.IncomingKeyAndBroadcastId.get() is not None for each in broadcasters):
+            self.deposit(self.Event.PreviousRotationStillPending)
+        elif self._enabled:
+            self._generate_keys()
 
     def start_epoch(self, number: int) -> None:
         has_new_keys = self.other(EvmThresholdSigner).key_epoch > self.CurrentEpoch.get()
