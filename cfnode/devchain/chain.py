@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import trio
 
@@ -28,7 +29,7 @@ from cfnode.node.config import Config, DevConfig
 from cfnode.node.node import Node
 from cfnode.node.swap_index import SwapIndex
 from cfnode.node.upkeep import kept_up
-from cfnode.store.base_path import ChainPaths
+from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
 
 __all__ = ["DevelopmentChain", "development_chain", "run"]
@@ -44,13 +45,20 @@ class DevelopmentChain:
     """A chain of the node's own making; a `cfnode.node.node.Producer`."""
 
     def __init__(
-        self, dev: DevConfig, authorities: Sequence[AuthorityKeys], clock: ChainClock, node: Node
+        self,
+        dev: DevConfig,
+        authorities: Sequence[AuthorityKeys],
+        clock: ChainClock,
+        record: Path,
+        node: Node,
     ) -> None:
         aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
-        self.round_voter = RoundVoter(node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag)
+        self.round_voter = RoundVoter(
+            node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag, record
+        )
         self.author = Author(
             node.chain,
             node.executor,
@@ -102,7 +110,8 @@ async def run(
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
     make = None
     if config.dev is not None:
-        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec))
+        record = ChainPaths(config.base_path, spec.id).database / CAST_VOTES
+        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec), record)
     await service.run(config, spec, make_producer=make, services=services, task_status=task_status)
 
 
