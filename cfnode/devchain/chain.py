@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import trio
 
@@ -31,7 +32,7 @@ from cfnode.node.config import Config, DevConfig
 from cfnode.node.node import Node
 from cfnode.node.swap_index import SwapIndex
 from cfnode.node.upkeep import kept_up
-from cfnode.store.base_path import ChainPaths
+from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
 
 __all__ = ["DevelopmentChain", "development_chain", "run"]
@@ -51,6 +52,7 @@ class DevelopmentChain:
         dev: DevConfig,
         authorities: Sequence[AuthorityKeys],
         clock: ChainClock,
+        record: Path,
         broker: Keypair | None,
         node: Node,
     ) -> None:
@@ -61,7 +63,9 @@ class DevelopmentChain:
             node.broker.repeat_signatures()
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
-        self.round_voter = RoundVoter(node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag)
+        self.round_voter = RoundVoter(
+            node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag, record
+        )
         self.author = Author(
             node.chain,
             node.executor,
@@ -125,7 +129,8 @@ async def run(
     make = broker = None
     if config.dev is not None:
         broker = await trio.to_thread.run_sync(_broker, config, spec)
-        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec), broker)
+        record = ChainPaths(config.base_path, spec.id).database / CAST_VOTES
+        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec), record, broker)
     await service.run(
         config, spec, make_producer=make, broker_key=broker, services=services, task_status=task_status
     )

@@ -7,20 +7,22 @@ for that block. Each waits for a while, so that the votes of others can come; a 
 already does not wait (finality-grandpa, voting round). The proposal of the round's primary is not made: it is
 a hint.
 
-An authority that starts again hears its earlier votes of the present round from its peers, and casts no
-others.
+Each vote is on disk before it is cast (`cast_votes.py`). An authority that starts again goes on with the
+round in which it has voted last, and casts the same votes in it.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE, Round, Vote, sign_payload
 from cfnode.core.keys import Keypair
+from cfnode.devchain.cast_votes import CastVotes
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.sync.gossip import FinalityGossip
@@ -33,9 +35,6 @@ GOSSIP_S = 0.1
 """Seconds that a vote takes to reach the others: two before a prevote, four before a precommit. The official
 node has 0.333; blocks of a development chain come faster."""
 
-START_S = 1.0
-"""Seconds after the first peer in which earlier votes of ours may come back."""
-
 LOOK_S = 0.5
 """Seconds between two looks at what nothing wakes us for: peers, and what tests do to the voter."""
 
@@ -44,7 +43,13 @@ class RoundVoter:
     """Votes with those of `keys` (ed25519, by public key) that the present set has and `voter` lets vote."""
 
     def __init__(
-        self, chain: Chain, voter: Voter, keys: Mapping[bytes, Keypair], gossip: FinalityGossip, lag: int
+        self,
+        chain: Chain,
+        voter: Voter,
+        keys: Mapping[bytes, Keypair],
+        gossip: FinalityGossip,
+        lag: int,
+        record: Path,
     ) -> None:
         self._chain = chain
         self._voter = voter
@@ -52,19 +57,33 @@ class RoundVoter:
         self._gossip = gossip
         self._rounds = gossip.rounds
         self._lag = lag
+        self._record = CastVotes(record)
 
     async def run(self) -> None:
-        """Vote until cancelled."""
-        started = False
+        """Vote until cancelled. Raises StoreError where the votes on disk cannot be read or written."""
+        self._record = await trio.to_thread.run_sync(CastVotes.load, self._record.path)
+        resumed = -1
         while True:
-            if not self._is_needed() or not self._gossip.in_step:
+            is_needed = self._is_needed()
+            if is_needed and resumed != self._rounds.set_id:
+                resumed = self._rounds.set_id
+                self._resume()
+            if is_needed and self._gossip.in_step:
+                await self._round()
+            else:
                 with trio.move_on_after(LOOK_S):
                     await self._gossip.progress()
-            elif not started:
-                started = True
-                await trio.sleep(START_S)
-            else:
-                await self._round()
+
+    def _resume(self) -> None:
+        """Go on with the round of the last votes, and cast those again."""
+        set_id, number = self._record.place
+        if set_id != self._rounds.set_id:
+            return
+        if self._record.completed is not None:
+            self._rounds.caught_up(self._record.completed)
+        log.debug("Round %d of set %d goes on after a restart", number, set_id)
+        for vote in self._record.votes:
+            self._gossip.cast(vote)
 
     def _is_needed(self) -> bool:
         """Do the keys here belong to the set, without being enough for it? Then a commit ends no round."""
@@ -85,11 +104,11 @@ class RoundVoter:
         place, began = self._place, trio.current_time()
         now, before = self._rounds.round(place[1]), self._rounds.before()
         if await self._until(place, lambda: now.state.completable, began + 2 * GOSSIP_S):
-            self._cast(now, PREVOTE, self._prevote(now, before))
+            await self._cast(now, PREVOTE, self._prevote(now, before))
         if not await self._until(place, lambda: self._agreed(now, before) is not None):
             return
         if await self._until(place, lambda: now.state.completable, began + 4 * GOSSIP_S):
-            self._cast(now, PRECOMMIT, self._agreed(now, before))
+            await self._cast(now, PRECOMMIT, self._agreed(now, before))
         await self._until(place, lambda: False)
 
     async def _until(
@@ -123,14 +142,33 @@ class RoundVoter:
         estimate = None if before is None else before.state.estimate
         return estimate if estimate is not None and estimate.number > now.base.number else now.base
 
-    def _cast(self, now: Round, stage: int, target: BlockRef | None) -> None:
+    async def _cast(self, now: Round, stage: int, target: BlockRef | None) -> None:
+        """Cast the votes of a stage that were not cast yet, once they are on disk."""
         if target is None or self._voter.is_held:
             return
-        for index, (key, _) in enumerate(now.voters.authorities):
-            if key in self._keys and index not in self._voter.silent and not now.voted(key, stage):
-                payload = sign_payload(target.hash, target.number, now.number, now.voters.set_id, stage)
-                signature = self._keys[key].sign(payload)
-                log.debug("Round %d: vote %d for #%d", now.number, stage, target.number)
-                self._gossip.cast(
-                    Vote(now.number, now.voters.set_id, stage, target.hash, target.number, signature, key)
-                )
+        votes = [self._sign(now, stage, target, key) for key in self._voting(now, stage)]
+        if not votes:
+            return
+        over = self._rounds.completed
+        completed = None if over is None else over.catch_up()
+        await trio.to_thread.run_sync(self._record.add, votes, completed)
+        log.debug("Round %d: vote %d for #%d", now.number, stage, target.number)
+        for vote in votes:
+            self._gossip.cast(vote)
+
+    def _voting(self, now: Round, stage: int) -> list[bytes]:
+        """The keys whose authorities have not voted in this stage, and do."""
+        set_id = now.voters.set_id
+        return [
+            key
+            for index, (key, _) in enumerate(now.voters.authorities)
+            if key in self._keys
+            and index not in self._voter.silent
+            and not now.voted(key, stage)
+            and self._record.allows(set_id, now.number, stage, key)
+        ]
+
+    def _sign(self, now: Round, stage: int, target: BlockRef, key: bytes) -> Vote:
+        payload = sign_payload(target.hash, target.number, now.number, now.voters.set_id, stage)
+        signature = self._keys[key].sign(payload)
+        return Vote(now.number, now.voters.set_id, stage, target.hash, target.number, signature, key)

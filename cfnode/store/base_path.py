@@ -23,7 +23,9 @@ from pathlib import Path
 
 from cfnode.store.errors import BasePathError
 
-DATABASE_FILES = frozenset({"data.mdb", "lock.mdb"})
+CAST_VOTES = "cast-votes"
+"""The file with the votes of a development chain's authority: of no use without the chain."""
+DATABASE_FILES = frozenset({"data.mdb", "lock.mdb", CAST_VOTES, f"{CAST_VOTES}.new"})
 """All that a database directory may hold."""
 
 _CHAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
