@@ -17,6 +17,8 @@ DONE = "Swapping.SwapRequestCompleted"
 SENT = ["Swapping.SwapEgressScheduled", DONE]
 WITHDRAWN = ["AssetBalances.AccountDebited", *REQUESTED, "Swapping.WithdrawalRequested", PAID]
 """In USDC, whose fee is swapped into ether."""
+DEFICIT = "AssetBalances.VaultDeficitDetected"
+"""An epoch begins, and the chain does not have what its authorities have paid for transactions."""
 EPOCH = ["Validator.NewEpoch", "Session.NewSession", "Grandpa.NewAuthorities"]
 QUIET: list[str] = []
 
