@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.failures import told_by_a_runtime
+from cfnode.cli.failures import explained_by_a_runtime
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.output import output_option, written_to
 
@@ -46,7 +46,7 @@ def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path
     """
     from cfnode.core.chainspec import genesis_hash, to_json
 
-    with told_by_a_runtime():
+    with explained_by_a_runtime():
         spec, done = _rewritten(chain, dev_authorities, forget_time)
         text = to_json(spec)
     for item in done:

@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli.contracts import contract_flags, contracts
 from cfnode.cli.exits import Failure
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import output_option, print_json, written_to
 from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
@@ -155,7 +155,7 @@ def export_chain_spec(
         state_entries=dev_state_entries,
         contracts=contracts(addresses),
     )
-    with told():
+    with explained():
         spec = load_chain(chosen_chain(chain, dev), development)
         text = to_json(to_light(spec) if light else spec)
     with written_to(output) as file:
@@ -175,7 +175,7 @@ def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool,
     """
     from cfnode.store.base_path import ChainPaths, default_base_path, delete_database, locked
 
-    with told():
+    with explained():
         base = base_path or default_base_path()
         paths = ChainPaths(base, resolve_chain_id(chosen_chain(chain, dev)))
         if not paths.database.exists():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, load_chain
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.options import json_errors_option, node_option, only_one
 from cfnode.cli.output import output_option, written_to
 
@@ -37,8 +37,8 @@ def export_state(
 ) -> None:
     """Write the state of a node's last final block as a raw chain specification.
 
-    The node may be running. What is read has to have the state root of that block. Which block it is, and how
-    far the work is, is told on standard error.
+    The node may be running. What is read has to have the state root of that block. The block and the
+    progress are written to standard error.
 
     \b
       cfnode export-state --chain berghain -o live.json
@@ -49,7 +49,7 @@ def export_state(
     from cfnode.core.chainspec import genesis_hash
 
     base_path, url = only_one("base_path", base_path, "url", url)
-    with told():
+    with explained():
         spec = load_chain(chosen_chain(chain, dev))
         source = stored(base_path, spec.id) if url is None else served(url, genesis_hash(spec))
         with source as (header, state), written_to(output) as file:

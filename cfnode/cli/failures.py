@@ -1,6 +1,6 @@
 """How does an error end a command? With a line on standard error, or an object (`--json`), and an exit code.
 
-`ended` stands around every command, `told` and `told_by_a_runtime` around what may raise errors of the rooms
+`ended` stands around every command, `explained` and `explained_by_a_runtime` around what may raise errors of the rooms
 below.
 """
 
@@ -14,7 +14,7 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.output import print_json
 
-__all__ = ["ended", "told", "told_by_a_runtime"]
+__all__ = ["ended", "explained", "explained_by_a_runtime"]
 
 
 class _Printed(click.ClickException):
@@ -53,7 +53,7 @@ def _as_failure(error: click.ClickException) -> Failure:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Ends the command in words where a key, a chain specification or a file cannot be used.
 
     The texts of these errors never repeat a secret.
@@ -75,13 +75,13 @@ def told() -> Iterator[None]:
 
 
 @contextmanager
-def told_by_a_runtime() -> Iterator[None]:
-    """As `told`, for commands that ask a runtime themselves."""
+def explained_by_a_runtime() -> Iterator[None]:
+    """As `explained`, for commands that ask a runtime themselves."""
     from cfnode.core.scale import ScaleError
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.runtime.door import DoorError
 
-    with told():
+    with explained():
         try:
             yield
         except AuthoritiesError as error:

@@ -177,7 +177,7 @@ NETWORK_FLAGS = [
     network("--listen-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
            help="Listen here instead; /ws for WebSocket."),
     network("--public-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
-           help="What peers are told."),
+           help="An address to announce to peers."),
     network("--bootnodes", multiple=True, callback=nodes, metavar="MULTIADDR",
            help="Beside those of the chain."),
     network("--reserved-nodes", multiple=True, callback=nodes, metavar="MULTIADDR",

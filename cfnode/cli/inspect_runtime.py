@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.failures import told_by_a_runtime
+from cfnode.cli.failures import explained_by_a_runtime
 from cfnode.cli.options import json_option, node_option, only_one
 from cfnode.cli.output import print_json
 from cfnode.core.state import CODE
@@ -65,7 +65,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
     chain, url = only_one("chain", chain, "url", url)
     if chain is None and url is None:
         raise Failure("give --chain or --node", ExitCode.USAGE)
-    with told_by_a_runtime():
+    with explained_by_a_runtime():
         report = _of_spec(Path(chain)) if chain is not None else _of_node(url or "")
     if as_json:
         print_json(asdict(report))

@@ -22,7 +22,7 @@ import trio
 
 from cfnode import __version__
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.node.config import Config
 
 log = logging.getLogger("cfnode.service")
@@ -124,7 +124,7 @@ def start_told() -> Iterator[None]:
 def run_until_stopped(config: Config, ignored: Sequence[str]) -> None:
     """Run the node of that configuration to its end; raises Failure with the exit code that fits."""
     greet(config, ignored)
-    with told(), start_told():
+    with explained(), start_told():
         if not config.temporary:
             trio.run(live, config)
             return

@@ -11,7 +11,7 @@ from cfnode.cli import logs
 from cfnode.cli.accepted import accepted_flags, ignored_flags
 from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.flags import GroupedCommand, run_flags
 from cfnode.node.config import (
     MIB,
@@ -104,7 +104,7 @@ def broker_secret(given: str | None) -> str | None:
     if given is None:
         return None
     secret = read_secret(given, None, prompt="Secret of the broker")
-    with told():
+    with explained():
         Keypair.from_suri(secret)
     return secret
 
@@ -113,7 +113,7 @@ def base_path(given: Path | None) -> Path:
     """The base path given, or the default one; raises Failure."""
     from cfnode.store.base_path import default_base_path
 
-    with told():
+    with explained():
         return given or default_base_path()
 
 

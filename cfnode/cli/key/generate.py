@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import read_secret
 from cfnode.cli.key.secret_output import Destination, print_secret, protect_output
 
@@ -90,7 +90,7 @@ def generate(
     if seed_phrase is not None and words is not None:
         raise click.UsageError("--words is for a new phrase; leave it out beside --seed-phrase")
     protect_output()
-    with told():
+    with explained():
         keys = _make(_phrase(seed_phrase, int(words or 12)))
         if path is not None:
             _save(keys, path)

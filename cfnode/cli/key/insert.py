@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
 from cfnode.cli.options import json_errors_option
 
@@ -80,7 +80,7 @@ def insert(
     """
     from cfnode.store.keystore import Keystore
 
-    with told():
+    with explained():
         path = keystore_path or _default_path(chosen_chain(chain, dev), base_path)
         secret = read_secret(suri, suri_file, prompt="Secret phrase or URI")
         keystore = Keystore(path, choose_password(password, password_interactive, password_filename))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfnode.cli.exits import Failure
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import (
     NO_FILE,
     SCHEMES,
@@ -131,7 +131,7 @@ def inspect(
       cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9
       cfnode key inspect --public 0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d
     """
-    with told():
+    with explained():
         text = read_secret(uri, None, prompt="Secret phrase, URI or address", or_address=True)
         if public:
             found = _Shown(None, None, _hex_key(text, scheme), _or_chainflip(network))

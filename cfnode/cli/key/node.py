@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cfnode.cli.failures import told
+from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_output import print_secret
 from cfnode.cli.options import json_errors_option
 
@@ -43,7 +43,7 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
     if file is None:
         print_secret(content, newline=not binary and sys.stdout is not None and sys.stdout.isatty())
     else:
-        with told():
+        with explained():
             secret_file.create_all({file: content})
     click.echo(peer_id(Keypair.from_seed(secret, "ed25519").public), err=True)
 
@@ -67,7 +67,7 @@ def inspect_node_key(file: Path | None, binary: bool) -> None:
     from cfnode.core.peer_id import peer_id
     from cfnode.store import node_key
 
-    with told():
+    with explained():
         if file is not None:
             pair = node_key.load(file)
         else:

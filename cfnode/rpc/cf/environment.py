@@ -48,7 +48,7 @@ class _Each:
     def arguments(self, names: Known) -> list[dict[str, str]]:
         return [{self.of: name} for name in self._names(names)]
 
-    async def shown(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+    async def present(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
         found = {name: self.form(each.value) for name, each in zip(self._names(names), given, strict=True)}
         return by_asset(names.assets, found, None) if self.of == "asset" else found
 
@@ -63,7 +63,7 @@ class _One:
     def arguments(self, names: Known) -> list[dict[str, str]]:
         return [{}]
 
-    async def shown(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+    async def present(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
         return await show(node, block, given[0]) if self.form is None else self.form(given[0].value)
 
 
@@ -71,7 +71,7 @@ class _One:
 class _Minimums(_One):
     """What a function answers by asset; one unit of every other asset."""
 
-    async def shown(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+    async def present(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
         minimums = given[0].value["minimum_add_funds_amount"]
         return by_asset(names.assets, {asset: hex(amount) for asset, amount in minimums}, "0x1")
 
@@ -138,7 +138,7 @@ def _part(members: Mapping[str, _Each | _One]) -> Part:
         ]
         given = iter(await answers(node, block, questions))
         return {
-            name: await member.shown(node, block, names, list(islice(given, len(member.arguments(names)))))
+            name: await member.present(node, block, names, list(islice(given, len(member.arguments(names)))))
             for name, member in members.items()
         }
 
