@@ -1,7 +1,7 @@
 """How does an error end a command? With a line on standard error, or an object (`--json`), and an exit code.
 
-`ended` stands around every command, `explained` and `explained_by_a_runtime` around what may raise errors of the rooms
-below.
+`ended` stands around every command; `explained` and `explained_by_a_runtime` stand around what may raise
+errors of the rooms below.
 """
 
 from __future__ import annotations
