@@ -17,7 +17,7 @@ AT_ONCE, NEVER = 0.0, float("inf")
 
 
 @pytest.fixture
-def patient_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockClock]:
+def patient_clock() -> Iterator[MockClock]:
     """Time jumps when all tasks wait and no thread is at work."""
     clock = MockClock(autojump_threshold=AT_ONCE)
     run_sync, threads = trio.to_thread.run_sync, 0
@@ -32,5 +32,6 @@ def patient_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockClock]:
             threads -= 1
             clock.autojump_threshold = NEVER if threads else AT_ONCE
 
-    monkeypatch.setattr(trio.to_thread, "run_sync", counted)
-    yield clock
+    with pytest.MonkeyPatch.context() as patch:  # of its own: a test may undo all of its patches
+        patch.setattr(trio.to_thread, "run_sync", counted)
+        yield clock

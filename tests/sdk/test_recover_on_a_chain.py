@@ -26,7 +26,7 @@ from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
 from tests.conftest import ROOT
 from tests.process import NodeProcess
-from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
+from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.place import node_with_broker
 from tests.sdk.test_recover_command import ETHER
@@ -42,6 +42,15 @@ MESSAGE = "0xdeadc0de"
 PROGRAMS = ROOT / "docs" / "guide" / "recover-programs.md"
 BLOCKS = 30
 """Far more than a swap and its payout take."""
+
+
+@pytest.fixture
+def anvil() -> None:
+    """Skips a test that needs a local EVM chain before its node starts."""
+    require_anvil()
+
+
+on_an_evm_chain = pytest.mark.usefixtures("anvil")
 
 
 @pytest.fixture
@@ -110,6 +119,7 @@ def recover(node: NodeProcess | Loopback, *arguments: str) -> Result:
     return CliRunner().invoke(cli, ["recover", "--backend", NOBODY, *arguments, "--node", node.url])
 
 
+@on_an_evm_chain
 @pytest.mark.parametrize(("chain", "chain_id"), [("Ethereum", 10_997), ("Arbitrum", 412_346)])
 def test_from_the_failure_to_the_receivers_balance(
     chain: str, chain_id: int, node: NodeProcess, key: Path, tmp_path: Path
@@ -135,6 +145,7 @@ def test_from_the_failure_to_the_receivers_balance(
         assert evm.balance(RECEIVER) == amount
 
 
+@on_an_evm_chain
 @pytest.mark.parametrize(("chain", "chain_id"), [("Ethereum", 10_997), ("Arbitrum", 412_346)])
 def test_a_rotation_between_the_failure_and_its_recovery(
     chain: str, chain_id: int, node: NodeProcess, key: Path, tmp_path: Path
@@ -219,6 +230,7 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
     assert (lost.exit_code, "has expired" in lost.output) == (ExitCode.NO_SUCH_CALL, True)
 
 
+@on_an_evm_chain
 def test_the_receiver_names_the_calls_that_are_not_paid_yet(
     node: NodeProcess, key: Path, tmp_path: Path
 ) -> None:
@@ -287,6 +299,7 @@ def failed_message(node: NodeProcess, receiver: str, budget: int) -> int:
     raise AssertionError("no message failed")
 
 
+@on_an_evm_chain
 def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_path: Path) -> None:
     with evm_chain(10_997, tmp_path / "anvil.log") as evm:
         listener = evm.deploy("Hungry")

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import WarpProof
 from cfnode.core.trie import build_range
-from cfnode.core.wire.blocks import BlockRequest, BlockResponse
+from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.sync import repute, serve_state, state_ranges
 from cfnode.node.sync.book import PATIENCE_S, PeerBook
@@ -160,7 +160,11 @@ async def test_blocks_one_by_one_are_asked_of_the_next_peer(
         join(client.network, miser.network)
         async with running(authority, client):
             await in_step(client, authority)
-            asked = [peer for peer, protocol, _ in client.network.asked if protocol == "sync/2"]
+            asked = [
+                peer
+                for peer, protocol, request in client.network.asked
+                if protocol == "sync/2" and Attributes.BODY in BlockRequest.decode(request).attributes
+            ]
             assert asked.count("miser") <= 3
             assert client.reports == []
         nursery.cancel_scope.cancel()
