@@ -30,10 +30,7 @@ class Relay:
         """End all connections, and refuse new ones."""
         self._cut.set()
         with self._lock:
-            ended = list(self._pairs)
-        for sock in ended:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+            _end(*self._pairs)
 
     def mend(self) -> None:
         self._cut.clear()
@@ -54,6 +51,8 @@ class Relay:
                 continue
             with self._lock:
                 self._pairs |= {here: there, there: here}
+                if self.is_cut:  # meanwhile
+                    _end(here, there)
             threading.Thread(target=self._carry, args=(here, there), daemon=True).start()
 
     def _carry(self, *pair: socket.socket) -> None:
@@ -68,3 +67,9 @@ class Relay:
             for sock in pair:
                 self._pairs.pop(sock, None)
                 sock.close()
+
+
+def _end(*sockets: socket.socket) -> None:
+    for sock in sockets:
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
