@@ -28,6 +28,13 @@ class Transcript:
         self._operate(META | APPLICATION, b"Merlin v1.0")
         self.append(b"dom-sep", label)
 
+    def copy(self) -> Transcript:
+        """Another transcript that has absorbed the same."""
+        copied = Transcript.__new__(Transcript)
+        copied._state = bytearray(self._state)
+        copied._position, copied._begin, copied._flags = self._position, self._begin, self._flags
+        return copied
+
     def append(self, label: bytes, message: bytes) -> None:
         """Absorb a message under a label."""
         self._frame(label, len(message))

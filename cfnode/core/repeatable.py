@@ -9,6 +9,8 @@ The scalars are Python's integers, whose time depends on their values: this is f
 
 from __future__ import annotations
 
+from functools import cache
+
 from nacl.bindings import (
     crypto_core_ed25519_scalar_add,
     crypto_core_ed25519_scalar_mul,
@@ -31,11 +33,11 @@ MARK = 0x80
 def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
     """The signature (64 bytes) by a key of 32 bytes of scalar and 32 bytes of nonce."""
     scalar, nonce = secret[:32], secret[32:]
-    witness = _transcript(public, message)
+    transcript = _transcript(public, message)
+    witness = transcript.copy()
     witness.append(b"witness", nonce)
     once = crypto_core_ed25519_scalar_reduce(witness.challenge(b"signing", 64))
     commitment = _ristretto(crypto_scalarmult_ed25519_base_noclamp(once))
-    transcript = _transcript(public, message)
     transcript.append(b"sign:R", commitment)
     challenge = crypto_core_ed25519_scalar_reduce(transcript.challenge(b"sign:c", 64))
     answer = crypto_core_ed25519_scalar_add(crypto_core_ed25519_scalar_mul(challenge, scalar), once)
@@ -44,11 +46,18 @@ def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
 
 def _transcript(public: bytes, message: bytes) -> Transcript:
     """What both sides of a signature have absorbed before its commitment."""
-    transcript = Transcript(b"SigningContext")
-    transcript.append(b"", CONTEXT)
+    transcript = _in_context().copy()
     transcript.append(b"sign-bytes", message)
     transcript.append(b"proto-name", b"Schnorr-sig")
     transcript.append(b"sign:pk", public)
+    return transcript
+
+
+@cache
+def _in_context() -> Transcript:
+    """The same for all signatures: only copies of it go on."""
+    transcript = Transcript(b"SigningContext")
+    transcript.append(b"", CONTEXT)
     return transcript
 
 
