@@ -28,13 +28,13 @@ __all__ = [
     "HttpCall",
     "Steps",
     "backend",
+    "error_text",
     "origin_of",
     "read_answer",
     "rpc",
     "rpc_alone",
     "rpc_batch",
     "rpc_outcomes",
-    "told",
 ]
 
 SDK_VERSION = "1.11.2"
@@ -205,7 +205,11 @@ def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
 def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
     retryable = answer.status in (429, 500, 502, 503, 504) and not call.opens_channel
     return BadStatus(
-        told(call, message), url=origin_of(call.url), status=answer.status, sent=True, retryable=retryable
+        error_text(call, message),
+        url=origin_of(call.url),
+        status=answer.status,
+        sent=True,
+        retryable=retryable,
     )
 
 
@@ -225,10 +229,10 @@ def _finite(text: str) -> float:
 
 
 def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
-    return BadAnswer(told(call, message), url=origin_of(call.url), sent=True, retryable=False)
+    return BadAnswer(error_text(call, message), url=origin_of(call.url), sent=True, retryable=False)
 
 
-def told(call: HttpCall, message: str, *, sent: bool = True) -> str:
+def error_text(call: HttpCall, message: str, *, sent: bool = True) -> str:
     """A transport error's text; says so where a deposit channel may have been opened unseen."""
     text = f"{message} ({origin_of(call.url)})"
     if call.opens_channel and sent:

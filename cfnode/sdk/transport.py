@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cfnode.sdk.errors import BadAnswer, TimedOut, TransportError, Unreachable, ValidationError
-from cfnode.sdk.exchange import HttpAnswer, HttpCall, origin_of, told
+from cfnode.sdk.exchange import HttpAnswer, HttpCall, error_text, origin_of
 
 if TYPE_CHECKING:
     import httpx
@@ -120,7 +120,7 @@ class _Body:
 
     def _bad(self, text: str) -> BadAnswer:
         url = origin_of(self._call.url)
-        return BadAnswer(told(self._call, text), url=url, sent=True, retryable=False)
+        return BadAnswer(error_text(self._call, text), url=url, sent=True, retryable=False)
 
 
 def _limits() -> httpx.Limits:
@@ -160,7 +160,7 @@ def _translated(call: HttpCall, error: Exception, sent: bool) -> TransportError 
         return _timed_out(call, sent)
     text = f"Network error: {error or type(error).__name__}"
     return Unreachable(
-        told(call, text, sent=sent),
+        error_text(call, text, sent=sent),
         url=origin_of(call.url),
         sent=sent,
         retryable=not (sent and call.opens_channel),
@@ -169,7 +169,7 @@ def _translated(call: HttpCall, error: Exception, sent: bool) -> TransportError 
 
 def _timed_out(call: HttpCall, sent: bool) -> TimedOut:
     return TimedOut(
-        told(call, f"no complete answer within {call.timeout:g} s", sent=sent),
+        error_text(call, f"no complete answer within {call.timeout:g} s", sent=sent),
         url=origin_of(call.url),
         sent=sent,
         retryable=not (sent and call.opens_channel),

@@ -58,14 +58,14 @@ async def role_items(
     node: Node, block: bytes, role: str, function: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What an account has by its role, as far as the runtime tells."""
-    shown = await offered(query(node, block, function, **arguments), None)
-    if shown is None and role == "Broker":
+    answer = await offered(query(node, block, function, **arguments), None)
+    if answer is None and role == "Broker":
         fees = await _stored(node, block, _EARNED, arguments["account_id"])
-        shown = {} if fees is None else {"earned_fees": fees}
+        answer = {} if fees is None else {"earned_fees": fees}
     lacking = dict(_NOT_YET.get(role, {}))
     if role == "LiquidityProvider":
         lacking["boost_balances"] = by_asset((await known_at(node, block)).assets, {}, [])
-    return {**lacking, **(shown or {})}
+    return {**lacking, **(answer or {})}
 
 
 async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: bytes) -> Any:
@@ -88,35 +88,37 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
 # Pools
 
 
-def price(shown: Any, given: Given) -> Any:
+def price(answer: Any, given: Given) -> Any:
     """A price. Older runtimes tell neither its square root nor its tick."""
-    return {"price": shown} if isinstance(shown, str) else shown
+    return {"price": answer} if isinstance(answer, str) else answer
 
 
-def depth(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+def depth(answer: dict[str, Any], given: Given) -> dict[str, Any]:
     """What a range of ticks holds, by side."""
-    return {_SIDES.get(name, name): entry for name, entry in shown.items()}
+    return {_SIDES.get(name, name): entry for name, entry in answer.items()}
 
 
-def liquidity(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+def liquidity(answer: dict[str, Any], given: Given) -> dict[str, Any]:
     """The liquidity of a pool, each entry with the names of its members."""
     return {
         "limit_orders": {
             side: [_members(entry, "tick", "amount") for entry in entries]
-            for side, entries in depth(shown["limit_orders"], given).items()
+            for side, entries in depth(answer["limit_orders"], given).items()
         },
-        "range_orders": [_members(entry, "tick", "liquidity") for entry in shown["range_orders"]],
+        "range_orders": [_members(entry, "tick", "liquidity") for entry in answer["range_orders"]],
     }
 
 
-def orders(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+def orders(answer: dict[str, Any], given: Given) -> dict[str, Any]:
     """The orders of a pool. Older runtimes tell only those of one provider, and not whose they are."""
     return {
         "limit_orders": {
             side: [_order(entry, given, "id", "tick", "sell_amount") for entry in entries]
-            for side, entries in depth(shown["limit_orders"], given).items()
+            for side, entries in depth(answer["limit_orders"], given).items()
         },
-        "range_orders": [_order(entry, given, "id", "range", "liquidity") for entry in shown["range_orders"]],
+        "range_orders": [
+            _order(entry, given, "id", "range", "liquidity") for entry in answer["range_orders"]
+        ],
     }
 
 

@@ -115,8 +115,8 @@ def _row(name: str, doc: str, handler: Callable[..., Any], params: tuple[Param, 
 
 
 async def _swaps(node: Node, block: bytes, base: str, quote: str) -> dict[str, Any]:
-    shown = await query(node, block, "cf_scheduled_swaps", base_asset=base, quote_asset=quote)
-    return {"swaps": scheduled(shown, {})}
+    answer = await query(node, block, "cf_scheduled_swaps", base_asset=base, quote_asset=quote)
+    return {"swaps": scheduled(answer, {})}
 
 
 async def _pool_must_exist(node: Node, base: str, quote: str) -> None:
@@ -126,18 +126,18 @@ async def _pool_must_exist(node: Node, base: str, quote: str) -> None:
 
 
 async def _price_v2(node: Node, block: bytes, base: str, quote: str) -> dict[str, Any]:
-    shown = await query(node, block, "cf_pool_price_v2", base_asset=base, quote_asset=quote)
-    return price_v2(shown, {"base_asset": base, "quote_asset": quote})
+    answer = await query(node, block, "cf_pool_price_v2", base_asset=base, quote_asset=quote)
+    return price_v2(answer, {"base_asset": base, "quote_asset": quote})
 
 
 async def _screening(node: Node, block: bytes) -> dict[str, Any]:
-    shown: dict[str, Any] = await query(node, block, "cf_transaction_screening_events")
-    return shown
+    answer: dict[str, Any] = await query(node, block, "cf_transaction_screening_events")
+    return answer
 
 
 async def _ingress(node: Node, block: bytes, chain: str) -> dict[str, Any]:
-    shown: dict[str, Any] = await query(node, block, "cf_ingress_events", chain=chain)
-    return shown
+    answer: dict[str, Any] = await query(node, block, "cf_ingress_events", chain=chain)
+    return answer
 
 
 async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:

@@ -149,11 +149,11 @@ def simulate(world: World, source: str, target: str, amount: int, **changes: Any
 )
 def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: str, amount: int) -> None:
     swapper = Swapper()
-    kind, told = simulate(swapper.world, source, target, amount)
+    kind, quoted = simulate(swapper.world, source, target, amount)
     assert kind == "Ok"
     swapper.deposit(source, target, amount)
     finalised = swapper.event("DepositFinalised")
-    assert finalised["ingress_fee"] == told["ingress_fee"]
+    assert finalised["ingress_fee"] == quoted["ingress_fee"]
     for _ in range(3):
         swapper.world.block()
         if swapper.all_of("SwapEgressScheduled"):
@@ -162,10 +162,10 @@ def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: st
     (executed,) = [each for each in swapper.all_of("SwapExecuted") if each["swap_request_id"] == request_id]
     (egress,) = swapper.all_of("SwapEgressScheduled")
     fees = executed["network_fee"], executed["broker_fee"]
-    assert fees == (told["network_fee"], told["broker_fee"])
-    assert executed["intermediate_amount"] == told["intermediary"]
-    assert egress["egress_fee"][0] == pytest.approx(told["egress_fee"], rel=1e-2)
-    assert egress["amount"] == pytest.approx(told["output"], rel=1e-6)
+    assert fees == (quoted["network_fee"], quoted["broker_fee"])
+    assert executed["intermediate_amount"] == quoted["intermediary"]
+    assert egress["egress_fee"][0] == pytest.approx(quoted["egress_fee"], rel=1e-2)
+    assert egress["amount"] == pytest.approx(quoted["output"], rel=1e-6)
 
 
 def test_a_message_to_a_chain_that_takes_none_leaves_the_fee_of_the_transfer_out() -> None:
@@ -299,9 +299,9 @@ def test_a_witnessed_deposit_is_told_in_its_block_alone() -> None:
 def test_a_deposit_that_is_marked_is_told_to_screeners(broker: Broker) -> None:
     tx_id = b"\x11" * 32
     assert broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=tx_id) == "Ok"
-    told = ask(broker.world, "cf_transaction_screening_events")
+    screened = ask(broker.world, "cf_transaction_screening_events")
     received = ("TransactionRejectionRequestReceived", {"account_id": broker.account, "tx_id": tx_id})
-    assert told == {f"{chain}_events": [] for chain in ("eth", "arb", "sol", "tron", "bsc")} | {
+    assert screened == {f"{chain}_events": [] for chain in ("eth", "arb", "sol", "tron", "bsc")} | {
         "btc_events": [received]
     }
 

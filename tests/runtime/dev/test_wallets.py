@@ -62,18 +62,18 @@ def test_what_the_node_shows_is_what_the_chain_expects(wallet: Any, form: str) -
         for whose in (("Nonce", 0), ("Account", wallet.account))
     )
     assert by_nonce == by_account
-    _, ((shape, shown), bounds) = by_nonce
+    _, ((shape, payload), bounds) = by_nonce
     assert bounds == {"nonce": 0, "expiry_block": world.header.number + 99}
     call = to_be_signed(world, REGISTER, expiry=bounds["expiry_block"])
     if shape == "String":
-        assert shown == {"Domain": "chainflip offchain"}.get(form, "") + call.text()
+        assert payload == {"Domain": "chainflip offchain"}.get(form, "") + call.text()
         return
     data = call.typed_data()
-    assert (shown["domain"]["name"], shown["domain"]["version"]) == ("Chainflip-Development", "20300")
-    assert shown["primary_type"] == data.primary_type
-    told = {name: [(each["name"], each["r#type"]) for each in members] for name, members in shown["types"]}
-    assert told.pop("EIP712Domain") == [("name", "string"), ("version", "string")]
-    assert told == {name: list(members) for name, members in data.types.items()}
+    assert (payload["domain"]["name"], payload["domain"]["version"]) == ("Chainflip-Development", "20300")
+    assert payload["primary_type"] == data.primary_type
+    types = {name: [(each["name"], each["r#type"]) for each in members] for name, members in payload["types"]}
+    assert types.pop("EIP712Domain") == [("name", "string"), ("version", "string")]
+    assert types == {name: list(members) for name, members in data.types.items()}
 
 
 def test_what_is_no_call_is_not_shown() -> None:
@@ -86,14 +86,14 @@ def test_what_is_no_call_is_not_shown() -> None:
 def test_what_is_nested_too_deeply_is_not_shown_and_not_signed() -> None:
     wallet = EthereumWallet()
     world = funded(wallet.account)
-    shown = []
+    outcomes = []
     for depth in (8, 9, 15):
         call: Any = ("System", ("remark", {"remark": b"x"}))
         for _ in range(depth):
             call = ("Environment", ("batch", {"calls": [call]}))
         asked = (world.metadata.call_codec.encode(call), 100, ("Nonce", 0), ("Eth", "Eip712"))
-        shown.append(world.api("CustomRuntimeApi_cf_encode_non_native_call", *asked)[0])
-    assert shown == ["Ok", "Ok", "Err"]
+        outcomes.append(world.api("CustomRuntimeApi_cf_encode_non_native_call", *asked)[0])
+    assert outcomes == ["Ok", "Ok", "Err"]
     deep = to_be_signed(world, call)
     by_text = wallet.sign(deep, "PersonalSign")
     assert world.validate(submitted(world, deep, by_text))[0] == "Ok"
