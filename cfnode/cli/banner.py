@@ -22,12 +22,13 @@ from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.broker import ROLE, role_at
+from cfnode.devchain.chain import development_chain
 from cfnode.devchain.genesis import DEVELOPMENT
+from cfnode.devchain.runtime.config import FLIP
+from cfnode.devchain.runtime.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
+from cfnode.devchain.serving import serve
 from cfnode.node.config import Config
 from cfnode.node.node import Node
-from cfnode.rpc.server import serve
-from cfnode.runtime.dev.config import FLIP
-from cfnode.runtime.dev.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Start", "banner", "serve_and_announce"]
@@ -64,9 +65,10 @@ async def serve_and_announce(
     async with trio.open_nursery() as nursery:
         addresses = await nursery.start(serve, node, config)
         task_status.started()
-        if config.dev is not None and config.chain == DEVELOPMENT:
+        made = development_chain(node)
+        if made is not None and config.chain == DEVELOPMENT:
             url = f"http://127.0.0.1:{addresses[0].rpartition(':')[2]}"
-            await _announce(node, url, config.dev.seal)
+            await _announce(node, url, made.config.seal)
 
 
 async def _announce(node: Node, url: str, seal: Literal["slots", "instant", "manual"]) -> None:

@@ -63,6 +63,7 @@ def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, li
     from cfnode.core.scale import Cursor
     from cfnode.core.scale.metadata import decode_metadata
     from cfnode.devchain.authorities import named_authorities
+    from cfnode.devchain.runtimes import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
     from cfnode.store.spec_file import read_spec
 
@@ -70,6 +71,6 @@ def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, li
     spec = read_spec(Path(chain))
     if not isinstance(spec.genesis, RawGenesis):
         raise ChainSpecError(chain, "genesis", "holds no state: a raw chain specification is needed")
-    encoded = GenesisRuntime(spec.genesis).call("Metadata_metadata")
+    encoded = GenesisRuntime(spec.genesis, runtime_for).call("Metadata_metadata")
     metadata = decode_metadata(Cursor(encoded).bytes())
     return with_authorities(spec, metadata, authorities, forget_time=forget_time)

@@ -13,11 +13,11 @@ from cfnode.cli.exits import Failure
 from cfnode.cli.failures import explained
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import output_option, print_json, written_to
-from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec
-    from cfnode.node.config import DevConfig
+    from cfnode.devchain.config import DevConfig
 
 __all__ = [
     "BUILT_IN_NAMES",
@@ -96,9 +96,9 @@ def load_chain(chain: str, development: DevConfig | None = None) -> ChainSpec:
     if chain != DEV:
         return _read(chain)
     from cfnode.devchain.authorities import read_authorities
+    from cfnode.devchain.config import DevConfig
     from cfnode.devchain.genesis import dev_genesis
-    from cfnode.node.config import DevConfig
-    from cfnode.runtime.dev.genesis import dev_chain_spec
+    from cfnode.devchain.runtime.genesis import dev_chain_spec
 
     flags = development or DevConfig()
     return dev_chain_spec(dev_genesis(flags, read_authorities(flags.authorities)))
@@ -145,7 +145,7 @@ def export_chain_spec(
       cfnode export-chain-spec --chain berghain.chainspec.json --light
     """
     from cfnode.core.chainspec import to_json, to_light
-    from cfnode.node.config import DevConfig
+    from cfnode.devchain.config import DevConfig
 
     development = DevConfig(
         authorities=dev_authorities,

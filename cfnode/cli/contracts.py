@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from cfnode.node.config import ContractsConfig
+    from cfnode.devchain.config import ContractsConfig
 
 __all__ = ["contract_flags", "contracts"]
 
@@ -66,7 +66,7 @@ def contract_flags(option: Callable[..., Any]) -> list[Callable[..., Any]]:
 
 def contracts(given: Mapping[str, Any]) -> ContractsConfig:
     """What the flags say; what was not given is None."""
-    from cfnode.node.config import ContractsConfig, EvmContracts
+    from cfnode.devchain.config import ContractsConfig, EvmContracts
 
     def of(prefix: str) -> EvmContracts:
         names = ("vault", "key_manager", "chain_id")

@@ -20,7 +20,7 @@ from cfnode.cli.groups import Group
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 from cfnode.cli.values import AssetName, ChainName, Duration, OneOf, Units, atoms
-from cfnode.runtime.dev.release_names import RELEASE_NAMES
+from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
 

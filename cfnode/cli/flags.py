@@ -11,8 +11,8 @@ from typing import Any, Literal
 import click
 
 from cfnode.cli.contracts import contract_flags
+from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from cfnode.node.config import Checkpoint
-from cfnode.runtime.dev.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 COUNT = click.IntRange(min=0)

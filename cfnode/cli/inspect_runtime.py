@@ -76,13 +76,14 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
 def _of_spec(path: Path) -> Report:
     from cfnode.core.chainspec import ChainSpecError, RawGenesis, genesis_header
     from cfnode.core.hashing import blake2_256
+    from cfnode.devchain.runtimes import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
     from cfnode.store.spec_file import read_spec
 
     spec = read_spec(path)
     if not isinstance(spec.genesis, RawGenesis):
         raise ChainSpecError(str(path), "genesis", "holds no state: a raw chain specification is needed")
-    runtime = GenesisRuntime(spec.genesis)
+    runtime = GenesisRuntime(spec.genesis, runtime_for)
     header = genesis_header(spec)
     return _report(
         runtime.version(),

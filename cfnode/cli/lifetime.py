@@ -23,6 +23,7 @@ import trio
 from cfnode import __version__
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained
+from cfnode.devchain.config import DevConfig
 from cfnode.node.config import Config
 
 log = logging.getLogger("cfnode.service")
@@ -61,7 +62,7 @@ def favour_the_loop() -> None:
     gc.freeze()
 
 
-async def live(config: Config) -> None:
+async def live(config: Config, dev: DevConfig | None) -> None:
     """Run the node with its JSON-RPC server until a signal comes."""
     from cfnode.cli.banner import serve_and_announce
     from cfnode.devchain.chain import run
@@ -70,7 +71,7 @@ async def live(config: Config) -> None:
     async with trio.open_nursery() as watch:
         with trio.CancelScope() as scope:
             await watch.start(stop_on_signals, scope)
-            await run(config, services=[serve_and_announce])
+            await run(config, dev, services=[serve_and_announce])
         watch.cancel_scope.cancel()
 
 
@@ -121,12 +122,12 @@ def start_told() -> Iterator[None]:
         raise Failure(str(error), ExitCode.CONFIGURATION) from None
 
 
-def run_until_stopped(config: Config, ignored: Sequence[str]) -> None:
+def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[str]) -> None:
     """Run the node of that configuration to its end; raises Failure with the exit code that fits."""
     greet(config, ignored)
     with explained(), start_told():
         if not config.temporary:
-            trio.run(live, config)
+            trio.run(live, config, dev)
             return
         with temporary_base_path() as fresh:
-            trio.run(live, replace(config, base_path=fresh))
+            trio.run(live, replace(config, base_path=fresh), dev)

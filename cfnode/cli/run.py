@@ -13,10 +13,10 @@ from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained
 from cfnode.cli.flags import GroupedCommand, run_flags
+from cfnode.devchain.config import DevConfig
 from cfnode.node.config import (
     MIB,
     Config,
-    DevConfig,
     NetworkConfig,
     PrometheusConfig,
     PruningConfig,
@@ -118,14 +118,13 @@ def base_path(given: Path | None) -> Path:
 
 
 def config_from(given: dict[str, Any]) -> Config:
-    """The whole command line as one frozen value."""
+    """The whole command line but the development chain as one frozen value."""
     prometheus = PrometheusConfig(given["prometheus_port"], given["prometheus_external"])
-    dev = dev_config(given)
     return Config(
         base_path=base_path(given["base_path"]),
-        chain=given["chain"] or ("dev" if dev else "berghain"),
+        chain=given["chain"] or ("dev" if given["dev"] else "berghain"),
         name=given["name"] or "cfnode",
-        sync=given["sync"] or ("full" if dev else "light-rpc"),
+        sync=given["sync"] or ("full" if given["dev"] else "light-rpc"),
         checkpoint=given["checkpoint"],
         temporary=given["tmp"],
         pruning=PruningConfig(given["blocks_pruning"], given["state_pruning"]),
@@ -135,7 +134,6 @@ def config_from(given: dict[str, Any]) -> Config:
         rpc=rpc_config(given),
         prometheus=None if given["no_prometheus"] else prometheus,
         network=network_config(given),
-        dev=dev,
     )
 
 
@@ -182,4 +180,4 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError(f"--log: {error}", ctx) from None
     from cfnode.cli.lifetime import run_until_stopped
 
-    run_until_stopped(config_from(given), ignored_flags(ctx))
+    run_until_stopped(config_from(given), dev_config(given), ignored_flags(ctx))

@@ -34,13 +34,17 @@ class UnknownAsset(ValueError):
 class Chain:
     """A foreign chain: its `ForeignChain` discriminant and its variant of `EncodedAddress`.
 
-    `ccm` says whether cross-chain messages can be sent there, `since` which release first knew the chain.
+    `block_ms` is the usual time of a block in milliseconds. A deposit counts once `safety_margin` blocks lie
+    above its own, at once where that is None. `ccm` says whether cross-chain messages can be sent there,
+    `since` which release first knew the chain.
     """
 
     name: str
     index: int
     address: str
     address_index: int
+    block_ms: int
+    safety_margin: int | None
     ccm: bool
     since: str = "2.2"
 
@@ -62,14 +66,14 @@ class Asset:
 
 
 _CHAINS = (
-    Chain("Ethereum", 1, "Eth", 0, ccm=True),
-    Chain("Polkadot", 2, "Dot", 1, ccm=False),
-    Chain("Bitcoin", 3, "Btc", 2, ccm=False),
-    Chain("Arbitrum", 4, "Arb", 3, ccm=True),
-    Chain("Solana", 5, "Sol", 4, ccm=True),
-    Chain("Assethub", 6, "Hub", 5, ccm=True),
-    Chain("Tron", 7, "Tron", 6, ccm=True),
-    Chain("Bsc", 8, "Bsc", 7, ccm=True, since="2.3"),
+    Chain("Ethereum", 1, "Eth", 0, 14_000, 2, ccm=True),
+    Chain("Polkadot", 2, "Dot", 1, 6_000, None, ccm=False),
+    Chain("Bitcoin", 3, "Btc", 2, 600_000, 2, ccm=False),
+    Chain("Arbitrum", 4, "Arb", 3, 250, 1, ccm=True),
+    Chain("Solana", 5, "Sol", 4, 400, 1, ccm=True),
+    Chain("Assethub", 6, "Hub", 5, 12_000, None, ccm=True),
+    Chain("Tron", 7, "Tron", 6, 3_000, 19, ccm=True),
+    Chain("Bsc", 8, "Bsc", 7, 450, None, ccm=True, since="2.3"),
 )
 
 # In discriminant order; 21 came after the assets of a later chain.

@@ -26,7 +26,7 @@ from cfnode.core.state import LAST_SEEN_SLOT
 from cfnode.devchain.clock import ChainClock, SlotInTheFuture
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import FinalityRefused, ImportRefused
+from cfnode.node.chain_errors import ChainRefusal, FinalityRefused, ImportRefused
 from cfnode.node.events import BestChanged
 from cfnode.node.pool import TransactionPool
 from cfnode.runtime.door import BuiltBlock, DoorError
@@ -59,7 +59,7 @@ Where missed slots are punished it takes 5 s. A call that takes 19 s is ended, e
 Seal = Literal["slots", "instant", "manual"]
 
 
-class AuthorError(Exception):
+class AuthorError(ChainRefusal):
     """The block cannot be made; the text says why."""
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
-from cfnode.runtime.dev.genesis import authority_uri
+from cfnode.devchain.runtime.genesis import authority_uri
 
 MAX_AUTHORITIES = 1_000
 MAX_WEIGHT = 1_000_000

@@ -6,10 +6,11 @@ them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -21,24 +22,28 @@ from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, read_authorities
 from cfnode.devchain.broker import BrokerRegistration, keep_broker_key
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
+from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.round_voter import RoundVoter
-from cfnode.devchain.snapshots import Snapshots
+from cfnode.devchain.runtimes import RUNTIMES
+from cfnode.devchain.snapshots import Announced, Snapshots
 from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
-from cfnode.node.config import Config, DevConfig
+from cfnode.node.config import Config
 from cfnode.node.node import Node
-from cfnode.node.swap_index import SwapIndex
 from cfnode.node.upkeep import kept_up
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
+from cfnode.swap_service.index import SwapIndex
 
 __all__ = ["DevelopmentChain", "development_chain", "run"]
 
 KEYS_AT_HAND = 6
 """Well-known authorities: //Alice to //Ferdie."""
+
+BROKER_ADVICE = "start the node with --dev-broker //Alice"
 
 TIME_BYTES = 8
 """Of a u64; a runtime with another Timestamp.Now is not known."""
@@ -61,6 +66,7 @@ class DevelopmentChain:
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
         if node.broker is not None:
             node.broker.repeat_signatures()
+        self.config = dev
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
         self.round_voter = RoundVoter(
@@ -85,6 +91,15 @@ class DevelopmentChain:
         self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
+
+    @property
+    def announced(self) -> Mapping[Any, Announced]:
+        """Deposits that other chains have not confirmed, by deposit address as events have it."""
+        return self.control.announced
+
+    async def fund_account(self, account: bytes, amount: int) -> None:
+        """Give an account FLIP (smallest unit)."""
+        await self.control.fund_account(account, amount)
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep an index of the chain's swaps, and log what happens to them."""
@@ -112,44 +127,54 @@ def development_chain(node: Node) -> DevelopmentChain | None:
 
 async def run(
     config: Config,
+    dev: DevConfig | None = None,
     *,
     services: Iterable[service.Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run a node of whatever chain `config` names until cancelled; `started` gives the Node.
 
+    With `dev` it makes the chain itself.
+
     Raises AuthoritiesError, ClockError, ChainSpecError, SuriError, KeystoreError, and what
     `cfnode.node.service.run` raises.
     """
-    authorities = _authorities(config)
-    spec = await trio.to_thread.run_sync(load_spec, config, authorities)
+    authorities = _authorities(config, dev)
+    spec = await trio.to_thread.run_sync(load_spec, config.chain, dev, authorities)
     if config.chain == DEVELOPMENT and config.keystore_path is None:
         # Chains that flags make (`dev-` and eight digits) use the keys of `dev`.
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
     make = broker = None
-    if config.dev is not None:
-        broker = await trio.to_thread.run_sync(_broker, config, spec)
+    if dev is not None:
+        broker = await trio.to_thread.run_sync(_broker, config, dev, spec)
         record = ChainPaths(config.base_path, spec.id).database / CAST_VOTES
-        make = partial(DevelopmentChain, config.dev, authorities, clock_of(config.dev, spec), record, broker)
+        make = partial(DevelopmentChain, dev, authorities, clock_of(dev, spec), record, broker)
     await service.run(
-        config, spec, make_producer=make, broker_key=broker, services=services, task_status=task_status
+        config,
+        spec,
+        runtimes=RUNTIMES,
+        make_producer=make,
+        broker_key=broker,
+        broker_advice=BROKER_ADVICE if dev is not None else "",
+        services=services,
+        task_status=task_status,
     )
 
 
-def _broker(config: Config, spec: ChainSpec) -> Keypair | None:
+def _broker(config: Config, dev: DevConfig, spec: ChainSpec) -> Keypair | None:
     """The key of --dev-broker, in the keystore from now on."""
-    if config.dev is None or config.dev.broker_suri is None:
+    if dev.broker_suri is None:
         return None
     path = config.keystore_path or ChainPaths(config.base_path, spec.id).keystore
-    return keep_broker_key(Keystore(path), config.dev.broker_suri)
+    return keep_broker_key(Keystore(path), dev.broker_suri)
 
 
-def _authorities(config: Config) -> tuple[AuthorityKeys, ...]:
+def _authorities(config: Config, dev: DevConfig | None) -> tuple[AuthorityKeys, ...]:
     """The authorities whose keys this node has; where a specification's chain names none, the well-known."""
-    if config.dev is None:
+    if dev is None:
         return ()
     default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
-    return read_authorities(config.dev.authorities, default=default)
+    return read_authorities(dev.authorities, default=default)
 
 
 def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:

@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable
 
 from cfnode.core.aura import SLOT_MS
+from cfnode.node.chain_errors import ChainRefusal
 
 YEAR_MS = 365 * 24 * 3_600 * 1_000
 
 
-class ClockError(Exception):
+class ClockError(ChainRefusal):
     """The chain's clock cannot do what was asked; the text says what to do."""
 
 

@@ -22,6 +22,7 @@ from cfnode.devchain.rotation import Rotation, RotationStopped, follow
 from cfnode.devchain.snapshots import Announced, Snapshots
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
+from cfnode.node.chain_errors import ChainRefusal
 from cfnode.node.outcome import Inclusion
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission import Call, Submission
@@ -30,7 +31,7 @@ PALLET = "Dev"
 MAX_ANNOUNCED = 1_000
 
 
-class NotPlayed(Exception):
+class NotPlayed(ChainRefusal):
     """The development runtime has no such chain, asset or amount; the text says what it has."""
 
 
@@ -114,7 +115,7 @@ class DevControl:
     async def upgrade(self, release: str) -> Inclusion:
         """Replace the runtime by another release, as the chain itself would: from the next block on."""
         # Imported late: it is large, and other nodes load this module too.
-        from cfnode.runtime.dev.runtime import code_of
+        from cfnode.devchain.runtime.runtime import code_of
 
         code = await trio.to_thread.run_sync(code_of, release)
         return await self.apply("as_root", call=("System", ("set_code", {"code": code})))

@@ -11,9 +11,8 @@ from dataclasses import fields, replace
 
 from cfnode.core.chainspec import ChainSpec
 from cfnode.devchain.authorities import AuthorityKeys
-from cfnode.node.config import Config, DevConfig, EvmContracts
-from cfnode.node.genesis import load_spec as load_other
-from cfnode.runtime.dev.config import (
+from cfnode.devchain.config import DevConfig, EvmContracts
+from cfnode.devchain.runtime.config import (
     ARBITRUM,
     BSC,
     ETHEREUM,
@@ -22,21 +21,22 @@ from cfnode.runtime.dev.config import (
     DevGenesis,
     EvmAddresses,
 )
-from cfnode.runtime.dev.genesis import dev_chain_spec
+from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.node.genesis import load_spec as load_other
 
 __all__ = ["DEVELOPMENT", "dev_genesis", "load_spec"]
 
 DEVELOPMENT = "dev"
 
 
-def load_spec(config: Config, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
-    """The chain that `config.chain` names: the development chain, or any other.
+def load_spec(chain: str, dev: DevConfig | None, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
+    """The chain of that name: the development chain, or any other.
 
     Raises ChainSpecError. Reads a file: call it in a thread.
     """
-    if config.chain == DEVELOPMENT:
-        return dev_chain_spec(dev_genesis(config.dev or DevConfig(), authorities))
-    return load_other(config.chain)
+    if chain == DEVELOPMENT:
+        return dev_chain_spec(dev_genesis(dev or DevConfig(), authorities))
+    return load_other(chain)
 
 
 def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:

@@ -24,6 +24,7 @@ from cfnode.devchain.author import Author
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import ChainCopy
+from cfnode.node.chain_errors import ChainRefusal
 from cfnode.node.node import Node
 from cfnode.node.pool_errors import PoolError
 
@@ -35,7 +36,7 @@ MAX_BYTES = 1 << 30
 """Of all copies together. A young chain takes a few MiB, a live network's state hundreds."""
 
 
-class SnapshotError(Exception):
+class SnapshotError(ChainRefusal):
     """No snapshot can be taken, or none reverted to; the text says why."""
 
 

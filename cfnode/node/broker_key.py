@@ -31,8 +31,13 @@ class BrokerKey:
     missing: str = ""
 
 
-def find_broker_key(keystore: Keystore, config: Config, given: Keypair | None = None) -> BrokerKey:
-    """The key that is given, else the keystore's; logs which, or what is missing. Raises KeystoreError."""
+def find_broker_key(
+    keystore: Keystore, config: Config, given: Keypair | None = None, advice: str = ""
+) -> BrokerKey:
+    """The key that is given, else the keystore's; logs which, or what is missing. Raises KeystoreError.
+
+    `advice`: another way to a key than the keystore, as "start the node with …".
+    """
     for warning in keystore.warnings():
         log.warning("%s", warning)
     if given is not None:
@@ -45,15 +50,14 @@ def find_broker_key(keystore: Keystore, config: Config, given: Keypair | None = 
         count = len(keystore.keys(BROKER))
         return BrokerKey(None, f"this node has {count} broker keys: remove all but one and start it again")
     if pair is None:
-        log.info("No broker key, Broker-related RPCs are off. %s", _advice(config, with_paths=True))
-        return BrokerKey(None, f"this node has no broker key. {_advice(config, with_paths=False)}")
+        log.info("No broker key, Broker-related RPCs are off. %s", _advice(config, advice, with_paths=True))
+        return BrokerKey(None, f"this node has no broker key. {_advice(config, advice, with_paths=False)}")
     log.info("🗝️ Broker key found in the keystore, enabling Broker-related RPCs")
     return BrokerKey(pair)
 
 
-def _advice(config: Config, *, with_paths: bool) -> str:
+def _advice(config: Config, start: str, *, with_paths: bool) -> str:
     """How to insert a key; `with_paths`: with the places that the node was started with."""
-    start = "start the node with --dev-broker //Alice" if config.dev is not None else ""
     if config.temporary and config.keystore_path is None:
         return f"To have one, {start or 'start the node without --tmp'}"
     chain = config.chain if with_paths or config.chain in BUILT_IN else "SPECIFICATION"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 
-class ImportRefused(Exception):
+class ChainRefusal(Exception):
+    """The chain does not do what was asked of it; the text says why."""
+
+
+class ImportRefused(ChainRefusal):
     """The block is not added; the text says which rule it breaks."""
 
 
@@ -39,7 +43,7 @@ class ExecutionFailed(ImportRefused):
     """The runtime refused it: an invalid extrinsic, or another state root."""
 
 
-class FinalityRefused(Exception):
+class FinalityRefused(ChainRefusal):
     """The block does not become final; the text says why."""
 
 

@@ -39,7 +39,7 @@ from cfnode.node.submission import SignedClient
 from cfnode.node.sync.checkpoint import BadCheckpoint
 from cfnode.node.sync.progress import alone
 from cfnode.node.upkeep import kept_up
-from cfnode.runtime.executor import Executor
+from cfnode.runtime.executor import WASM, Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked
 from cfnode.store.keystore import Keystore
@@ -57,14 +57,17 @@ async def run(
     config: Config,
     spec: ChainSpec,
     *,
+    runtimes: str = WASM,
     make_producer: MakeProducer | None = None,
     broker_key: Keypair | None = None,
+    broker_advice: str = "",
     services: Iterable[Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run a node of a chain until cancelled; `started` gives the Node once everything is up.
 
-    `make_producer`: what makes the chain, where this node does; `broker_key`: in place of the keystore's.
+    `runtimes`: name of the RuntimeFactory; `make_producer`: what makes the chain, where this node does;
+    `broker_key`: in place of the keystore's; `broker_advice`: another way than the keystore to such a key.
     """
     paths = ChainPaths(config.base_path, spec.id)
     produces = make_producer is not None
@@ -72,12 +75,12 @@ async def run(
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(config.base_path))
         keystore = Keystore(config.keystore_path or paths.keystore)
-        broker = find_broker_key(keystore, config, broker_key)
+        broker = find_broker_key(keystore, config, broker_key, broker_advice)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
         log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
-        executor = await stack.enter_async_context(Executor.start(store))
+        executor = await stack.enter_async_context(Executor.start(store, runtimes=runtimes))
         node = await _assemble(config, spec, paths, store, executor, keystore, identity, produces)
         node = _with_broker(node, broker, produces)
         if make_producer is not None:

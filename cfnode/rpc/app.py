@@ -1,5 +1,5 @@
 """What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
-On a node that makes a development chain, the requests of a swap SDK as well (`backend`).
+And the requests of a service above this room, where there is one (`pages`).
 
 The server below it (hypercorn) has no limits of its own worth the name, so they are here: the size of a
 body is counted as it comes, the whole of it has `BODY_DEADLINE` seconds however slowly it drips, only JSON
@@ -19,10 +19,10 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import Gate, Headers
-from cfnode.rpc.backend.routes import MAX_BODY, Backend
 from cfnode.rpc.burden import Burden
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.fairness import CLIENT
+from cfnode.rpc.pages import Pages
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.reply import Reply, whole
 from cfnode.rpc.session import Session
@@ -59,10 +59,10 @@ class App:
         config: RpcConfig,
         gate: Gate,
         peers: Peers,
-        backend: Backend | None = None,
+        pages: Pages | None = None,
     ) -> None:
         self._dispatcher = dispatcher
-        self._backend = backend
+        self._pages = pages
         self._config = config
         self._gate = gate
         self._peers = peers
@@ -81,8 +81,8 @@ class App:
             await self._websocket(scope, headers, receive, send, refused)
         elif refused is not None:
             await respond(send, 403, refused, [_TEXT])
-        elif self._backend is not None and self._backend.serves(scope["method"], scope["path"]):
-            await self._swap_service(self._backend, scope, headers, receive, send)
+        elif self._pages is not None and self._pages.serves(scope["method"], scope["path"]):
+            await self._page(self._pages, scope, headers, receive, send)
         elif scope["method"] == "POST":
             await self._post(scope, headers, receive, send)
         else:
@@ -110,21 +110,23 @@ class App:
             with _burden(scope).keeping(reply):
                 await respond(send, 200, reply, [_JSON, *cors])
 
-    async def _swap_service(
-        self, backend: Backend, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
+    async def _page(
+        self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         cors = self._gate.cors_headers(headers.get(b"origin"))
         try:
             with _burden(scope).holding() as hold:
                 announced, body = headers.get(b"content-length"), bytearray()
-                is_whole = await _read_body(announced, receive, MAX_BODY, body.extend, hold)
+                is_whole = await _read_body(announced, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
-            text = jsonrpc.encode({"message": f"the body has more than {MAX_BODY} bytes or came too slowly"})
+            text = jsonrpc.encode(
+                {"message": f"the body has more than {pages.max_body} bytes or came too slowly"}
+            )
             await respond(send, error.status, text, [_JSON, *cors], close=True)
             return
         if is_whole:
             version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
-            answer = await backend.answer(scope["path"], scope["query_string"], bytes(body), version)
+            answer = await pages.answer(scope["path"], scope["query_string"], bytes(body), version)
             await respond(send, answer.status, answer.body, [_TEXT if answer.is_text else _JSON, *cors])
 
     def _too_big(self, status: int) -> bytes:

@@ -14,12 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.devchain.author import AuthorError
-from cfnode.devchain.clock import ClockError
-from cfnode.devchain.control import NotPlayed
-from cfnode.devchain.snapshots import SnapshotError
 from cfnode.node import pool_errors as pool
-from cfnode.node.chain_errors import FinalityRefused, ImportRefused
+from cfnode.node.chain_errors import ChainRefusal
 from cfnode.node.outcome import EventError, SubmissionError
 from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
 from cfnode.node.submission import NotReady, NotYetIncluded, TooManyCalls
@@ -211,9 +207,6 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (ApiNothing, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (DoorError, _runtime),
-    (
-        (AuthorError, ClockError, ImportRefused, FinalityRefused, NotPlayed, SnapshotError),
-        _said(ErrorCode.CALL_FAILED),
-    ),
+    (ChainRefusal, _said(ErrorCode.CALL_FAILED)),
     (StoreError, _store),
 )

@@ -12,7 +12,6 @@ from cfnode.core.engines import GRANDPA
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE, AuthoritySet, Justification, Round, threshold
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
-from cfnode.devchain.chain import development_chain
 from cfnode.node.events import Finalized
 from cfnode.rpc.convert import U32, account, to_hex
 from cfnode.rpc.table import Method, Param, SlowReader, Subscription
@@ -30,7 +29,7 @@ HEADERS_AT_ONCE: Final = 256
 
 async def round_state(node: Node) -> dict[str, Any]:
     """The round that the authorities vote in, on a node that votes for them; refused on all others."""
-    if development_chain(node) is None or not node.is_authority:
+    if not node.is_authority:
         raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
     voters = await node.chain.voters()
     total = sum(weight for _, weight in voters.authorities)

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import trio
 
 from cfnode.rpc.pins import Pins
-
-if TYPE_CHECKING:
-    from cfnode.rpc.v1.follow import Follow
 
 Job = Callable[[], Awaitable[None]]
 
@@ -26,8 +22,8 @@ class Held:
 
     pins: Pins
     """The blocks that all connections of the server hold on to."""
-    follows: dict[str, Follow] = field(default_factory=dict)
-    """chainHead_v1_follow: the heads of the chain that the client follows."""
+    follows: dict[str, object] = field(default_factory=dict)
+    """chainHead_v1_follow: a `cfnode.rpc.v1.follow.Follow` for each head that the client follows."""
     broadcasts: dict[str, trio.CancelScope] = field(default_factory=dict)
     """transaction_v1_broadcast: the transactions that are kept in the pool."""
     later: list[Job] = field(default_factory=list)

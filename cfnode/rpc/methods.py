@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.devchain.chain import development_chain
 from cfnode.rpc import (
     author,
     broker,
     broker_affairs,
     chain,
     childstate,
-    dev,
     grandpa,
     offchain,
     payment,
@@ -47,9 +45,9 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
 BROKER: Final[tuple[AnyMethod, ...]] = (*broker.METHODS, *broker_affairs.METHODS, *BROKER_STREAMS)
 
 
-def table_for(node: Node) -> Table:
-    """The table of one node: broker methods with its broker key, dev_* on a chain that it authors."""
-    return with_list([*EVERYWHERE, *_of(node)])
+def table_for(node: Node, further: Iterable[AnyMethod] = ()) -> Table:
+    """The table of one node, broker methods with its broker key; `further`: of services above this room."""
+    return with_list([*EVERYWHERE, *_of(node), *further])
 
 
 def absent_for(node: Node) -> dict[str, str]:
@@ -62,8 +60,6 @@ def _of(node: Node) -> Iterator[AnyMethod]:
         yield from archive.METHODS
     if node.broker is not None:
         yield from BROKER
-    if development_chain(node) is not None:
-        yield from dev.METHODS
 
 
 def with_list(rows: Iterable[AnyMethod]) -> Table:

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.rpc import author, chain, childstate, dev, grandpa, offchain, payment, state, system
+from cfnode.rpc import author, chain, childstate, grandpa, offchain, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.methods import BROKER, AnyMethod, with_list
 from cfnode.rpc.table import Access, Param, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
-SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
+Section = tuple[str, str, tuple[AnyMethod, ...]]
+"""Title, text, and rows."""
+
+SECTIONS: Final[tuple[Section, ...]] = (
     ("system, rpc", "What the node is and how it is doing.", system.METHODS),
     ("chain", "Blocks and headers.", chain.METHODS),
     ("state", "Storage, runtime calls, metadata.", state.METHODS),
@@ -30,7 +33,6 @@ SECTIONS: Final[tuple[tuple[str, str, tuple[AnyMethod, ...]], ...]] = (
     ("cf", "What the State Chain's runtime says; each answer is that of block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
     ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),
-    ("dev", "Only on a development chain that this node authors (`cfnode run --dev`).", dev.METHODS),
 )
 
 HEAD: Final = """\
@@ -50,9 +52,9 @@ unless `--rpc-broker-clients` names networks. *not while syncing* marks those th
 """
 
 
-def page() -> str:
-    """The whole page, markdown."""
-    sections = "\n".join(_section(title, text, rows) for title, text, rows in SECTIONS)
+def page(*further: Section) -> str:
+    """The whole page, markdown; `further`: sections of services above this room."""
+    sections = "\n".join(_section(title, text, rows) for title, text, rows in (*SECTIONS, *further))
     return f"{HEAD}\n{sections}\n{_codes()}"
 
 

@@ -23,17 +23,16 @@ from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio.worker_context import WorkerContext
 
-from cfnode.devchain.chain import development_chain
 from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
-from cfnode.rpc.backend.routes import Backend
 from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import Connection
 from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
-from cfnode.rpc.methods import absent_for, table_for
+from cfnode.rpc.methods import AnyMethod, absent_for, table_for
+from cfnode.rpc.pages import Pages
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import Table
@@ -236,18 +235,25 @@ def _turn_away(descriptor: int) -> None:
 
 
 async def serve(
-    node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
+    node: Node,
+    config: Config,
+    *,
+    methods: Sequence[AnyMethod] = (),
+    pages: Pages | None = None,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError or
     BadNetworkError.
+
+    `methods`: what a service above this room offers beside the node's own.
     """
     await serve_table(
         node,
-        table_for(node),
+        table_for(node, methods),
         config.rpc,
         absent=absent_for(node),
         observer=node.metrics,
-        backend=None if development_chain(node) is None else Backend(node),
+        pages=pages,
         task_status=task_status,
     )
 
@@ -259,10 +265,10 @@ async def serve_table(
     *,
     absent: Mapping[str, str] = MappingProxyType({}),
     observer: Observer | None = None,
-    backend: Backend | None = None,
+    pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Like `serve`, with the methods given, and with the swap service if there is one.
+    """Like `serve`, with the methods given.
 
     `absent`: why methods of other nodes are missing, by name.
     """
@@ -273,7 +279,7 @@ async def serve_table(
     dispatcher = Dispatcher(
         node, table, config, allow_unsafe=allows_unsafe(config), absent=absent, observer=observer
     )
-    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers, backend)
+    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers, pages)
     log.info("Running JSON-RPC server: addr=%s", ",".join(names))
     task_status.started(names)
     await Server(app, peers, config).run(sockets)

@@ -13,6 +13,7 @@ node that makes the same call gets it, so a block that fails by one is bad, and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -39,6 +40,7 @@ __all__ = [
     "Prepares",
     "ProofRefused",
     "Runtime",
+    "RuntimeFactory",
     "RuntimeTrap",
     "StateRef",
     "StoreFault",
@@ -83,6 +85,10 @@ class Runtime(Protocol):
         the journal raises over a proof, must pass.
         """
         ...
+
+
+RuntimeFactory = Callable[[bytes], Runtime]
+"""From the `:code` of a state to its runtime; raises UnsupportedCode."""
 
 
 @runtime_checkable

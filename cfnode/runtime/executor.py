@@ -26,6 +26,9 @@ __all__ = ["Executor"]
 
 log = logging.getLogger("cfnode.executor")
 
+WASM = "cfnode.runtime.wasm.runtime:wasm_runtime"
+"""The RuntimeFactory of chains whose code is WebAssembly."""
+
 CALL_S = 30.0
 """Seconds that a call may take."""
 
@@ -54,9 +57,7 @@ class Executor:
 
     @classmethod
     @asynccontextmanager
-    async def start(
-        cls, store: Store, *, runtimes: str = "cfnode.runtime.select:runtime_for"
-    ) -> AsyncIterator[Executor]:
+    async def start(cls, store: Store, *, runtimes: str = WASM) -> AsyncIterator[Executor]:
         """Run an executor process over this store. `runtimes` names the factory it takes runtimes from.
 
         Requests may be made at once; they wait until the process is ready.

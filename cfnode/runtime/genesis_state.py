@@ -7,9 +7,8 @@ from bisect import bisect_right
 from cfnode.core.chainspec import RawGenesis
 from cfnode.core.state import CHILD_STORAGE_PREFIX, CODE, TOP
 from cfnode.core.trie import update
-from cfnode.runtime.door import Runtime, UnsupportedCode
+from cfnode.runtime.door import Runtime, RuntimeFactory, UnsupportedCode
 from cfnode.runtime.journal import Journal
-from cfnode.runtime.select import runtime_for
 
 __all__ = ["GenesisRuntime", "GenesisState"]
 
@@ -50,7 +49,7 @@ class GenesisState:
 class GenesisRuntime:
     """A chain's first runtime on its genesis state."""
 
-    def __init__(self, genesis: RawGenesis) -> None:
+    def __init__(self, genesis: RawGenesis, runtime_for: RuntimeFactory) -> None:
         """Raises UnsupportedCode."""
         self.state = GenesisState(genesis)
         code = self.state.get(CODE)

@@ -40,6 +40,7 @@ from cfnode.runtime.door import (
     OutOfMemory,
     Prepares,
     Runtime,
+    RuntimeFactory,
     RuntimeTrap,
     StoreFault,
     UnknownFunction,
@@ -47,7 +48,6 @@ from cfnode.runtime.door import (
 )
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.proofs import prove_call
-from cfnode.runtime.select import RuntimeFactory
 from cfnode.store import Overlay, StateDiscarded, StoreError, StoreReader, UnknownBlock
 
 __all__ = ["main"]

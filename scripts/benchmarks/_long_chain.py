@@ -31,10 +31,11 @@ from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.state import TOP, Changes
 from cfnode.core.trie import EMPTY_ROOT, update
 from cfnode.devchain.authorities import well_known
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.genesis import dev_authorities, dev_chain_spec
 from cfnode.node.sync.memory import Trust
-from cfnode.runtime.dev.config import DevGenesis
-from cfnode.runtime.dev.genesis import dev_authorities, dev_chain_spec
 from cfnode.runtime.genesis_state import GenesisRuntime
+from cfnode.runtime.wasm.runtime import wasm_runtime
 from cfnode.store import Pruning, Store
 from cfnode.store.base_path import ChainPaths, open_database_path
 
@@ -96,7 +97,7 @@ class LongChain:
     def of_equals(cls, base: Path, official: ChainSpec, authorities: int = 150) -> LongChain:
         """The chain of a raw specification whose runtime is WebAssembly, with so many authorities of ours."""
         assert isinstance(official.genesis, RawGenesis)
-        encoded = GenesisRuntime(official.genesis).call("Metadata_metadata")
+        encoded = GenesisRuntime(official.genesis, wasm_runtime).call("Metadata_metadata")
         ours = well_known(authorities)
         named = [SpecAuthority(each.aura.public, each.grandpa.public) for each in ours]
         spec, _ = with_authorities(official, decode_metadata(Cursor(encoded).bytes()), named)

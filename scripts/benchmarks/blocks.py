@@ -20,9 +20,10 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
-from cfnode.runtime.dev.genesis import dev_genesis
-from cfnode.runtime.dev.releases import DEFAULT_RELEASE, RELEASES
-from cfnode.runtime.dev.version import TRANSACTION_VERSION
+from cfnode.devchain.runtime.genesis import dev_genesis
+from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
+from cfnode.devchain.runtime.version import TRANSACTION_VERSION
+from cfnode.devchain.runtimes import RUNTIMES
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -77,7 +78,7 @@ async def _best() -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as folder:
         store = Store.open(Path(folder), sync=False)
         store.initialise(genesis, state)
-        async with Executor.start(store) as executor:
+        async with Executor.start(store, runtimes=RUNTIMES) as executor:
             chain = await _Chain.begin(executor, store, genesis)
             made = [await chain.full_block() for _ in range(ROUNDS)]
         store.close()

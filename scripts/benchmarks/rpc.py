@@ -65,8 +65,9 @@ async def serve_bare(port: int) -> None:
 async def serve_node(port: int) -> None:
     """A whole development node that makes no blocks of its own."""
     from cfnode.devchain.chain import run
-    from cfnode.node.config import Config, DevConfig, RpcConfig
-    from cfnode.rpc.server import serve
+    from cfnode.devchain.config import DevConfig
+    from cfnode.devchain.serving import serve
+    from cfnode.node.config import Config, RpcConfig
 
     with tempfile.TemporaryDirectory() as base:
         config = Config(
@@ -74,9 +75,8 @@ async def serve_node(port: int) -> None:
             chain="dev",
             prometheus=None,
             rpc=RpcConfig(port=port),
-            dev=DevConfig(seal="manual"),
         )
-        await run(config, services=[serve])
+        await run(config, DevConfig(seal="manual"), services=[serve])
 
 
 SERVERS: dict[str, Callable[[int], Any]] = {"bare": serve_bare, "node": serve_node}

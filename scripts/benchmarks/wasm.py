@@ -34,6 +34,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.door import AtBlock, BuiltBlock
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.genesis_state import GenesisRuntime
+from cfnode.runtime.wasm.runtime import wasm_runtime
 from cfnode.store import Pruning, Store
 
 AUTHORITIES, CALLS_EACH = 150, 4
@@ -87,7 +88,7 @@ class _Chain:
     def copied(cls, path: Path) -> _Chain:
         official = parse(path.read_bytes(), source=str(path))
         assert isinstance(official.genesis, RawGenesis)
-        encoded = GenesisRuntime(official.genesis).call("Metadata_metadata")
+        encoded = GenesisRuntime(official.genesis, wasm_runtime).call("Metadata_metadata")
         metadata = decode_metadata(Cursor(encoded).bytes())
         names = [f"//Authority//{number}" for number in range(AUTHORITIES)]
         keys = [Keypair.from_suri(name) for name in names]

@@ -15,10 +15,10 @@ from cfnode.core.addresses import evm
 from cfnode.core.assets import CHAINS
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
-from cfnode.runtime.dev.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
-from cfnode.runtime.dev.keys import TOKENS
-from tests.runtime.dev.broker import address_on, request
-from tests.runtime.dev.swapper import BITCOIN, Swapper
+from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
+from cfnode.devchain.runtime.keys import TOKENS
+from tests.devchain.runtime.broker import address_on, request
+from tests.devchain.runtime.swapper import BITCOIN, Swapper
 
 VAULT = "0x0b" + "0B" * 19
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from click.testing import CliRunner, Result
 
@@ -9,26 +11,37 @@ from cfnode.cli import lifetime
 from cfnode.cli.run import run
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.node.config import Config
 from cfnode.node.networking import open_network
-from cfnode.runtime.dev.genesis import dev_chain_spec
 
 NODE = "/ip4/1.2.3.4/tcp/30333/p2p/12D3KooWPWqdeeWGjycVLiy6drp2P9ghozqbe9o57Fjvj39QFHaF"
 
 
+class Started(NamedTuple):
+    config: Config
+    dev: DevConfig | None
+
+
+NODE_KEY = Keypair.from_seed(bytes(32), "ed25519")
+
+
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
-    """The configurations of nodes that would have run."""
-    configs: list[Config] = []
-    monkeypatch.setattr(lifetime, "run_until_stopped", lambda config, ignored: configs.append(config))
-    return configs
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Started]:
+    """The nodes that would have run."""
+    nodes: list[Started] = []
+    monkeypatch.setattr(
+        lifetime, "run_until_stopped", lambda config, dev, ignored: nodes.append(Started(config, dev))
+    )
+    return nodes
 
 
 def given(*flags: str) -> Result:
     return CliRunner().invoke(run, ["--tmp", *flags])
 
 
-def test_an_operators_command_line_becomes_the_network(started: list[Config]) -> None:
+def test_an_operators_command_line_becomes_the_network(started: list[Started]) -> None:
     flags = (
         f"--reserved-nodes={NODE}",
         "--reserved-only",
@@ -43,13 +56,13 @@ def test_an_operators_command_line_becomes_the_network(started: list[Config]) ->
         "--in-peers-light=7",
     )
     assert given(*flags).exit_code == 0
-    network = started[0].network
+    network = started[0].config.network
     assert (network.reserved_nodes, network.reserved_only) == ((NODE,), True)
     assert (network.in_peers, network.in_peers_light, network.out_peers) == (5, 7, 3)
     assert network.public == ("/dns4/node.example/tcp/443/wss",)
     assert network.listen == ("/ip4/0.0.0.0/tcp/30333", "/ip4/0.0.0.0/tcp/30334/ws")
     assert network.node_key == bytes([7]) * 32
-    service = open_network(started[0], dev_chain_spec(), Keypair.from_seed(bytes(32), "ed25519"), bytes(32))
+    service = open_network(started[0].config, dev_chain_spec(), NODE_KEY, bytes(32))
     assert service.reserved == {NODE.rpartition("/")[2]}
     assert [str(address) for address in service.addresses] == list(network.public), "not listening yet"
 
@@ -64,12 +77,12 @@ def test_an_operators_command_line_becomes_the_network(started: list[Config]) ->
     ],
 )
 def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
-    started: list[Config], flags: tuple[str, ...], chain_type: str, dials: bool
+    started: list[Started], flags: tuple[str, ...], chain_type: str, dials: bool
 ) -> None:
     assert given(*flags).exit_code == 0
     spec = dev_chain_spec()
     spec = ChainSpec(**{**{name: getattr(spec, name) for name in spec.__slots__}, "chain_type": chain_type})
-    service = open_network(started[0], spec, Keypair.from_seed(bytes(32), "ed25519"), bytes(32))
+    service = open_network(started[0].config, spec, NODE_KEY, bytes(32))
     assert service._settings.private_addresses is dials
 
 
@@ -84,7 +97,7 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
     ],
 )
 def test_an_address_that_is_none_is_refused_with_the_reason(
-    started: list[Config], flag: str, reason: str
+    started: list[Started], flag: str, reason: str
 ) -> None:
     done = given(flag)
     assert done.exit_code == 2
@@ -94,14 +107,14 @@ def test_an_address_that_is_none_is_refused_with_the_reason(
 
 @pytest.mark.parametrize(("value", "expected"), [("now", "now"), ("1767225600000", 1_767_225_600_000)])
 def test_a_development_chain_may_begin_at_a_time_or_now(
-    started: list[Config], value: str, expected: int | str
+    started: list[Started], value: str, expected: int | str
 ) -> None:
     assert given("--dev", f"--dev-start-time={value}").exit_code == 0
     assert started[0].dev is not None and started[0].dev.start_time == expected
 
 
 @pytest.mark.parametrize("value", ["yesterday", "-5", "1.5", ""])
-def test_a_start_time_that_is_no_time_is_refused(started: list[Config], value: str) -> None:
+def test_a_start_time_that_is_no_time_is_refused(started: list[Started], value: str) -> None:
     refused = given("--dev", f"--dev-start-time={value}")
     assert refused.exit_code == 2 and not started
     assert "is neither a Unix time in milliseconds nor `now`" in refused.stderr

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from cfnode.cli import cli
 from cfnode.core.chainspec import BERGHAIN, ChainSpec, genesis_hash, to_json
 from cfnode.core.keys import Keypair
-from cfnode.runtime.dev.config import DevGenesis
-from cfnode.runtime.dev.genesis import dev_chain_spec
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.genesis import dev_chain_spec
 from tests.cli.test_client_commands import serving
 
 
@@ -47,10 +47,11 @@ def test_the_first_runtime_of_a_specification_is_told(spec: ChainSpec, spec_file
 def test_a_node_is_asked_over_json_rpc(spec: ChainSpec, spec_file: Path) -> None:
     expected = json.loads(run("inspect-runtime", "--chain", str(spec_file), "--json").stdout)
     from cfnode.core.chainspec import RawGenesis
+    from cfnode.devchain.runtimes import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
 
     assert isinstance(spec.genesis, RawGenesis)
-    runtime = GenesisRuntime(spec.genesis)
+    runtime = GenesisRuntime(spec.genesis, runtime_for)
 
     def answer(request: dict[str, object]) -> bytes:
         params = request["params"]

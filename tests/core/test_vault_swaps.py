@@ -22,7 +22,7 @@ from cfnode.core.vault_swaps import (
     token_transfer,
     tron_note,
 )
-from cfnode.runtime.dev.runtime import DevRuntime
+from cfnode.devchain.runtime.runtime import DevRuntime
 
 REFUND: dict[str, Any] = {
     "retry_duration": 100,

@@ -9,7 +9,7 @@ from cfnode.core.chainspec import ChainSpec, RawGenesis
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.chain import clock_of
 from cfnode.devchain.clock import YEAR_MS, ChainClock, ClockError, SlotInTheFuture
-from cfnode.node.config import DevConfig
+from cfnode.devchain.config import DevConfig
 
 NOW = 1_800_000_000_000
 

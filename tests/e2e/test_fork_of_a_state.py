@@ -16,7 +16,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.ss58 import encode
 from cfnode.core.state import TIMESTAMP_NOW
-from cfnode.runtime.dev.release_names import RELEASE_NAMES
+from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 from tests.e2e.conftest import Cfnode
 from tests.process import NodeProcess, running_node
 

@@ -11,8 +11,9 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.devchain.chain import DevelopmentChain, development_chain, run
+from cfnode.devchain.config import DevConfig
 from cfnode.node.broker import ChannelRequest
-from cfnode.node.config import Config, DevConfig, NetworkConfig
+from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.node import Node
 from cfnode.store.keystore import Keystore
 
@@ -38,20 +39,13 @@ async def live_node(
     for suri in brokers:
         keystore.insert("brok", suri, "sr25519")
 
-    async def start(task_status: trio.TaskStatus[Node]) -> None:
-        await run(Config(**{**_fields(config), "dev": dev}), task_status=task_status)
-
     async with trio.open_nursery() as nursery:
         with trio.fail_after(30):
-            node: Node = await nursery.start(start)
+            node: Node = await nursery.start(run, config, dev)
         try:
             yield node
         finally:
             nursery.cancel_scope.cancel()
-
-
-def _fields(config: Config) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in Config.__slots__}
 
 
 def made(node: Node) -> DevelopmentChain:

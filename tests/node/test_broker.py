@@ -12,8 +12,8 @@ import trio.testing
 
 from cfnode.core.extrinsic import decode_extrinsic, extrinsic_hash
 from cfnode.core.keys import Keypair
+from cfnode.devchain.config import DevConfig
 from cfnode.node.broker import BrokerClient
-from cfnode.node.config import DevConfig
 from cfnode.node.node import Node
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import NotReady, SignedClient

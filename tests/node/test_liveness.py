@@ -11,8 +11,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from cfnode.devchain.config import DevConfig
 from cfnode.node import liveness as liveness_module
-from cfnode.node.config import DevConfig, NetworkConfig
+from cfnode.node.config import NetworkConfig
 from cfnode.node.events import Publisher
 from cfnode.node.informant import Informant
 from cfnode.node.liveness import ANSWER_S, SILENT_S, WARN_S, Liveness

@@ -17,10 +17,11 @@ from cfnode.core.chainspec import genesis_hash, grandpa_authorities, to_json
 from cfnode.core.grandpa import AuthoritySet, Justification, WarpFragment, WarpProof, verify_warp_proof
 from cfnode.devchain.authorities import AuthoritiesError
 from cfnode.devchain.clock import ClockError
+from cfnode.devchain.config import DevConfig
 from cfnode.devchain.genesis import load_spec
-from cfnode.node.config import Config, DevConfig, PrometheusConfig
+from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.node.config import PrometheusConfig
 from cfnode.node.node import Node
-from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import StoreError
 from tests.node.live import FLIP, LOOPBACK, live_node, made, reach
 
@@ -117,7 +118,7 @@ async def test_a_database_of_another_chain_with_the_same_name_is_left_alone(tmp_
 
 
 def _many_entries() -> object:
-    from cfnode.runtime.dev.config import DevGenesis
+    from cfnode.devchain.runtime.config import DevGenesis
 
     return DevGenesis(state_entries=3)
 
@@ -276,7 +277,6 @@ async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_the_default_genesis_depends_on_no_flag_but_those_that_lie_in_it() -> None:
     from cfnode.devchain.authorities import read_authorities
 
-    config = Config(base_path=Path("/nowhere"), chain="dev", dev=DevConfig(seal="instant", authorities="1"))
-    assert load_spec(config, read_authorities("1")) == dev_chain_spec()
-    several = Config(base_path=Path("/nowhere"), chain="dev", dev=DevConfig(authorities="2"))
-    assert load_spec(several, read_authorities("2")).id != "dev"
+    one = DevConfig(seal="instant", authorities="1")
+    assert load_spec("dev", one, read_authorities("1")) == dev_chain_spec()
+    assert load_spec("dev", DevConfig(authorities="2"), read_authorities("2")).id != "dev"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.devchain.chain import run
-from cfnode.node.config import Config, DevConfig, NetworkConfig, PruningConfig, RpcConfig
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.serving import serve
+from cfnode.node.config import Config, NetworkConfig, PruningConfig, RpcConfig
 from cfnode.node.node import Node
-from cfnode.rpc.server import serve
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http, WebSocket
 
@@ -69,8 +69,8 @@ class Served:
 MakeServed = Callable[..., Awaitable[Served]]
 
 
-def config_for(base_path: Path, rpc: RpcConfig, pruning: int, **dev: Any) -> Config:
-    """A development chain without metrics; `dev` are the settings of DevConfig."""
+def config_for(base_path: Path, rpc: RpcConfig, pruning: int) -> Config:
+    """A development chain without metrics."""
     return Config(
         base_path=base_path,
         chain="dev",
@@ -78,7 +78,6 @@ def config_for(base_path: Path, rpc: RpcConfig, pruning: int, **dev: Any) -> Con
         prometheus=None,
         rpc=replace(rpc, port=0),
         network=NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",)),
-        dev=DevConfig(**({"seal": "manual"} | dev)),
     )
 
 
@@ -94,10 +93,10 @@ def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
         base_path: Path = tmp_path,
         **dev: Any,
     ) -> Served:
-        config = config_for(base_path, rpc or RpcConfig(), pruning, **dev)
+        config = config_for(base_path, rpc or RpcConfig(), pruning)
         if broker:
             Keystore(base_path / "chains" / "dev" / "keystore").insert("brok", "//Broker")
-        node = await nursery.start(partial(run, config))
+        node = await nursery.start(run, config, DevConfig(**({"seal": "manual"} | dev)))
         (address, *_) = await nursery.start(serve, node, config)
         port = int(address.rpartition(":")[2])
         return Served(node, port, await Http(port).__aenter__())

@@ -17,6 +17,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.genesis_state import GenesisRuntime
+from cfnode.runtime.wasm.runtime import wasm_runtime
 from tests.process import NodeProcess
 
 ALICE, BOB, CHARLIE = (Keypair.from_suri(f"//{name}") for name in ("Alice", "Bob", "Charlie"))
@@ -31,7 +32,9 @@ def prepared(official: Path, folder: Path) -> tuple[Path, Metadata]:
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
     parsed = parse(path.read_bytes(), source=str(path))
     assert isinstance(parsed.genesis, RawGenesis)
-    encoded = GenesisRuntime(parsed.genesis).call("Metadata_metadata_at_version", (15).to_bytes(4, "little"))
+    encoded = GenesisRuntime(parsed.genesis, wasm_runtime).call(
+        "Metadata_metadata_at_version", (15).to_bytes(4, "little")
+    )
     metadata = decode_metadata(Cursor(encoded[1:]).bytes())
     _add_accounts(path, metadata)
     return path, metadata

@@ -11,8 +11,9 @@ import pytest
 from cfnode.core.keys import Keypair
 from cfnode.devchain import broker
 from cfnode.devchain.broker import BrokerRegistration, keep_broker_key
+from cfnode.devchain.chain import BROKER_ADVICE
 from cfnode.node.broker_key import find_broker_key
-from cfnode.node.config import Config, DevConfig
+from cfnode.node.config import Config
 from cfnode.store.keystore import BROKER, Keystore
 from tests.rpc.conftest import MakeServed, Served, first_block
 
@@ -84,12 +85,14 @@ async def test_a_node_without_a_broker_key_says_how_to_insert_one(
     [
         ({"chain": "berghain"}, "Insert one (cfnode key insert --chain berghain --suri-file FILE) and start"),
         ({"chain": "/home/me/spec.json"}, "--chain SPECIFICATION --suri-file FILE"),
-        ({"temporary": True, "dev": DevConfig()}, "To have one, start the node with --dev-broker //Alice"),
+        ({"temporary": True, "dev": True}, "To have one, start the node with --dev-broker //Alice"),
         ({"temporary": True}, "To have one, start the node without --tmp"),
     ],
 )
 def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any], advice: str) -> None:
-    found = find_broker_key(Keystore(tmp_path / "keys"), Config(tmp_path, **options))
+    further = BROKER_ADVICE if options.get("dev") else ""
+    options = {name: value for name, value in options.items() if name != "dev"}
+    found = find_broker_key(Keystore(tmp_path / "keys"), Config(tmp_path, **options), advice=further)
     assert found.pair is None
     assert advice in found.missing
     assert str(tmp_path) not in found.missing

@@ -11,9 +11,10 @@ import trio
 from cfnode import __version__
 from cfnode.core import ss58
 from cfnode.devchain.chain import run
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.serving import serve
 from cfnode.node.config import Config, NetworkConfig, RpcConfig
 from cfnode.rpc.methods import EVERYWHERE
-from cfnode.rpc.server import serve
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http
 from tests.rpc.conftest import ALICE, MakeServed, Served, config_for
@@ -60,7 +61,7 @@ async def test_a_reserved_peer_is_called_at_once_and_can_be_taken_back(
     served_node: Served, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
     config = config_for(tmp_path / "other", RpcConfig(), 128)
-    other = await nursery.start(partial(run, config))
+    other = await nursery.start(run, config, DevConfig(seal="manual"))
     here, there = served_node.node.local_peer_id, other.local_peer_id
     address = str(other.network.addresses[0].with_peer(there))
     assert await served_node.call("system_addReservedPeer", address) is None

@@ -13,13 +13,13 @@ import pytest
 
 from cfnode.core.scale.metadata import Metadata
 from tests.conftest import shared
+from tests.devchain.runtime.differences import ours
 from tests.rpc.conftest import Served
 from tests.rpc.forms import Requirement, a_hex, a_number, a_text, an_account, an_amount, failures
 from tests.rpc.requirements import CHANNEL, REQUIRED, REWARDS, STRATEGIES, VAULT_SWAPS
 from tests.rpc.samples import ACCOUNT, BTC, ETH, EVM_ADDRESS, PARAMS, REFUND
 from tests.rpc.sane import BTC_ADDRESS
 from tests.rpc.test_cf_presentation import CASES, Case, ask, differences, example, metadata
-from tests.runtime.dev.differences import ours
 from tests.signing import signed_by_wallet
 
 __all__ = ["metadata"]  # a fixture

@@ -20,8 +20,9 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
+from cfnode.devchain.runtime.genesis import dev_genesis
+from cfnode.devchain.runtimes import runtime_for
 from cfnode.node.runtime_info import RuntimeVersion
-from cfnode.runtime.dev.genesis import dev_genesis
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.store import Pruning, Store
 from tests.runtime.wasm import counter
@@ -71,7 +72,7 @@ def ours(spec: Path) -> dict[bytes, bytes]:
     parsed = parse(spec.read_bytes(), source=str(spec))
     assert isinstance(parsed.genesis, RawGenesis)
     keys = [SpecAuthority(pair(name).public, pair(name, "ed25519").public) for name in ("//Alice", "//Bob")]
-    changed, _ = with_authorities(parsed, metadata_of(GenesisRuntime(parsed.genesis)), keys)
+    changed, _ = with_authorities(parsed, metadata_of(GenesisRuntime(parsed.genesis, runtime_for)), keys)
     assert isinstance(changed.genesis, RawGenesis)
     assert genesis_hash(changed) != genesis_hash(parsed)
     return dict(changed.genesis.top)
@@ -87,7 +88,7 @@ def metadata_of(runtime: GenesisRuntime) -> Metadata:
 
 def signing(name: str, state: dict[bytes, bytes]) -> Subject:
     """A chain whose extrinsics are signed by //Alice, who has funds: remarks."""
-    runtime = GenesisRuntime(RawGenesis(state))
+    runtime = GenesisRuntime(RawGenesis(state), runtime_for)
     metadata, version = metadata_of(runtime), RuntimeVersion.decode(runtime.version())
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT).hash
 

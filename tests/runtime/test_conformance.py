@@ -15,6 +15,7 @@ from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import ProofState, decode_proof
+from cfnode.devchain.runtimes import RUNTIMES
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.runtime.door import (
     AtBlock,
@@ -50,7 +51,7 @@ def store(chain: Subject, tmp_path: Path) -> Iterator[Store]:
 
 @asynccontextmanager
 async def running(store: Store) -> AsyncIterator[Executor]:
-    async with Executor.start(store) as executor:
+    async with Executor.start(store, runtimes=RUNTIMES) as executor:
         yield executor
 
 

@@ -13,7 +13,8 @@ from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.header import Header
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, ProofState, root
-from cfnode.runtime.dev.genesis import dev_genesis
+from cfnode.devchain.runtime.genesis import dev_genesis
+from cfnode.devchain.runtimes import RUNTIMES
 from cfnode.runtime.door import (
     AtBlock,
     BlockRefused,
@@ -35,7 +36,7 @@ async def test_development_blocks_pass_the_door_and_forged_ones_do_not(tmp_path:
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis, state)
-    async with Executor.start(store) as executor:
+    async with Executor.start(store, runtimes=RUNTIMES) as executor:
         metadata = await executor.call(AtBlock(genesis.hash), "Metadata_metadata")
         assert decode_metadata(metadata[4:]).pallet("System").name == "System"
         head = genesis
@@ -82,7 +83,7 @@ async def test_code_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     state = {b":code": b"\0asm\1\0\0\0"}
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)
     store.initialise(genesis, state)
-    async with Executor.start(store) as executor:
+    async with Executor.start(store, runtimes=RUNTIMES) as executor:
         with pytest.raises(UnsupportedCode, match="has no memory"):
             await executor.call(AtBlock(genesis.hash), "Core_version")
         with pytest.raises(DoorError, match="another development runtime"):

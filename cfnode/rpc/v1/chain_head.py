@@ -54,7 +54,7 @@ async def _events(held: Held, identity: str, followed: Follow) -> AsyncGenerator
 def _followed(held: Held | None, identity: str) -> Follow | None:
     """A follow of this connection that is alive."""
     found = held.follows.get(identity) if held is not None else None
-    return None if found is None or found.is_over else found
+    return found if isinstance(found, Follow) and not found.is_over else None
 
 
 def _begin(held: Held | None, identity: str, block: bytes, work: Work, wanted: int = 1) -> dict[str, Any]:

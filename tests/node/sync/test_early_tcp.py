@@ -16,12 +16,13 @@ from cfnode.core.chainspec import to_json
 from cfnode.core.keys import Keypair
 from cfnode.core.ss58 import encode
 from cfnode.core.wire.state import StateRequest
-from cfnode.node.config import DevConfig, NetworkConfig, RpcConfig
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.devchain.serving import serve
+from cfnode.node.config import NetworkConfig, RpcConfig
 from cfnode.node.node import Node
 from cfnode.node.sync.serve_state import state_range
 from cfnode.rpc.errors import UNSUPPORTED
-from cfnode.rpc.server import serve
-from cfnode.runtime.dev.genesis import dev_chain_spec
 from tests.node.live import live_node, reach
 from tests.rpc.clients import Http
 

@@ -17,12 +17,13 @@ from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.core.wire.announces import Handshake, Roles
 from cfnode.core.wire.blocks import BlockResponse
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.network import backoff, dialing
-from cfnode.node.config import DevConfig, NetworkConfig, PruningConfig
+from cfnode.node.config import NetworkConfig, PruningConfig
 from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.node import Node
 from cfnode.node.sync import follow
-from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import ARCHIVE, Pruning, StateDiscarded, UnknownBlock
 from tests.node.conftest import MakeRig
 from tests.node.live import live_node, reach

@@ -14,11 +14,12 @@ import trio
 from cfnode.core.chainspec import to_json
 from cfnode.core.trie import Position, read_range
 from cfnode.core.wire.state import StateRequest
-from cfnode.node.config import DevConfig, NetworkConfig
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.node.config import NetworkConfig
 from cfnode.node.node import Node
 from cfnode.node.sync import serve, serve_state
-from cfnode.runtime.dev.config import DevGenesis
-from cfnode.runtime.dev.genesis import dev_chain_spec
 from cfnode.store import Store
 from tests.node.live import live_node, reach
 from tests.node.sync.test_tcp import in_step

@@ -7,9 +7,10 @@ from pathlib import Path
 import trio
 
 from cfnode.core.chainspec import to_json
-from cfnode.node.config import DevConfig, NetworkConfig
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.node.config import NetworkConfig
 from cfnode.node.node import Node
-from cfnode.runtime.dev.genesis import dev_chain_spec
 from tests.node.live import live_node, reach
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from cfnode.core.chainspec import to_json
-from cfnode.node.config import DevConfig, NetworkConfig, PruningConfig
+from cfnode.devchain.config import DevConfig
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.node.config import NetworkConfig, PruningConfig
 from cfnode.node.sync import serve_state, state_ranges
-from cfnode.runtime.dev.config import DevGenesis
-from cfnode.runtime.dev.genesis import dev_chain_spec
 from tests.node.live import live_node, reach
 from tests.node.sync.test_tcp import in_step
 

@@ -17,7 +17,7 @@ from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts
 from cfnode.runtime.wasm.binding import Binding, PublicBinding
 from cfnode.runtime.wasm.raw import RawBinding
-from cfnode.runtime.wasm.runtime import WasmRuntime
+from cfnode.runtime.wasm.runtime import WasmRuntime, wasm_runtime
 
 PUBLISHED_METADATA = "bdfbd9039763f42f2fa0ca12e1437194c4eb842d3bbe6fee810cda3c8a10331f"
 """BLAKE2b-256 of the metadata that Chainflip has published for spec 100."""
@@ -28,7 +28,7 @@ def genesis(request: pytest.FixtureRequest) -> GenesisRuntime:
     path: Path = request.getfixturevalue("berghain_spec")
     parsed = parse(path.read_bytes(), source=str(path))
     assert isinstance(parsed.genesis, RawGenesis)
-    return GenesisRuntime(parsed.genesis)
+    return GenesisRuntime(parsed.genesis, wasm_runtime)
 
 
 @pytest.fixture(scope="module")

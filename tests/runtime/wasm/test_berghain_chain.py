@@ -16,6 +16,7 @@ from cfnode.core.scale import Cursor
 from cfnode.runtime.door import AtBlock
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.genesis_state import GenesisRuntime
+from cfnode.runtime.wasm.runtime import wasm_runtime
 from cfnode.store import Store
 from tests.runtime.subjects import Subject, metadata_of, subject
 from tests.runtime.wasm.voters import change_of_voters
@@ -69,7 +70,7 @@ class Script:
     def __init__(self, chain: Subject) -> None:
         self._genesis = chain.genesis.hash
         self._nonces = {ALICE: 0, BOB: 0}
-        self.metadata = metadata_of(GenesisRuntime(RawGenesis(chain.state)))
+        self.metadata = metadata_of(GenesisRuntime(RawGenesis(chain.state), wasm_runtime))
 
     def signed(self, key: Keypair, call: tuple[str, object]) -> bytes:
         nonce, self._nonces[key] = self._nonces[key], self._nonces[key] + 1

@@ -129,8 +129,8 @@ def impatient(code: bytes):  # type: ignore[no-untyped-def]
 _NODE = """
 import sys
 import cfnode.cli.run, cfnode.cli.lifetime, cfnode.node.service, cfnode.rpc.server, cfnode.runtime.worker
-from cfnode.runtime.dev.genesis import dev_genesis
-from cfnode.runtime.select import runtime_for
+from cfnode.devchain.runtime.genesis import dev_genesis
+from cfnode.devchain.runtimes import runtime_for
 from tests.lengths import repeats
 runtime_for(dev_genesis()[b":code"])
 print(sorted({"wasmtime", "zstandard"} & set(sys.modules)))

@@ -1,0 +1,60 @@
+"""What do the flags of `cfnode run --dev` set? The development chain that the node makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE
+
+__all__ = ["ContractsConfig", "DevConfig", "EvmContracts"]
+
+
+@dataclass(frozen=True, slots=True)
+class EvmContracts:
+    """Chainflip's contracts on one EVM chain, 20 bytes each, and its chain id; None: the usual ones."""
+
+    vault: bytes | None = None
+    key_manager: bytes | None = None
+    chain_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContractsConfig:
+    """The contracts of all EVM chains."""
+
+    ethereum: EvmContracts = EvmContracts()
+    arbitrum: EvmContracts = EvmContracts()
+    tron: EvmContracts = EvmContracts()
+    bsc: EvmContracts = EvmContracts()
+
+
+@dataclass(frozen=True, slots=True)
+class DevConfig:
+    """The development chain that this node authors."""
+
+    seal: Literal["slots", "instant", "manual"] = "slots"
+    block_time: int = 6000
+    """Milliseconds of real time between two blocks."""
+    start_time: int | Literal["now"] | None = None
+    """Unix milliseconds at which the chain's own clock begins, or the real time.
+
+    None: after the last block of the state that the chain begins with, else a year back where one is needed.
+    """
+    finality_lag: int = 2
+    """Blocks that automatic finality stays behind the best one."""
+    authorities: str | None = None
+    """A number of equal authorities, or the path of a JSON file; None: one."""
+    silent: tuple[int, ...] = ()
+    """Indices of authorities that sign no finality votes."""
+    epoch_blocks: int = 43_200
+    rotate_keys: bool = False
+    """Whether an epoch that has lasted that long is followed by one with new keys."""
+    runtime: str = DEFAULT_RELEASE
+    """The release of the runtime at genesis, by name."""
+    state_entries: int = 0
+    """Extra storage entries at genesis, for tests of state download."""
+    contracts: ContractsConfig = ContractsConfig()
+    """What the aggregate key signs for; it lies in genesis."""
+    broker_suri: str | None = field(default=None, repr=False)
+    """Secret URI of a broker's key, whose account the chain registers; None: the keystore's key."""

@@ -1,0 +1,1 @@
+"""The `dev_*` methods: a test steers the development chain through the JSON-RPC port."""

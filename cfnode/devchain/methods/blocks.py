@@ -1,0 +1,134 @@
+"""How does a test make blocks, make them final, read their events and move the clock?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import RpcError
+from cfnode.devchain.methods.steering import control_of, rows
+from cfnode.devchain.methods.values import REFUSED
+from cfnode.node.outcome import read_events
+from cfnode.rpc.convert import (
+    BOOL,
+    BYTES,
+    HASH,
+    U32,
+    U64,
+    excerpt,
+    listed,
+    to_hex,
+)
+from cfnode.rpc.serde_types import Struct
+from cfnode.rpc.table import Param, Reader
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+MAX_TRANSACTIONS: Final = 4096
+MAX_AUTHORITIES: Final = 10_000
+MAX_EXACT: Final = 2**53
+"""Integers beyond it are not exact in every reader of JSON."""
+
+TRANSACTIONS: Final = 4096
+MAX_AUTHORITIES: Final = 10_000
+MAX_EXACT: Final = 2**53
+"""Integers beyond it are not exact in every reader of JSON."""
+FUNDS: Final = 1_000 * 10**18
+
+TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
+_NEW_BLOCK: Final = Struct(
+    "an object",
+    {
+        "parent": (HASH.read, True),
+        "transactions": (TRANSACTIONS.read, True),
+        "finalize": (BOOL.read, True),
+    },
+)
+
+
+def _read_parent(value: Any) -> bytes | dict[str, Any]:
+    """A block's hash, or all options of `dev_newBlock` in one object."""
+    if not isinstance(value, dict):
+        block: bytes = HASH.read(value)
+        return block
+    if unknown := sorted(set(value) - set(_NEW_BLOCK.members)):
+        raise ValueError(f"unknown member {excerpt(unknown[0])}; there are {', '.join(_NEW_BLOCK.members)}")
+    return _NEW_BLOCK(value)
+
+
+async def new_block(
+    node: Node, place: bytes | dict[str, Any] | None, transactions: list[bytes] | None, final: bool | None
+) -> str:
+    """Make a block now; its hash.
+
+    On `parent` (any block that can still win; default: the best), of exactly `transactions` (default: what
+    the pool offers), final at once with `finalize`; by name, by position, or as one object. A transaction
+    that the runtime does not take is an error that names it; the block is there all the same.
+    """
+    if isinstance(place, dict):
+        parent, transactions, final = (place[name] for name in _NEW_BLOCK.members)
+    else:
+        parent = place
+    made = await control_of(node).new_block(parent, transactions, bool(final))
+    if made.refused and transactions is not None:
+        reasons = {to_hex(tx_hash): reason for tx_hash, reason in made.refused}
+        text = f"block {to_hex(made.block.hash)} was made without {len(reasons)} of its transactions"
+        raise RpcError(REFUSED, text, reasons)
+    return to_hex(made.block.hash)
+
+
+async def finalize(node: Node, block_hash: bytes | None) -> str:
+    """Make a block (default: the best) and all before it final; its hash."""
+    return to_hex(await control_of(node).finalize(block_hash))
+
+
+async def hold_finality(node: Node, hold: bool | None) -> None:
+    """Stop automatic finality; with false let it go on and catch up."""
+    await control_of(node).hold_finality(hold is not False)
+
+
+def silence(node: Node, authorities: list[int]) -> None:
+    """From now on exactly these authorities (indices) sign no votes."""
+    control_of(node).silence(authorities)
+
+
+async def events(node: Node, block_hash: bytes | None) -> list[dict[str, Any]]:
+    """All events of a block (default: the best), in their order: `pallet`, `name`, `fields`.
+
+    Bytes are hex, integers beyond 2^53 too; an enum's variant with fields is `[name, fields]`.
+    """
+    found = await read_events(node.chain, block_hash or node.chain.best.hash)
+    return [{"pallet": each.pallet, "name": each.name, "fields": _plain(each.fields)} for each in found]
+
+
+def _plain(value: Any) -> Any:
+    """A decoded SCALE value as JSON."""
+    if isinstance(value, bytes):
+        return to_hex(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_EXACT:
+        return hex(value)
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def time_travel(node: Node, milliseconds: int) -> int:
+    """Let the chain's clock jump forward; the time of the next block, Unix milliseconds."""
+    return control_of(node).jump(milliseconds)
+
+
+PARENT: Final = Reader("a hash, or {parent?, transactions?, finalize?}", _read_parent)
+NEW_BLOCK: Final = (
+    Param("parent", PARENT, optional=True),
+    Param("transactions", TRANSACTIONS, optional=True),
+    Param("finalize", BOOL, optional=True),
+)
+
+METHODS: Final = rows(
+    ("dev_newBlock", new_block, NEW_BLOCK),
+    ("dev_finalize", finalize, (Param("hash", HASH, optional=True),)),
+    ("dev_holdFinality", hold_finality, (Param("hold", BOOL, optional=True),)),
+    ("dev_silence", silence, (Param("authorities", listed(U32, MAX_AUTHORITIES)),)),
+    ("dev_events", events, (Param("at", HASH, optional=True),)),
+    ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
+)

@@ -1,0 +1,106 @@
+"""How does a test decide for the protocol: liquidity, governance calls, upgrades, epochs and keys?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.jsonrpc import InvalidParams
+from cfnode.devchain.methods.steering import block_hash_of, control_of, rows
+from cfnode.devchain.methods.values import ASSET
+from cfnode.devchain.runtime.release_names import RELEASE_NAMES
+from cfnode.rpc.cf.params import one_of
+from cfnode.rpc.convert import (
+    AMOUNT,
+    BOOL,
+    TEXT,
+    excerpt,
+    to_hex,
+)
+from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.typed import read_call
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+
+def _read_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, got {excerpt(value)}")
+    return value
+
+
+async def set_boost(node: Node, asset: str, amount: int, lending: bool | None) -> str:
+    """Put an amount (smallest unit) into an asset's boost pool or its lending pool; the block's hash."""
+    return block_hash_of(await control_of(node).set_boost_depth(asset, amount, lending=bool(lending)))
+
+
+async def set_pool(node: Node, asset: str, price: int | None, depth: int | None) -> str:
+    """Fill a pool anew: price of a whole unit and USDC in the pool, in microdollars; the block's hash."""
+    return block_hash_of(await control_of(node).set_pool(asset, price, depth))
+
+
+async def govern(node: Node, pallet: str, name: str, arguments: dict[str, Any] | None) -> str:
+    """Do a call that is governance's, its arguments by name as the metadata has them; the block's hash."""
+    metadata = (await node.chain.runtime_at(node.chain.best.hash)).metadata
+    try:
+        call = read_call(metadata, pallet, name, arguments or {})
+    except ValueError as error:
+        raise InvalidParams(str(error)) from None
+    return block_hash_of(await control_of(node).as_governance(call))
+
+
+async def upgrade(node: Node, release: str) -> str:
+    """Replace the runtime by another release, which runs from the next block on; the block's hash."""
+    return block_hash_of(await control_of(node).upgrade(release))
+
+
+async def next_epoch(node: Node) -> str:
+    """Begin the next epoch, with the keys of this one; the hash of its first block."""
+    return to_hex((await control_of(node).next_epoch()).hash)
+
+
+async def rotate(node: Node) -> dict[str, Any]:
+    """Rotate the keys of all vaults; the new `epoch`, its first `block` (hash), and the EVM `transactions`.
+
+    Each has `chain`, `broadcast_id`, `contract` (the key manager) and `data` (signed by the old key).
+    """
+    rotation = await control_of(node).rotate()
+    assert rotation.block is not None
+    transactions = [
+        {
+            "chain": each.chain,
+            "broadcast_id": each.broadcast_id,
+            "contract": to_hex(each.contract),
+            "data": to_hex(each.data),
+        }
+        for each in rotation.calls
+    ]
+    return {"block": to_hex(rotation.block.hash), "epoch": rotation.epoch, "transactions": transactions}
+
+
+OBJECT: Final = Reader("object", _read_object)
+
+METHODS: Final = rows(
+    (
+        "dev_setBoost",
+        set_boost,
+        (Param("asset", ASSET), Param("amount", AMOUNT), Param("lending", BOOL, optional=True)),
+    ),
+    (
+        "dev_setPool",
+        set_pool,
+        (
+            Param("asset", ASSET),
+            Param("price", AMOUNT, optional=True),
+            Param("depth", AMOUNT, optional=True),
+        ),
+    ),
+    (
+        "dev_govern",
+        govern,
+        (Param("pallet", TEXT), Param("call", TEXT), Param("arguments", OBJECT, optional=True)),
+    ),
+    ("dev_upgrade", upgrade, (Param("release", one_of(*RELEASE_NAMES)),)),
+    ("dev_nextEpoch", next_epoch, ()),
+    ("dev_rotate", rotate, ()),
+)

@@ -1,0 +1,12 @@
+"""Which `dev_*` methods are there? A development chain does what a test wants, when it wants it.
+
+They exist only on a node that authors its own chain, and are unsafe.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cfnode.devchain.methods import blocks, foreign_chains, governance, snapshots
+
+METHODS: Final = (*blocks.METHODS, *foreign_chains.METHODS, *governance.METHODS, *snapshots.METHODS)

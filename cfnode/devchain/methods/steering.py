@@ -1,0 +1,36 @@
+"""What do all `dev_*` methods share? The chain that they steer, and their rows, which are unsafe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from cfnode.devchain.chain import development_chain
+from cfnode.devchain.control import DevControl
+from cfnode.node.outcome import Inclusion
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table import Access, Method, Param
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["block_hash_of", "control_of", "rows"]
+
+
+def control_of(node: Node) -> DevControl:
+    """The controls of the chain that the node makes."""
+    chain = development_chain(node)
+    assert chain is not None  # the rows are in the table only then
+    return chain.control
+
+
+def block_hash_of(inclusion: Inclusion) -> str:
+    """The hash of the block that holds a transaction, hex."""
+    return to_hex(inclusion.block.hash)
+
+
+def rows(*entries: tuple[str, Callable[..., Any], tuple[Param, ...]]) -> tuple[Method, ...]:
+    """Rows of the method table from names, handlers and parameters."""
+    return tuple(
+        Method(name, handler, params=params, access=Access.UNSAFE) for name, handler, params in entries
+    )

@@ -1,0 +1,214 @@
+"""What makes pallets one runtime?
+
+Their order, one type table with the outer enums (`RuntimeCall`, `RuntimeEvent`, `RuntimeError`), the storage
+they work on, and the dispatch of calls among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cfnode.core.scale import Codec
+
+from .api import RuntimeApi
+from .errors import DispatchError
+from .expressions import Name, parse, substitute
+from .host import Host
+from .origin import Origin
+from .pallet import EventDef, Fields, Pallet
+from .parts import Parts, parts_of
+from .table import TypeTable
+from .types import Catalog, Declaration, Enum, declaration
+from .weights import CallWeight, Cost
+
+if TYPE_CHECKING:
+    from cfnode.devchain.runtime.releases import Release
+
+P = TypeVar("P", bound=Pallet)
+S = TypeVar("S")
+CallWeights = Mapping[str, Mapping[str, CallWeight]]
+"""By crate and call; a call that is not there costs what its declaration says."""
+
+#: The runtime's own crate: first segment of the outer enums' paths.
+CRATE = "state_chain_runtime"
+MAX_NESTED_DISPATCH = 16
+
+
+class Composition:
+    """Pallets in hook order, with the types of their release and their storage.
+
+    One composition serves one call of the runtime at a time: `on(host)` lends it the storage.
+    """
+
+    def __init__(
+        self,
+        pallets: Sequence[type[Pallet]],
+        apis: Sequence[type[RuntimeApi]],
+        release: Release,
+        weights: CallWeights = MappingProxyType({}),
+    ) -> None:
+        self.release = release
+        self._weights = weights
+        self._host: Host | None = None
+        self._depth = 0
+        self._codecs: dict[int, Codec] = {}
+        self._services: dict[Callable[[Composition], Any], Any] = {}
+        self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
+        self.parts = {kind: parts_of(kind, release) for kind in pallets}
+        self.types = TypeTable(_with_outer_enums(release.catalog, self.parts))
+        self.pallets = tuple(kind(self) for kind in pallets)
+        self.by_kind: dict[type[Pallet], Pallet] = {type(pallet): pallet for pallet in self.pallets}
+        self.by_name = {pallet.name: pallet for pallet in self.pallets}
+        self._resolve_all()
+        self.apis = tuple(kind(self) for kind in apis)
+        self.call_codec = self.codec(self.types.id("RuntimeCall"))
+
+    @property
+    def host(self) -> Host:
+        """The storage of the call that is running."""
+        if self._host is None:
+            raise RuntimeError("no call of the runtime is running: use `with composition.on(host)`")
+        return self._host
+
+    @contextmanager
+    def on(self, host: Host) -> Iterator[None]:
+        """Lend the pallets this storage."""
+        before, self._host = self._host, host
+        try:
+            yield
+        finally:
+            self._host = before
+
+    def pallet(self, kind: type[P]) -> P:
+        """The pallet of this class (or of the one subclass of it that takes part)."""
+        if kind not in self.by_kind:
+            found = next((each for each in self.pallets if isinstance(each, kind)), None)
+            if found is None:
+                raise KeyError(f"{kind.__name__} takes no part in this runtime")
+            self.by_kind[kind] = found
+        return self.by_kind[kind]  # type: ignore[return-value]
+
+    def service(self, kind: Callable[[Composition], S]) -> S:
+        """The one object of this class that serves this runtime; made when first asked for."""
+        if kind not in self._services:
+            self._services[kind] = kind(self)
+        found: S = self._services[kind]
+        return found
+
+    def codec(self, type_id: int) -> Codec:
+        """The codec of a type id."""
+        codec = self._codecs.get(type_id)
+        if codec is None:
+            codec = self._codecs[type_id] = self.types.registry.codec(type_id)
+        return codec
+
+    def codec_of(self, text: str) -> Codec:
+        """The codec of a type expression in names that all know."""
+        return self.codec(self.types.id(text))
+
+    def cost(self, call: Any) -> Cost:
+        """What a call costs, with the calls inside it: ("Pallet", ("name", {…}))."""
+        pallet, (name, arguments) = self._split(call)
+        measured = self._weights.get(pallet.crate, {}).get(name)
+        cost = measured.cost(arguments) if measured else pallet.calls[name].cost
+        for each in map(self.cost, pallet.nested_calls(name, arguments)):
+            cost = cost.plus(each.weight, each.proof)
+            if measured and measured.follows_nested and each.dispatch_class == "Normal":
+                cost = replace(cost, dispatch_class="Normal")
+        return cost
+
+    def check_bounds(self, call: Any) -> None:
+        """Raise ScaleError if part of a call is longer than its bounded type allows."""
+        pallet, (name, arguments) = self._split(call)
+        pallet.check_bounds(name, arguments)
+        for each in pallet.nested_calls(name, arguments):
+            self.check_bounds(each)
+
+    def dispatch(self, call: Any, origin: Origin) -> None:
+        """Do a call: all of it, or nothing and DispatchError. Calls inside calls come here too."""
+        pallet, (name, arguments) = self._split(call)
+        if self._depth >= MAX_NESTED_DISPATCH:
+            raise DispatchError("Exhausted", "calls are nested too deeply")
+        self._depth += 1
+        self.host.begin()
+        try:
+            getattr(pallet, name)(origin, **arguments)
+        except BaseException:
+            self.host.rollback()
+            raise
+        else:
+            self.host.commit()
+        finally:
+            self._depth -= 1
+
+    def _split(self, call: Any) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
+        """A call value as pallet, name, and arguments by the method's names."""
+        pallet_name, inner = call
+        pallet = self.by_name[pallet_name]
+        name, values = (inner, {}) if isinstance(inner, str) else inner
+        names = pallet.calls[name].arguments
+        return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
+
+    def _no_events(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+        """Without a System pallet nothing keeps events."""
+
+    def _resolve_all(self) -> None:
+        """Give every declared expression its row now, so that there is one registry."""
+        self.types.id("RuntimeError")
+        for pallet in self.pallets:
+            for declared in pallet.parts.storage.values():
+                for text in (*declared.item.keys, declared.item.key, declared.item.value):
+                    if text:
+                        pallet.type_id(text)
+            for constant in pallet.Constant.declared.values():
+                pallet.type_id(constant.type)
+
+
+def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Parts]) -> Catalog:
+    catalog = Catalog(base)
+    for part in ("Call", "Event", "Error"):
+        for kind, parts in pallets.items():
+            catalog.add(_pallet_enum(kind, parts, part))
+        catalog.add(_outer_enum(part, [kind for kind, parts in pallets.items() if parts.has(part)]))
+    return catalog
+
+
+def _pallet_enum(kind: type[Pallet], parts: Parts, part: str) -> Declaration:
+    def make() -> Enum:
+        scope = {name: parse(target) for name, target in parts.names.items()}
+        return Enum(
+            tuple(
+                (index, name, _fields(fields, scope), docs)
+                for index, name, fields, docs in sorted(_rows(parts, part), key=lambda row: row[0])
+            )
+        )
+
+    crate = kind.crate or kind.name
+    return declaration(f"{crate}::pallet::{part}", f"{kind.name}::{part}", make)
+
+
+def _rows(parts: Parts, part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
+    """The calls, events or errors of a pallet as (index, name, fields, docs)."""
+    if part == "Call":
+        return [(each.index, each.name, each.arguments, each.docs) for each in parts.calls.values()]
+    if part == "Event":
+        return [(each.index, each.name, each.fields, ()) for each in parts.events.values()]
+    return [(at, each.name, (), tuple(each.doc.split("\n"))) for each, at in parts.errors.items()]
+
+
+def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
+    rows = tuple((kind.index, kind.name, ((None, Name(f"{kind.name}::{part}")),), ()) for kind in kinds)
+    return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
+
+
+def _fields(fields: Fields, scope: Mapping[str, Any]) -> tuple[Any, ...]:
+    if isinstance(fields, tuple):
+        return tuple((None, substitute(parse(text), scope)) for text in fields)
+    return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())
+
+
+__all__ = ["CRATE", "Composition"]

@@ -1,0 +1,73 @@
+"""What does a pallet declare in one release?
+
+Indices of events are those of the first release. An event that came later takes the index that it states, and
+those that stood there or behind it move by one, as a variant that is inserted into the chain's enum moves
+them. An error's index is its position among those of the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .pallet import CallDef, ErrorSet, EventDef
+from .storage import Declared
+
+if TYPE_CHECKING:
+    from cfnode.devchain.runtime.releases import Release
+
+    from .pallet import Pallet
+
+__all__ = ["Parts", "parts_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Storage, calls and events by name, with the indices and fields of the release; errors by index.
+
+    `names` are those that only this pallet knows, as expressions.
+    """
+
+    names: Mapping[str, str]
+    storage: Mapping[str, Declared]
+    calls: Mapping[str, CallDef]
+    events: Mapping[str, EventDef]
+    errors: Mapping[ErrorSet, int]
+
+    def has(self, part: str) -> bool:
+        """Whether there is any "Call", "Event" or "Error"."""
+        return bool({"Call": self.calls, "Event": self.events, "Error": self.errors}[part])
+
+
+def parts_of(kind: type[Pallet], release: Release) -> Parts:
+    """The declarations of a pallet that a release has."""
+    return Parts(
+        kind.names_in(release),
+        {name: each for name, each in kind.storage.items() if each.item.span.covers(release)},
+        {name: each for name, each in kind.calls.items() if each.span.covers(release)},
+        _events(kind, release),
+        {error: at for at, error in enumerate(e for e in kind.Error if e.span.covers(release))},
+    )
+
+
+def _events(kind: type[Pallet], release: Release) -> dict[str, EventDef]:
+    """A pallet's events by name, those of its bases too."""
+    found: dict[str, EventDef] = {}
+    for base in reversed(kind.Event.__mro__):
+        found.update({name: each for name, each in vars(base).items() if isinstance(each, EventDef)})
+    stated = [each for each in found.values() if each.span.covers(release)]
+    places = _placed(sorted(stated, key=lambda each: each.span.since))
+    return {
+        each.name: replace(each, index=places[each.name], fields=each.fields_in(release)) for each in stated
+    }
+
+
+def _placed(events: Iterable[EventDef]) -> dict[str, int]:
+    """The index of each event by its name; events come in the order of the releases that brought them."""
+    places: dict[str, int] = {}
+    for each in events:
+        if each.index in places.values():
+            places = {name: at + (at >= each.index) for name, at in places.items()}
+        places[each.name] = each.index
+    return places

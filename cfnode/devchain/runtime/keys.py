@@ -1,0 +1,166 @@
+"""Who holds the development chain's vaults on the foreign chains?
+
+Everybody: each secret is the Keccak-256 of a label that stands here, so that a test can sign what the
+authorities of the main net would have signed; no real funds must ever be sent there. A key that is generated
+for a later epoch has the epoch's number in its label. Program addresses on
+Solana come from labels too. The tokens are those of the main nets, because deposit addresses depend on them
+(`core.addresses.evm`); the other contracts of the EVM chains are part of genesis (`config`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+import base58
+from coincurve import PrivateKey
+from nacl.signing import SigningKey
+
+from cfnode.core.addresses.solana import is_on_curve, program_address
+from cfnode.core.assets import assets_of
+from cfnode.core.hashing import keccak_256
+from cfnode.core.keys import Keypair
+
+__all__ = [
+    "ASSETHUB_VAULT",
+    "GENESIS_EPOCH",
+    "TOKENS",
+    "bitcoin_public_key",
+    "evm_secret",
+    "polkadot_public_key",
+    "secret_of",
+    "signer_key",
+    "solana_environment",
+    "solana_public_key",
+    "tokens_of",
+]
+
+GENESIS_EPOCH = 1
+MAX_CACHED_KEYS = 256
+"""Keys of epochs that are kept: finding the one that signs tries those before it."""
+
+_LABEL = "cfnode development chain: "
+# secp256k1's order; the key manager contract wants the x of an aggregate key in its lower half.
+_HALF_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
+
+TOKENS: dict[str, bytes] = {
+    asset: bytes.fromhex(address)
+    for asset, address in {
+        "Eth": "ee" * 20,
+        "ArbEth": "ee" * 20,
+        "Trx": "ee" * 20,
+        "Flip": "826180541412D574cf1336d22c0C0a287822678A",
+        "Usdc": "A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+        "Usdt": "dAC17F958D2ee523a2206206994597C13D831ec7",
+        "Wbtc": "2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599",
+        "ArbUsdc": "af88d065e77c8cC2239327C5EDb3A432268e5831",
+        "ArbUsdt": "Fd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
+        "TrxUsdt": "a614f803b6fd780986a42c78ec9c7f77e6ded13c",
+        "Cbbtc": "cbB7C0000aB88B473b1f5aFd9ef808440eed33Bf",
+        "Bnb": "ee" * 20,
+        "BscUsdt": "55d398326f99059fF775485246999027B3197955",
+    }.items()
+}
+"""Token contracts of the EVM chains by asset; 0xee… stands for the chain's own coin."""
+
+SOLANA_TOKENS = {
+    "SolUsdc": base58.b58decode("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+    "SolUsdt": base58.b58decode("Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"),
+}
+_TOKEN_PROGRAM = base58.b58decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+_ATA_PROGRAM = base58.b58decode("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+
+
+def _labelled(what: str) -> bytes:
+    return keccak_256((_LABEL + what).encode())
+
+
+def tokens_of(chain: str) -> tuple[tuple[str, bytes], ...]:
+    """The token contracts on an EVM chain, by asset."""
+    return tuple((a.name, TOKENS[a.name]) for a in assets_of(chain) if a.chain_index and a.name in TOKENS)
+
+
+ASSETHUB_VAULT = _labelled("Assethub vault")
+"""The account under which deposit channels on Assethub are derived."""
+
+
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def evm_secret(epoch: int = GENESIS_EPOCH) -> bytes:
+    """The secret scalar of the EVM chains' key of an epoch, the first label whose x is small enough."""
+    attempt = 0
+    while True:
+        secret = _labelled(f"{_of(epoch)}EVM key {attempt}")
+        if int.from_bytes(PrivateKey(secret).public_key.format()[1:], "big") <= _HALF_ORDER:
+            return secret
+        attempt += 1
+
+
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def bitcoin_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
+    """The x-only aggregate key (32 bytes) of the Bitcoin vault."""
+    return PrivateKey(_labelled(f"{_of(epoch)}Bitcoin key")).public_key.format()[1:]
+
+
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def solana_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
+    """The aggregate key (32 bytes) of the Solana vault."""
+    return SigningKey(_labelled(f"{_of(epoch)}Solana key")).verify_key.encode()
+
+
+@lru_cache(maxsize=MAX_CACHED_KEYS)
+def polkadot_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
+    """The aggregate key (32 bytes) that acts for the vault on Assethub."""
+    return Keypair.from_seed(_labelled(f"{_of(epoch)}Polkadot key")).public
+
+
+def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> Any:
+    """The key that a threshold signer pallet generates for an epoch, in the value mapping of its type."""
+    if signer == "EvmThresholdSigner":
+        public = PrivateKey(evm_secret(epoch)).public_key.format()
+        return {"pub_key_x": public[1:], "pub_key_y_parity": "Odd" if public[0] == 3 else "Even"}
+    if signer == "BitcoinThresholdSigner":
+        return {"previous": None, "current": bitcoin_public_key(epoch)}
+    return solana_public_key(epoch) if signer == "SolanaThresholdSigner" else polkadot_public_key(epoch)
+
+
+def secret_of(key: Any, epoch: int) -> bytes:
+    """The secret of an EVM key that signs in an epoch: of the first one, or of a later one up to this."""
+    for generated in (GENESIS_EPOCH, *range(epoch, GENESIS_EPOCH, -1)):
+        if signer_key("EvmThresholdSigner", generated) == key:
+            return evm_secret(generated)
+    raise LookupError(f"no epoch up to {epoch} has generated the key 0x{key['pub_key_x'].hex()}")
+
+
+def _of(epoch: int) -> str:
+    return "" if epoch == GENESIS_EPOCH else f"epoch {epoch}: "
+
+
+def solana_environment() -> dict[str, Any]:
+    """`SolApiEnvironment`: Chainflip's programs and accounts on Solana."""
+    vault = _program("Solana vault program")
+    vault_pda = program_address([b"vault"], vault)[0]
+    swap_endpoint = _program("Solana swap endpoint program")
+    return {
+        "vault_program": vault,
+        "vault_program_data_account": _labelled("Solana vault data account"),
+        "token_vault_pda_account": vault_pda,
+        "usdc_token_mint_pubkey": SOLANA_TOKENS["SolUsdc"],
+        "usdc_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdc"]),
+        "usdt_token_mint_pubkey": SOLANA_TOKENS["SolUsdt"],
+        "usdt_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdt"]),
+        "swap_endpoint_program": swap_endpoint,
+        "swap_endpoint_program_data_account": _labelled("Solana swap endpoint data account"),
+        "alt_manager_program": _program("Solana address table manager program"),
+        "address_lookup_table_account": {"key": _labelled("Solana address table"), "addresses": []},
+    }
+
+
+def _program(what: str) -> bytes:
+    """The first label that is a point of ed25519: the chain derives addresses under no other program."""
+    candidates = (_labelled(f"{what} {attempt}" if attempt else what) for attempt in count())
+    return next(candidate for candidate in candidates if is_on_curve(candidate))
+
+
+def _token_account(owner: bytes, mint: bytes) -> bytes:
+    return program_address([owner, _TOKEN_PROGRAM, mint], _ATA_PROGRAM)[0]

@@ -1,0 +1,315 @@
+"""Whose are the foreign assets that lie in the vaults?
+
+AssetBalances (47): what brokers have earned and liquidity providers have deposited, and the fees withheld for
+transactions on the foreign chains (pallet_cf_asset_balances).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.addresses import ForeignAddress, chain_of_address
+from cfnode.devchain.runtime.frame import (
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    enum,
+    event,
+    migration,
+    since,
+)
+
+from .addresses import decoded
+from .timestamp import Timestamp
+from .whitelist import NO_WHITELIST, Whitelist, changed, entries, is_allowed, replaces, without
+
+__all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
+
+MAX_AMOUNT = 2**128 - 1
+MULTIPLE, TRON_MULTIPLE = 100, 15
+"""How many times its fee a refund has to be, at least."""
+ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
+"""Hashers and types of a map from an account and a chain to an address there."""
+DAY = 24 * 3_600
+CHANGE = "WhitelistChange<AccountId32, ForeignChainAddress>"
+TWOX_64 = 8
+"""Bytes of the hash before a key of Twox64Concat."""
+
+enum("pallet_cf_asset_balances::ExternalOwner", "Vault", "AggKey", "Account(ForeignChainAddress)")
+
+
+class AssetBalances(Pallet):
+    """Balances in foreign assets, in their smallest units."""
+
+    index = 47
+    crate = "pallet_cf_asset_balances"
+
+    Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
+    WithheldAssets = Map("Twox64Concat", "Asset", "u128")
+    FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
+    RefundAddresses = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=since("2.3.0"))
+    BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
+    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9"))
+    WithdrawalWhitelists = Map(
+        "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", optional=True, span=since("2.3.0")
+    )
+    PendingChanges = Value(
+        "BTreeMap<u64, Vec<(AccountId32, PendingChange<AccountId32>)>>", span=since("2.3.0")
+    )
+    MaxWhitelistTimelock = Value("u64", default=10 * DAY, span=since("2.3.0"))
+    MaxPendingWhitelistUpdates = Value("u32", default=16, span=since("2.3.0"))
+    MaxWhitelistEntries = Value("u32", default=100, span=since("2.3.0"))
+
+    class Event(EventSet):
+        RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")
+        RefundSkipped = event(1, reason="DispatchError", chain="ForeignChain", address="ForeignChainAddress")
+        VaultDeficitDetected = event(2, chain="ForeignChain", amount_owed="u128", available="u128")
+        AccountDebited = event(
+            3, account_id="AccountId32", asset="Asset", amount_debited="u128", new_balance="u128"
+        )
+        AccountCredited = event(
+            4, account_id="AccountId32", asset="Asset", amount_credited="u128", new_balance="u128"
+        )
+        PalletConfigUpdated = event(5, since("2.3.0"), update="asset_balances::PalletConfigUpdate")
+        WhitelistUpdateScheduled = event(
+            6, since("2.3.0"), account_id="AccountId32", change=CHANGE, apply_at="u64"
+        )
+        WhitelistUpdateDropped = event(7, since("2.3.0"), account_id="AccountId32", change=CHANGE)
+        WhitelistTimelockUpdated = event(
+            8, since("2.3.0"), account_id="AccountId32", duration="u64", effective_at="u64"
+        )
+
+    class Error(ErrorSet):
+        RefundAmountTooLow = (
+            "Refund amount is too low to cover the egress fees. In this case, the refund is skipped."
+        )
+        InsufficientBalance = "The user does not have enough funds."
+        BalanceOverflow = "The user has reached the maximum balance."
+        ChainDeprecated = "The Chain is deprecated."
+        FundsRemaining = "The account still has free balance."
+        DestinationNotAllowed = (
+            "The withdrawal destination is not on the account's withdrawal whitelist.",
+            since("2.3.0"),
+        )
+        InvalidEncodedAddress = "The provided address could not be decoded.", since("2.3.0")
+        TimelockExceedsMaximum = "The requested timelock exceeds the configured maximum.", since("2.3.0")
+        TooManyPendingUpdates = "The account has too many pending whitelist updates.", since("2.3.0")
+        NoLiquidityRefundAddressRegistered = (
+            "No liquidity refund address is registered for the account on the relevant chain.",
+            since("2.3.0"),
+        )
+        WithdrawalWhitelistNotCleared = (
+            "The account's withdrawal whitelist must be disabled before deregistration.",
+            since("2.3.0"),
+        )
+
+    @migration("2.2.9")
+    def expect_less_of_tron(self) -> None:
+        """A refund on Tron may be smaller, measured by its fee."""
+        self.RefundFeeMultiple.put("Tron", TRON_MULTIPLE)
+
+    @migration("2.3.0")
+    def take_addresses_over(self) -> None:
+        """Refund addresses were with the providers, bound addresses with the brokers."""
+        self.RefundAddresses.take_over("LiquidityProvider", "LiquidityRefundAddress")
+        self.BoundBrokerWithdrawalAddress.take_over("Swapping", "BoundBrokerWithdrawalAddress", TWOX_64)
+
+    @call(0, since("2.3.0"), update="asset_balances::PalletConfigUpdate")
+    def update_pallet_config(self, origin: Origin, update: Any) -> None:
+        """Change how large a refund has to be, or a bound of whitelists. Governance."""
+        origin.ensure_governance()
+        name, given = update
+        if name != "RefundFeeMultiple":
+            (value,) = given.values()
+            getattr(self, name).put(value)
+        elif given["multiple"] is None:
+            self.RefundFeeMultiple.remove(given["chain"])
+        else:
+            self.RefundFeeMultiple.put(given["chain"], given["multiple"])
+        self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    # Whitelists
+
+    @call(1, since("2.3.0"), change="WhitelistChange<AccountId32, EncodedAddress>")
+    def update_whitelist(self, origin: Origin, change: Any) -> None:
+        """Allow withdrawals to an address or account, or no longer; once the caller's timelock is over."""
+        who, (verb, (kind, value)) = origin.ensure_signed(), change
+        target = (
+            decoded(self, value, self.Error.InvalidEncodedAddress) if kind == "ExternalAddress" else value
+        )
+        change = (verb, (kind, target))
+        apply_at = self._schedule(who, ("Whitelist", change))
+        self.deposit(self.Event.WhitelistUpdateScheduled, account_id=who, change=change, apply_at=apply_at)
+
+    @call(2, since("2.3.0"), duration="u64")
+    def set_whitelist_timelock(self, origin: Origin, duration: int) -> None:
+        """Let changes wait for so many seconds from now on; this change waits as long as others do today."""
+        who = origin.ensure_signed()
+        self.ensure(duration <= self.MaxWhitelistTimelock.get(), self.Error.TimelockExceedsMaximum)
+        effective = self._schedule(who, ("Timelock", duration))
+        self.deposit(
+            self.Event.WhitelistTimelockUpdated, account_id=who, duration=duration, effective_at=effective
+        )
+
+    def on_idle(self, number: int) -> None:
+        """Changes whose time has come are applied."""
+        if not self.has("PendingChanges"):
+            return
+        now, pending = self._now, self.PendingChanges.get()
+        due = [(time, changes) for time, changes in pending if time <= now]
+        if not due:
+            return
+        self.PendingChanges.put(pending[len(due) :])
+        for _, changes in due:
+            for who, change in changes:
+                self._apply(who, change)
+
+    def ensure_allowed(self, who: bytes, destination: Any) -> None:
+        """DestinationNotAllowed if an account may not send its assets to an `AccountOrAddress`."""
+        kind, value = destination
+        error, is_external = self.Error.DestinationNotAllowed, kind == "ExternalAddress"
+        if is_external and value[0] == "Eth":
+            bound = self.BoundBrokerWithdrawalAddress.get(who)
+            self.ensure(bound in (None, value[1]), error)
+        whitelist = self.WithdrawalWhitelists.get(who)
+        if whitelist is None or is_allowed(whitelist, destination):
+            return
+        self.ensure(is_external and self.RefundAddresses.get(who, chain_of_address(value)) == value, error)
+
+    def ensure_no_whitelist(self, who: bytes) -> None:
+        """WithdrawalWhitelistNotCleared; in 2.2 there are none."""
+        if self.has("WithdrawalWhitelists"):
+            cleared = not self.WithdrawalWhitelists.contains(who)
+            self.ensure(cleared, self.Error.WithdrawalWhitelistNotCleared)
+
+    def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
+        """Where an account wants what is on the address's chain back, once its timelock is over."""
+        self._schedule(who, ("RefundAddress", address))
+
+    def will_have_refund_address(self, who: bytes, chain: str) -> bool:
+        """Whether there is one, or one waits for its time."""
+        return self.RefundAddresses.contains(who, chain) or any(
+            account == who and change[0] == "RefundAddress" and chain_of_address(change[1]) == chain
+            for _, changes in self.PendingChanges.get()
+            for account, change in changes
+        )
+
+    def drop_pending(self, who: bytes) -> None:
+        """Forget an account's changes that wait."""
+        if self.has("PendingChanges") and (pending := self.PendingChanges.get()):
+            self.PendingChanges.put(without(pending, who, lambda change: True))
+
+    @property
+    def _now(self) -> int:
+        """The block's time in seconds."""
+        return int(self.other(Timestamp).Now.get() // 1_000)
+
+    def _whitelist(self, who: bytes) -> Whitelist:
+        found: Whitelist | None = self.WithdrawalWhitelists.get(who)
+        return NO_WHITELIST if found is None else found
+
+    def _schedule(self, who: bytes, change: Any) -> int:
+        """Let a change hold after the account's timelock, at once without one; from which second it holds."""
+        pending, delay = self.PendingChanges.get(), self._whitelist(who)["timelock"]
+        if pending:
+            pending = without(pending, who, lambda other: replaces(change, other))
+            self.PendingChanges.put(pending)
+        if not delay:
+            self._apply(who, change)
+            return self._now
+        waiting = [each for _, changes in pending for account, each in changes if account == who]
+        if change[0] == "Whitelist":
+            stacked = sum(each[0] == "Whitelist" for each in waiting)
+            most = self.MaxPendingWhitelistUpdates.get()
+            self.ensure(stacked < most, self.Error.TooManyPendingUpdates)
+        apply_at, by_time = self._now + int(delay), dict(pending)
+        by_time[apply_at] = [*by_time.get(apply_at, ()), (who, change)]
+        self.PendingChanges.put(sorted(by_time.items()))
+        return apply_at
+
+    def _apply(self, who: bytes, change: Any) -> None:
+        kind, value = change
+        if kind == "RefundAddress":
+            self.RefundAddresses.put(who, chain_of_address(value), value)
+            return
+        old = self._whitelist(who)
+        new = changed(old, value) if kind == "Whitelist" else old | {"timelock": value}
+        if kind == "Whitelist" and value[0] == "Allow" and entries(old) >= self.MaxWhitelistEntries.get():
+            self.deposit(self.Event.WhitelistUpdateDropped, account_id=who, change=value)
+        elif new == NO_WHITELIST:
+            self.WithdrawalWhitelists.remove(who)
+        else:
+            self.WithdrawalWhitelists.put(who, new)
+
+    # Balances
+
+    def balance(self, who: bytes, asset: str) -> int:
+        """What an account owns of an asset."""
+        amount: int = self.FreeBalances.get(who, asset)
+        return amount
+
+    def credit(self, who: bytes, asset: str, amount: int) -> None:
+        """Add to an account's balance; nothing happens for an amount of zero."""
+        if not amount:
+            return
+        balance = self.balance(who, asset) + amount
+        self.ensure(balance <= MAX_AMOUNT, self.Error.BalanceOverflow)
+        self.FreeBalances.put(who, asset, balance)
+        self.deposit(
+            self.Event.AccountCredited,
+            account_id=who,
+            asset=asset,
+            amount_credited=amount,
+            new_balance=balance,
+        )
+
+    def debit(self, who: bytes, asset: str, amount: int) -> None:
+        """Take from an account's balance; an empty balance leaves no entry."""
+        if not amount:
+            return
+        balance = self.balance(who, asset) - amount
+        self.ensure(balance >= 0, self.Error.InsufficientBalance)
+        if balance:
+            self.FreeBalances.put(who, asset, balance)
+        else:
+            self.FreeBalances.remove(who, asset)
+        self.deposit(
+            self.Event.AccountDebited,
+            account_id=who,
+            asset=asset,
+            amount_debited=amount,
+            new_balance=balance,
+        )
+
+    def owe(self, gas_asset: str, owner: Any, amount: int) -> None:
+        """Note that an `ExternalOwner` has paid so much for transactions on the asset's chain."""
+        owed = list(self.Liabilities.get(gas_asset))
+        before = next((debt for who, debt in owed if who == owner), 0)
+        others = [entry for entry in owed if entry[0] != owner]
+        self.Liabilities.put(gas_asset, [*others, (owner, min(before + amount, MAX_AMOUNT))])
+
+    def withhold(self, gas_asset: str, amount: int) -> None:
+        """Keep an amount for the transaction fees of the asset's chain."""
+        self.WithheldAssets.mutate(gas_asset, lambda held: min(held + amount, MAX_AMOUNT))
+
+    def refund_multiple(self, chain: str) -> int:
+        """How many times its fee a refund has to be, at least."""
+        is_set = self.has("RefundFeeMultiple")
+        multiple: int = self.RefundFeeMultiple.get(chain) if is_set else MULTIPLE
+        return multiple
+
+    def ensure_no_funds(self, who: bytes) -> None:
+        """FundsRemaining if the account owns any foreign asset."""
+        self.ensure(not any(amount for _, amount in self.FreeBalances.items(who)), self.Error.FundsRemaining)
+
+    def on_killed_account(self, who: bytes) -> None:
+        self.FreeBalances.clear(who)
+        if self.has("WithdrawalWhitelists"):
+            self.BoundBrokerWithdrawalAddress.remove(who)
+            self.WithdrawalWhitelists.remove(who)
+            self.drop_pending(who)

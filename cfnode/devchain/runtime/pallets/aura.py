@@ -1,0 +1,55 @@
+"""In which slot was the block made, and whose turn was it?
+
+Aura (12): authorities take turns, one slot of 6 s each. The slot stands in the header's pre-runtime digest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.aura import ENGINE, SLOT_MS
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.frame import ConstantSet, Pallet, RuntimeTrap, Value, constant
+
+from .system import System
+
+
+class Aura(Pallet):
+    """Slots and their authorities."""
+
+    index = 12
+
+    Authorities = Value("BoundedVec<aura::Public>")
+    CurrentSlot = Value("Slot")
+
+    class Constant(ConstantSet):
+        SlotDuration = constant("u64", SLOT_MS)
+
+    def genesis(self, config: DevGenesis) -> None:
+        self.Authorities.put([each.aura for each in config.authorities])
+
+    def on_initialize(self, number: int) -> None:
+        slot = self.slot_of_digest()
+        if slot is None:
+            return
+        if slot <= self.CurrentSlot.get():
+            raise RuntimeTrap(f"Slot must increase: {slot} does not follow {self.CurrentSlot.get()}")
+        self.CurrentSlot.put(slot)
+
+    def slot_of_digest(self) -> int | None:
+        """The slot that the header states, if it states one."""
+        for item in self.other(System).Digest.get()["logs"]:
+            if item[0] == "PreRuntime" and item[1][0] == ENGINE:
+                return int.from_bytes(item[1][1], "little")
+        return None
+
+    def check_time(self, now: int) -> None:
+        """The block's time lies in its slot, or the block is wrong."""
+        if self.slot_of_digest() is not None and now // SLOT_MS != self.CurrentSlot.get():
+            raise RuntimeTrap(f"Timestamp slot must match `CurrentSlot`: {now} ms lies in {now // SLOT_MS}")
+
+    def author_index(self) -> int:
+        """Whose turn this block is, as an index into the authorities."""
+        count: Any = len(self.Authorities.get()) or 1
+        index: int = self.CurrentSlot.get() % count
+        return index

@@ -1,0 +1,27 @@
+"""Who has made this block?
+
+Authorship (13): the validator account behind the Aura key whose turn it is. Known only while the block runs.
+"""
+
+from __future__ import annotations
+
+from cfnode.devchain.runtime.frame import Pallet, Value
+
+from .aura import Aura
+from .session import Session
+
+
+class Authorship(Pallet):
+    """The author of the block at hand."""
+
+    index = 13
+
+    Author = Value("AccountId32", optional=True)
+
+    def on_initialize(self, number: int) -> None:
+        validators = self.other(Session).Validators.get()
+        if validators:
+            self.Author.put(validators[self.other(Aura).author_index() % len(validators)])
+
+    def on_finalize(self, number: int) -> None:
+        self.Author.kill()

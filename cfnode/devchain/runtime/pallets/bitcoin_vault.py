@@ -1,0 +1,194 @@
+"""Which outputs does the Bitcoin vault spend, and what does a transaction leave it?
+
+Environment keeps the unspent outputs. A batch takes the smallest that are worth more than what spending them
+costs, one after the other, until they pay for its outputs and fees, and one more where it may, so that small
+ones do not pile up; what is left comes back as change. When there are too many, some are joined. After a
+rotation those of the old key are joined into one of the new key; those of older keys cannot be spent any more
+and are given up. (chainflip's `btc::utxo_selection`: select_utxos_from_pool, select_utxos_for_consolidation.)
+
+The identifier of a transaction does not depend on its signatures, so change is known when the transaction is
+built. On the main net it may be spent as soon as it is signed, here in the next block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.addresses import taproot
+from cfnode.core.addresses.bitcoin import Script, script_bytes
+from cfnode.core.hashing import blake2_256, sha2_256
+from cfnode.devchain.runtime.frame import Pallet
+
+from .chain_tracking import CHAIN_TRACKING
+from .environment import Environment
+from .threshold_signer import BitcoinThresholdSigner
+
+__all__ = ["DUST", "Transaction", "add_outputs", "conjure", "consolidate", "spend"]
+
+DUST = 600
+"""Satoshi below which an output would keep its transaction out of a block."""
+CHANGE_SALT = 0
+VERSION, SEQUENCE, LOCK_TIME = 2, 2**32 - 3, 0
+Output = tuple[Script, int]
+Utxo = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fees:
+    """Satoshi for a transaction's fixed part, its inputs (a deposit's, or the vault's own) and outputs."""
+
+    fixed: int
+    deposit: int
+    vault: int
+    output: int
+
+    def net(self, utxo: Utxo) -> int:
+        """What an output is worth once it has been spent."""
+        own = utxo["deposit_address"]["script_path"] is None
+        return max(0, int(utxo["amount"]) - (self.vault if own else self.deposit))
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """An unsigned transaction."""
+
+    inputs: Sequence[Utxo]
+    outputs: Sequence[Output]
+
+    @property
+    def id(self) -> bytes:
+        """The double SHA-256 of all but the witnesses, as transactions name each other."""
+        spent = b"".join(
+            each["id"]["tx_id"] + _u32(each["id"]["vout"]) + b"\0" + _u32(SEQUENCE) for each in self.inputs
+        )
+        paid = b"".join(
+            amount.to_bytes(8, "little") + _varint(len(code)) + code
+            for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
+        )
+        counted = _varint(len(self.inputs)) + spent + _varint(len(self.outputs)) + paid
+        return sha2_256(sha2_256(_u32(VERSION) + counted + _u32(LOCK_TIME)))
+
+
+def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
+    """Take outputs that pay for these transfers; None if the vault has not enough."""
+    fees, environment = _fees(pallet), pallet.other(Environment)
+    amount = sum(each for _, each in transfers)
+    cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
+    limit = environment.ConsolidationParameters.get()["consolidation_threshold"]
+    known = sorted(_spendable(pallet), key=fees.net)
+    chosen = _chosen([fees.net(each) for each in known], amount + cost, limit)
+    if chosen is None:
+        return None
+    taken = known[chosen]
+    del known[chosen]
+    environment.BitcoinAvailableUtxos.put(known)
+    change = sum(map(fees.net, taken)) - amount - cost
+    back = [(_own(pallet).script, change)] if change >= DUST else []
+    return Transaction(taken, [*transfers, *back])
+
+
+def consolidate(pallet: Pallet) -> Transaction | None:
+    """Join the outputs that are to be joined into one; None if there are none."""
+    fees, environment = _fees(pallet), pallet.other(Environment)
+    known = _spendable(pallet) if _keys(pallet)["current"] else []
+    joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
+    if not joined:
+        return None
+    left = sum(each["amount"] - fees.deposit for each in joined) - fees.fixed - fees.output
+    rest = [each for each in known if each not in joined]
+    dust = [each for each in rest if not fees.net(each)]
+    environment.BitcoinAvailableUtxos.put([*(each for each in rest if each not in dust), *dust])
+    return Transaction(joined, [(_own(pallet).script, left)]) if left >= 0 else None
+
+
+def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
+    """The first of too many outputs; or else those of the key before this one."""
+    limits = pallet.other(Environment).ConsolidationParameters.get()
+    if len(worth) < limits["consolidation_threshold"]:
+        previous = _keys(pallet)["previous"]
+        worth = [each for each in worth if each["deposit_address"]["pubkey_x"] == previous]
+    return worth[: limits["consolidation_size"]]
+
+
+def _spendable(pallet: Pallet) -> list[Utxo]:
+    """The outputs of this key and the one before; those of older keys are given up."""
+    environment, keys = pallet.other(Environment), _keys(pallet)
+    known: list[Utxo] = environment.BitcoinAvailableUtxos.get()
+    if keys["previous"] is None:
+        return known
+    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys.values()]
+    if stale:
+        known = [each for each in known if each not in stale]
+        environment.BitcoinAvailableUtxos.put(known)
+        environment.deposit(environment.Event.StaleUtxosDiscarded, utxos=stale)
+    return known
+
+
+def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
+    """What a transaction pays to the vault's own key may be spent from now on."""
+    own, tx_id = _own(pallet), transaction.id
+    state = {"pubkey_x": own.public_key_x, "script_path": None}
+    for vout, (script, amount) in enumerate(transaction.outputs):
+        if script == own.script:
+            _add(pallet, {"id": {"tx_id": tx_id, "vout": vout}, "amount": amount, "deposit_address": state})
+
+
+def conjure(pallet: Pallet, amount: int) -> None:
+    """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
+    environment = pallet.other(Environment)
+    held = environment.BitcoinAvailableUtxos.get()
+    missing = amount - sum(each["amount"] for each in held)
+    if 0 < missing < 2**64 and pallet.other(BitcoinThresholdSigner).active_key() is not None:
+        identifier = {"tx_id": blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), "vout": 0}
+        state = {"pubkey_x": _own(pallet).public_key_x, "script_path": None}
+        _add(pallet, {"id": identifier, "amount": missing, "deposit_address": state})
+
+
+def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
+    """Neighbours among outputs sorted by worth, at most `limit`, that come to what is needed."""
+    first = next((at for at, each in enumerate(worth) if each > 0), None)
+    if first is None:
+        return None
+    total = 0
+    for last in range(first, len(worth)):
+        total += worth[last]
+        if last - first >= limit:
+            total -= worth[first]
+            first += 1
+        if total >= needed:
+            one_more = last < len(worth) - 1 and last - first + 1 < limit
+            return slice(first, last + 1 + one_more)
+    return None
+
+
+def _fees(pallet: Pallet) -> Fees:
+    tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
+    rate = int(tracked["btc_fee_info"]["sats_per_kilobyte"])
+    return Fees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
+
+
+def _own(pallet: Pallet) -> taproot.TaprootDeposit:
+    """The output that pays to the vault's key itself."""
+    return taproot.deposit(_keys(pallet)["current"], CHANGE_SALT)
+
+
+def _keys(pallet: Pallet) -> dict[str, Any]:
+    """The vault's key and the one before it, x-only, None if there is none: `current` and `previous`."""
+    return pallet.other(BitcoinThresholdSigner).active_key() or {"previous": None, "current": None}
+
+
+def _add(pallet: Pallet, utxo: Utxo) -> None:
+    pallet.other(Environment).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
+
+
+def _u32(number: int) -> bytes:
+    return number.to_bytes(4, "little")
+
+
+def _varint(number: int) -> bytes:
+    """Bitcoin's CompactSize."""
+    if number < 0xFD:
+        return bytes([number])
+    return b"\xfd" + number.to_bytes(2, "little") if number < 2**16 else b"\xfe" + _u32(number)

@@ -1,0 +1,329 @@
+"""Who pays for a boost: the lending pool, the boost pool, or both?
+
+LendingPools (53), the part of it that deposits meet. There is one price. Each pool pays in proportion to what
+it has, the lending pool at least 30 percent if it can. What the lending pool pays is a loan: its share of the
+fee is owed with it, and the network's part of that is taken at once, to be swapped once it is worth enough
+(pallet_cf_lending_pools: boost). On a development chain one account has supplied all that such a pool has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from cfnode.devchain.runtime.frame import (
+    DoubleMap,
+    EventSet,
+    Map,
+    Value,
+    enum,
+    event,
+    migration,
+    since,
+    struct,
+)
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.releases import Release, by_release, codec_in
+
+from .lending_pools import LendingPools
+from .oracle import OracleFeed
+from .swapping.fees import share
+from .swapping.requests import request_network_fee_swap
+from .swapping.storage import SwappingStorage
+from .system import System
+
+__all__ = ["LENDER", "NETWORK_PERCENT", "TIER", "BoostFunding", "BoostSplit", "boost_fees"]
+
+LENDER = b"cfnode-dev/lend".ljust(32, b"\0")
+"""The account that has supplied the lending pools."""
+
+TIER = 5
+"""Basis points that a boost costs."""
+
+NETWORK_PERCENT = 50
+"""The network's part of that fee."""
+
+LEAST_LENDING_PERCENT = 30
+"""What the lending pool pays of a boost, if it has as much."""
+
+_LENDING = "pallet_cf_lending_pools::general_lending"
+_PER_BASIS_POINT, _PER_PERCENT, _MILLION = 100, 10_000, 10**6
+_INTEREST = ("network", "pool", "broker", "low_ltv_penalty")
+_WHOLE = 10**18
+"""One, in Perquintill."""
+
+struct("sp_arithmetic::per_things::Perquintill", "u64")
+struct("pallet_cf_lending_pools::core_lending_pool::scaled_amount::ScaledAmount", val="u128")
+struct(
+    f"{_LENDING}::InterestBreakdown",
+    **dict.fromkeys(_INTEREST, "ScaledAmount"),
+)
+struct(
+    f"{_LENDING}::GeneralLoan",
+    id="LoanId",
+    asset="Asset",
+    created_at_block="u32",
+    owed_principal="u128",
+    pending_interest="InterestBreakdown",
+    broker="Option<Beneficiary<AccountId32>>",
+)
+enum(f"{_LENDING}::LoanType<AccountId>", "User(AccountId)", "Boost(PrewitnessedDepositId)")
+enum(
+    "pallet_cf_lending_pools::LoanRepaidActionType",
+    "Manual",
+    "Liquidation{swap_request_id: SwapRequestId}",
+    "BoostFinalisation",
+)
+struct("pallet_cf_lending_pools::CorePoolId", "u32")
+struct("pallet_cf_lending_pools::core_lending_pool::CoreLoanId", "u64")
+struct(
+    "pallet_cf_lending_pools::boost::BoostPoolContribution",
+    core_pool_id="CorePoolId",
+    loan_id="CoreLoanId",
+    boosted_amount="u128",
+    network_fee="u128",
+)
+struct(
+    "pallet_cf_lending_pools::boost::BoostedDeposit",
+    deposit_amount="u128",
+    lending_loan_id="Option<LoanId>",
+    boost_pool_contribution="Option<BoostPoolContribution>",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoostSplit:
+    """What each pool pays of a boost, and its share of the fee."""
+
+    lending: int
+    lending_fee: int
+    boost: int
+    boost_fee: int
+
+    @property
+    def amounts(self) -> list[tuple[str, int]]:
+        """By source, fees included: as much of the deposit as is owed to it."""
+        return self._used(self.lending + self.lending_fee, self.boost + self.boost_fee)
+
+    @property
+    def fees(self) -> list[tuple[str, int]]:
+        """By source."""
+        return self._used(self.lending_fee, self.boost_fee)
+
+    def _used(self, lending: int, boost: int) -> list[tuple[str, int]]:
+        paid = (("LendingPool", lending, self.lending), ("BoostPool", boost, self.boost))
+        return [(source, value) for source, value, principal in paid if principal]
+
+
+def boost_fees(amount: int) -> tuple[int, int]:
+    """What boosting an amount costs, and the network's part of that."""
+    fee = share(TIER * _PER_BASIS_POINT, amount)
+    return fee, _for_network(fee)
+
+
+def _for_network(fee: int) -> int:
+    return share(NETWORK_PERCENT * _PER_PERCENT, fee)
+
+
+def split(amount: int, lending_available: int, boost_available: int) -> BoostSplit | None:
+    """Divide the boost of a deposit between the pools; None if they have not enough."""
+    fee, for_network = boost_fees(amount)
+    required = amount - fee
+    available = lending_available + boost_available
+    if available < required:
+        return None
+    if not required or not available:
+        return BoostSplit(0, 0, 0, fee)
+    proportional = share(lending_available * _MILLION // available, required)
+    least = share(LEAST_LENDING_PERCENT * _PER_PERCENT, required)
+    lending = min(max(proportional, least), lending_available)
+    lending = required - min(required - lending, boost_available)
+    # The network's part of the fee is taken from the lending pool, too.
+    lending = min(lending, lending_available * required // (required + for_network))
+    boost = required - lending
+    if boost > boost_available:
+        return None
+    lending_fee = share(lending * _MILLION // required, fee)
+    return BoostSplit(lending, lending_fee, boost, fee - lending_fee)
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.struct(
+        f"{_LENDING}::general_lending_pool::LendingPool",
+        total_amount="u128",
+        available_amount="u128",
+        lender_shares="BTreeMap<AccountId32, Perquintill>",
+        **({} if release.has("2.3.0") else {"owed_to_network": "u128"}),
+    )
+
+
+class BoostFunding(LendingPools):
+    """The rules of lending, and what lending pools pay for boosts."""
+
+    name: ClassVar[str] = "LendingPools"
+
+    GeneralLendingPools = Map("Twox64Concat", "Asset", "LendingPool", optional=True)
+    BoostLoans = Map("Twox64Concat", "LoanId", "GeneralLoan", optional=True)
+    BoostedDeposits = DoubleMap(
+        "Twox64Concat", "Asset", "Twox64Concat", "PrewitnessedDepositId", "BoostedDeposit", optional=True
+    )
+    NextLoanId = Value("LoanId")
+    PendingNetworkFees = Map("Twox64Concat", "Asset", "u128")
+
+    class Event(EventSet):
+        LoanCreated = event(
+            7,
+            loan_id="LoanId",
+            asset="Asset",
+            loan_type="LoanType<AccountId32>",
+            principal_amount="u128",
+            broker="Option<Beneficiary<AccountId32>>",
+        )
+        OriginationFeeTaken = event(
+            9, loan_id="LoanId", pool_fee="u128", network_fee="u128", broker_fee="u128"
+        ).changed(since("2.3.0"), loan_id="LoanId", pool_fee="u128", network_fee="u128")
+        LoanRepaid = event(14, loan_id="LoanId", amount="u128", action_type="LoanRepaidActionType")
+        LoanSettled = event(15, loan_id="LoanId", outstanding_principal="u128", via_liquidation="bool")
+        LendingNetworkFeeSwapInitiated = event(16, swap_request_id="SwapRequestId")
+
+    @migration("2.3.0")
+    def forget_debts_to_network(self) -> None:
+        """Pools owe the network nothing any more: its fees are taken at once."""
+        pools = self.GeneralLendingPools
+        codec = codec_in("2.2.9", pools.item.value, self.names)
+        for key, raw in list(pools.raw_items()):
+            pool = codec.decode(raw)
+            pools.put(key, {name: pool[name] for name in pool if name != "owed_to_network"})
+
+    def on_initialize(self, number: int) -> None:
+        """Now and then the network's fees are swapped, if they are worth it."""
+        rules = self.LendingConfig.get()
+        if number % rules["fee_swap_interval_blocks"]:
+            return
+        for asset, amount in list(self.PendingNetworkFees.items()):
+            worth = self._dollars(asset, amount)
+            if worth is not None and worth >= rules["fee_swap_threshold_usd"]:
+                self.PendingNetworkFees.put(asset, 0)
+                request_id = request_network_fee_swap(self.other(SwappingStorage), asset, amount)
+                self.deposit(self.Event.LendingNetworkFeeSwapInitiated, swap_request_id=request_id)
+
+    def _dollars(self, asset: str, amount: int) -> int | None:
+        """Microdollars by the oracle; None without a price that can be relied on."""
+        feed = self.other(OracleFeed)
+        reading = feed.oracle_price(asset)
+        return None if reading is None or feed.is_stale(asset) else amount * int(reading["price"]) >> 128
+
+    def lending_depth(self, asset: str) -> int:
+        """How much a lending pool has to lend."""
+        pool = self.GeneralLendingPools.get(asset)
+        return 0 if pool is None else int(pool["available_amount"])
+
+    def supply(self, asset: str, amount: int) -> None:
+        """Have a lending pool lend this much, as its only lender wants."""
+        pool = self.GeneralLendingPools.get(asset) or {
+            "total_amount": 0,
+            "available_amount": 0,
+            "lender_shares": [(LENDER, _WHOLE)],
+            **({} if self.runtime.release.has("2.3.0") else {"owed_to_network": 0}),
+        }
+        added = amount - pool["available_amount"]
+        self._put(asset, pool, total=added, available=added)
+
+    def fund_boost(self, deposit_id: int, asset: str, amount: int, boost_available: int) -> BoostSplit | None:
+        """Divide a boost between the pools, and make the lending pool's loan; None if it is too much."""
+        funding = split(amount, self.lending_depth(asset), boost_available)
+        if funding is None:
+            return None
+        contribution = {
+            "core_pool_id": 0,
+            "loan_id": deposit_id,
+            "boosted_amount": funding.boost + funding.boost_fee,
+            "network_fee": _for_network(funding.boost_fee),
+        }
+        boosted = {
+            "deposit_amount": amount,
+            "lending_loan_id": self._lend(deposit_id, asset, funding) if funding.lending else None,
+            "boost_pool_contribution": contribution if funding.boost else None,
+        }
+        self.BoostedDeposits.put(asset, deposit_id, boosted)
+        return funding
+
+    def boost_contribution(self, asset: str, deposit_id: int) -> dict[str, int]:
+        """What is owed to the boost pool for a boosted deposit: `boosted_amount`, less `network_fee`."""
+        boosted = self.BoostedDeposits.get(asset, deposit_id) or {"boost_pool_contribution": None}
+        found: dict[str, int] | None = boosted["boost_pool_contribution"]
+        return found or {"boosted_amount": 0, "network_fee": 0}
+
+    def settle_boost(self, asset: str, deposit_id: int) -> dict[str, int]:
+        """A boosted deposit is final: repay the lending pool; what is owed to the boost pool."""
+        contribution = self.boost_contribution(asset, deposit_id)
+        boosted = self.BoostedDeposits.take(asset, deposit_id)
+        if boosted["lending_loan_id"] is not None:
+            loan = self.BoostLoans.get(boosted["lending_loan_id"])
+            amount = boosted["deposit_amount"] - contribution["boosted_amount"]
+            self._put(asset, self.GeneralLendingPools.get(asset), available=amount)
+            self.deposit(
+                self.Event.LoanRepaid, loan_id=loan["id"], amount=amount, action_type="BoostFinalisation"
+            )
+            self._end(loan["id"], outstanding=loan["owed_principal"] - amount)
+        return contribution
+
+    def lose_boost(self, asset: str, deposit_id: int) -> None:
+        """A boosted deposit will never be final: the pools bear the loss."""
+        boosted = self.BoostedDeposits.take(asset, deposit_id)
+        if boosted["lending_loan_id"] is not None:
+            loan = self.BoostLoans.get(boosted["lending_loan_id"])
+            self._put(asset, self.GeneralLendingPools.get(asset), total=-loan["owed_principal"])
+            self._end(loan["id"], outstanding=loan["owed_principal"])
+
+    def _lend(self, deposit_id: int, asset: str, funding: BoostSplit) -> int:
+        """Make the loan; its id. The network's part of the fee leaves the pool at once."""
+        loan_id: int = self.NextLoanId.get()
+        self.NextLoanId.put(loan_id + 1)
+        network_fee = _for_network(funding.lending_fee)
+        pool_fee = funding.lending_fee - network_fee
+        self.deposit(
+            self.Event.LoanCreated,
+            loan_id=loan_id,
+            asset=asset,
+            loan_type=("Boost", deposit_id),
+            principal_amount=funding.lending,
+            broker=None,
+        )
+        pool = self.GeneralLendingPools.get(asset)
+        self._put(asset, pool, total=pool_fee, available=-funding.lending - network_fee)
+        self.PendingNetworkFees.mutate(asset, lambda pending: pending + network_fee)
+        self.deposit(
+            self.Event.OriginationFeeTaken,
+            loan_id=loan_id,
+            pool_fee=pool_fee,
+            network_fee=network_fee,
+            broker_fee=0,
+        )
+        loan = {
+            "id": loan_id,
+            "asset": asset,
+            "created_at_block": self.other(System).Number.get(),
+            "owed_principal": funding.lending + funding.lending_fee,
+            "pending_interest": {name: {"val": 0} for name in _INTEREST},
+            "broker": None,
+        }
+        self.BoostLoans.put(loan_id, loan)
+        return loan_id
+
+    def _end(self, loan_id: int, outstanding: int) -> None:
+        self.BoostLoans.remove(loan_id)
+        self.deposit(
+            self.Event.LoanSettled,
+            loan_id=loan_id,
+            outstanding_principal=outstanding,
+            via_liquidation=False,
+        )
+
+    def _put(self, asset: str, pool: dict[str, Any], *, total: int = 0, available: int = 0) -> None:
+        changed = {
+            "total_amount": pool["total_amount"] + total,
+            "available_amount": pool["available_amount"] + available,
+        }
+        self.GeneralLendingPools.put(asset, pool | changed)

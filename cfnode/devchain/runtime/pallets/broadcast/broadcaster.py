@@ -1,0 +1,325 @@
+"""How does a transaction reach its chain, and what if it does not?
+
+‹Chain›Broadcaster (pallet_cf_broadcast). A broadcast is pending until its chain has the transaction, or
+nobody could send it. One authority at a time is asked to: if it says that it could not, or if the chain has
+nothing to show when the time is over, another one is asked, until all have failed. Then the broadcast is
+aborted; what is known of it is kept, so that governance can have it signed and sent once more.
+
+Who is asked is drawn by a hash of broadcast and block; the main net draws in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.hashing import blake2_256, twox_128
+from cfnode.devchain.runtime.frame import (
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Value,
+    call,
+    enum,
+    event,
+)
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet
+from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.validator import Validator
+
+from .barriers import barriers_of_rotation, last_allowed, lift_barriers, note_rotated
+from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
+
+__all__ = ["Broadcaster"]
+
+enum("pallet_cf_broadcast::PalletConfigUpdate", "BroadcastTimeout{blocks: u32}", name="BroadcastConfigUpdate")
+
+
+class Broadcaster(ChainPallet):
+    """Transactions on their way to one chain."""
+
+    crate = "pallet_cf_broadcast"
+
+    BroadcastIdCounter = Value("u32")
+    FailedBroadcasters = Map("Twox64Concat", "u32", "BTreeSet<AccountId32>")
+    DelayedBroadcastRetryQueue = Map("Twox64Concat", "u32", "BTreeSet<u32>")
+    Timeouts = Value("Vec<(Height, u32, AccountId32)>")
+    PendingBroadcasts = Value("BTreeSet<u32>")
+    AbortedBroadcasts = Value("BTreeSet<u32>")
+    BroadcastBarriers = Value("BTreeSet<u32>")
+    IncomingKeyAndBroadcastId = Value("(AggKey, u32)", optional=True)
+    CurrentOnChainKey = Value("AggKey", optional=True)
+    BroadcastTimeout = Value("Height", default=100)
+
+    class Event(EventSet):
+        BroadcastRetryScheduled = event(1, broadcast_id="u32", retry_block="u32")
+        BroadcastTimeout = event(2, broadcast_id="u32")
+        BroadcastAborted = event(3, broadcast_id="u32")
+        BroadcastSuccess = event(
+            4,
+            broadcast_id="u32",
+            transaction_out_id="TransactionOutId",
+            transaction_ref="TransactionRef",
+        )
+        PalletConfigUpdated = event(9, update="BroadcastConfigUpdate")
+
+    class Error(ErrorSet):
+        InvalidPayload = "The provided payload is invalid."
+        InvalidBroadcastId = "The provided broadcast id is invalid."
+        ThresholdSignatureUnavailable = "A threshold signature was expected but not available."
+        BroadcastStillPending = "Pending broadcasts cannot be re-signed."
+        ApiCallUnavailable = "The broadcast's api call is no longer available."
+
+    def genesis(self, config: Any) -> None:
+        self.BroadcastTimeout.put(self.chain.broadcast_timeout)
+
+    # Calls
+
+    @call(4, broadcast_id="u32")
+    def transaction_failed(self, origin: Origin, broadcast_id: int) -> None:
+        """A validator says that it could not send a transaction."""
+        self.fail_attempt(broadcast_id, self.other(AccountRoles).ensure_role(origin, "Validator"))
+
+    @call(
+        5,
+        broadcast_ids="Vec<u32>",
+        request_broadcast="bool",
+        refresh_replay_protection="bool",
+    )
+    def re_sign_aborted_broadcasts(
+        self,
+        origin: Origin,
+        broadcast_ids: Sequence[int],
+        request_broadcast: bool,
+        refresh_replay_protection: bool,
+    ) -> None:
+        """Have aborted transactions signed once more, and sent if that is wanted. Governance."""
+        origin.ensure_governance()
+        for broadcast_id in broadcast_ids:
+            self.re_sign(
+                broadcast_id, request_broadcast=request_broadcast, new_nonce=refresh_replay_protection
+            )
+
+    @call(6, update="BroadcastConfigUpdate")
+    def update_pallet_config(self, origin: Origin, update: Any) -> None:
+        """Set how many blocks of its chain a transaction has. Governance."""
+        origin.ensure_governance()
+        self.BroadcastTimeout.put(update[1]["blocks"])
+        self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    # Attempts
+
+    def start(self, api_call: Any) -> int:
+        """Send something to the chain: the broadcast's id. `api_call` is None where none is built."""
+        broadcast_id = self._next_id()
+        self._add_pending(broadcast_id)
+        self.begin(broadcast_id)
+        return broadcast_id
+
+    def start_rotation(self, api_call: Any, new_key: Any) -> list[int]:
+        """Send the transaction that sets a new key; the requests for its signature.
+
+        It waits for those before it, and those after it wait for it, where the chain needs that.
+        """
+        broadcast_id = self._next_id()
+        self._add_pending(broadcast_id)
+        requests = self._sign_rotation(broadcast_id, api_call)
+        self.BroadcastBarriers.put(barriers_of_rotation(self, broadcast_id))
+        self.IncomingKeyAndBroadcastId.put((new_key, broadcast_id))
+        if not requests:
+            self.begin(broadcast_id)
+        return requests
+
+    def _sign_rotation(self, broadcast_id: int, api_call: Any) -> list[int]:
+        """Have a rotation transaction signed, on a chain whose transactions are built here."""
+        return []
+
+    def begin(self, broadcast_id: int) -> None:
+        """Attempt a broadcast, unless a rotation has to be through before it."""
+        if broadcast_id > last_allowed(self):
+            failed = len(self.FailedBroadcasters.get(broadcast_id))
+            return self._retry_in(broadcast_id, delay_without_nominee(self.chain, failed))
+        return self.attempt(broadcast_id)
+
+    def retry(self, broadcast_id: int) -> None:
+        """Attempt a broadcast once more; have it signed anew first if its signature is of a retired key."""
+        self.attempt(broadcast_id)
+
+    def attempt(self, broadcast_id: int) -> None:
+        """Ask an authority that has not failed yet to send a transaction; later, if there is none."""
+        failed = self.FailedBroadcasters.get(broadcast_id)
+        nominee = self._drawn(broadcast_id, failed)
+        if nominee is None:
+            return self._retry_in(broadcast_id, delay_without_nominee(self.chain, len(failed)))
+        expiry = min(self.tracking.height() + self.BroadcastTimeout.get(), self.chain.last_height)
+        self.Timeouts.mutate(lambda waiting: [*waiting, (expiry, broadcast_id, nominee)])
+        return self.ask(broadcast_id, nominee)
+
+    def ask(self, broadcast_id: int, nominee: bytes) -> None:
+        """Say what is to be sent, on a chain whose transactions are built here."""
+
+    def fail_attempt(self, broadcast_id: int, who: bytes) -> None:
+        """An authority could not send it: ask another one, or give up. InvalidBroadcastId if it is over."""
+        self.ensure(broadcast_id in self.PendingBroadcasts.get(), self.Error.InvalidBroadcastId)
+        failed = self.FailedBroadcasters.get(broadcast_id)
+        if who in failed:
+            return
+        failed = sorted([*failed, who])
+        self.FailedBroadcasters.put(broadcast_id, failed)
+        if len(failed) >= len(self.other(Validator).CurrentAuthorities.get()):
+            self.abort(broadcast_id)
+        else:
+            self._retry_in(broadcast_id, delay_after_failure(self.chain, len(failed)))
+
+    def abort(self, broadcast_id: int) -> None:
+        """Nobody could send it. What is known of it is kept."""
+        self.FailedBroadcasters.remove(broadcast_id)
+        for pallet in self.runtime.pallets:
+            pallet.on_broadcast_aborted(self.chain.name, broadcast_id)
+        self.deposit(self.Event.BroadcastAborted, broadcast_id=broadcast_id)
+        self._is_over(broadcast_id)
+        self.AbortedBroadcasts.mutate(lambda ids: sorted({*ids, broadcast_id}))
+
+    def on_initialize(self, number: int) -> None:
+        """Those whose time is over have failed, and what waited for another attempt has one."""
+        if not self.chain.tracked:
+            return None
+        height, waiting = self.tracking.height(), self.Timeouts.get()
+        over = sorted({(broadcast_id, who) for expiry, broadcast_id, who in waiting if expiry <= height})
+        if over:
+            self.Timeouts.put([each for each in waiting if each[0] > height])
+        again = self.DelayedBroadcastRetryQueue.take(number)
+        if not over and not again:
+            return None
+        if not self.other(Environment).safe_mode(f"broadcast_{self.chain.name.lower()}", "retry_enabled"):
+            return self._put_off(number, height, over, again)
+        for broadcast_id, who in over:
+            if broadcast_id in self.PendingBroadcasts.get():
+                self.deposit(self.Event.BroadcastTimeout, broadcast_id=broadcast_id)
+                self.fail_attempt(broadcast_id, who)
+        self._try_again(number, again)
+        return None
+
+    def _try_again(self, number: int, broadcasts: Sequence[int]) -> None:
+        """Those that a rotation holds back are looked at again in the next block."""
+        last = last_allowed(self)
+        for broadcast_id in broadcasts:
+            if broadcast_id <= last and broadcast_id in self.PendingBroadcasts.get():
+                self.retry(broadcast_id)
+        if waiting := [each for each in broadcasts if each > last]:
+            self._queue(number + 1, waiting)
+
+    def _put_off(
+        self, number: int, height: int, over: Sequence[tuple[int, bytes]], again: Sequence[int]
+    ) -> None:
+        """Safe mode: nothing is judged and nothing is tried again for a while."""
+        if over:
+            later = height + SAFE_MODE_HEIGHTS[self.chain.name]
+            self.Timeouts.mutate(lambda waiting: [*waiting, *((later, *each) for each in over)])
+        if again:
+            self._queue(number + SAFE_MODE_BLOCKS, again)
+
+    def _queue(self, number: int, broadcasts: Sequence[int]) -> None:
+        """Look at broadcasts again in block `number`."""
+        self.DelayedBroadcastRetryQueue.mutate(number, lambda ids: sorted({*ids, *broadcasts}))
+
+    def _retry_in(self, broadcast_id: int, delay: int) -> None:
+        retry_block = self.other(System).Number.get() + delay
+        self._queue(retry_block, [broadcast_id])
+        self.deposit(self.Event.BroadcastRetryScheduled, broadcast_id=broadcast_id, retry_block=retry_block)
+
+    def _drawn(self, broadcast_id: int, failed: Sequence[bytes]) -> bytes | None:
+        authorities: Sequence[bytes] = self.other(Validator).CurrentAuthorities.get()
+        eligible = sorted(set(authorities).difference(failed))
+        if not eligible:
+            return None
+        seed = self.codec("(u32, u32)").encode((broadcast_id, self.other(System).Number.get()))
+        return eligible[int.from_bytes(twox_128(seed)[:8], "big") % len(eligible)]
+
+    # Ends
+
+    def on_their_way(self) -> list[int]:
+        """The broadcasts that somebody has been asked to send, and that are not over."""
+        pending = set(self.PendingBroadcasts.get())
+        return sorted(
+            {
+                broadcast_id
+                for _, broadcast_id, nominee in self.Timeouts.get()
+                if broadcast_id in pending and nominee not in self.FailedBroadcasters.get(broadcast_id)
+            }
+        )
+
+    def nominee(self, broadcast_id: int) -> bytes | None:
+        """Who has been asked to send a broadcast, and has not failed yet."""
+        if broadcast_id not in self.PendingBroadcasts.get():
+            return None
+        failed = self.FailedBroadcasters.get(broadcast_id)
+        asked = [who for _, number, who in self.Timeouts.get() if number == broadcast_id]
+        return next((who for who in reversed(asked) if who not in failed), None)
+
+    def is_known(self, broadcast_id: int) -> bool:
+        """Whether a broadcast would be noticed on its chain: it is not over, or has been given up."""
+        return broadcast_id in (*self.PendingBroadcasts.get(), *self.AbortedBroadcasts.get())
+
+    def succeed(self, broadcast_id: int) -> None:
+        """The chain has the transaction; even one that was given up."""
+        out, reference = self.identify(broadcast_id)
+        self._is_over(broadcast_id)
+        note_rotated(self, broadcast_id)
+        self.AbortedBroadcasts.put(_without(self.AbortedBroadcasts.get(), broadcast_id))
+        self.FailedBroadcasters.remove(broadcast_id)
+        self.forget(broadcast_id)
+        self.deposit(
+            self.Event.BroadcastSuccess,
+            broadcast_id=broadcast_id,
+            transaction_out_id=out,
+            transaction_ref=reference,
+        )
+
+    def forget(self, broadcast_id: int) -> None:
+        """Remove what is known of a transaction."""
+
+    def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int | None:
+        """Send an aborted broadcast once more; the id of the signature's request where there is one."""
+        aborted = self.AbortedBroadcasts.get()
+        self.ensure(broadcast_id in aborted, self.Error.ApiCallUnavailable)
+        self.AbortedBroadcasts.put(_without(aborted, broadcast_id))
+        if request_broadcast:
+            self._add_pending(broadcast_id)
+            self.begin(broadcast_id)
+        return None
+
+    def identify(self, broadcast_id: int) -> tuple[Any, Any]:
+        """By what the chain names a transaction, and where it is; made up where none is built."""
+        seed = blake2_256(self.name.encode() + broadcast_id.to_bytes(4, "little"))
+        if self.chain.name == "Bitcoin":
+            return seed, seed
+        signature = seed + blake2_256(seed)
+        if self.chain.name == "Solana":
+            return signature, signature
+        return signature, {"block_number": self.tracking.height(), "extrinsic_index": 1}
+
+    def _is_over(self, broadcast_id: int) -> None:
+        self.PendingBroadcasts.put(_without(self.PendingBroadcasts.get(), broadcast_id))
+        self.Timeouts.put([each for each in self.Timeouts.get() if each[1] != broadcast_id])
+        lift_barriers(self)
+
+    @property
+    def tracking(self) -> ChainTracking:
+        """The tracking pallet of the same chain."""
+        return self.other(CHAIN_TRACKING[self.chain.name])
+
+    def _next_id(self) -> int:
+        broadcast_id: int = self.BroadcastIdCounter.mutate(lambda last: last + 1)
+        return broadcast_id
+
+    def _add_pending(self, broadcast_id: int) -> None:
+        self.PendingBroadcasts.mutate(lambda ids: sorted({*ids, broadcast_id}))
+
+
+def _without(ids: Sequence[int], broadcast_id: int) -> list[int]:
+    return [each for each in ids if each != broadcast_id]

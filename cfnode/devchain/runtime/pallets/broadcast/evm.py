@@ -1,0 +1,281 @@
+"""How does a call become a transaction of an EVM chain, and what is known of it until it is over?
+
+The call is bound to a nonce, signed by the aggregate key, and given to one authority after the other until
+the chain shows its signature. What is signed stays at hand until then, so that it can be signed again, or be
+sent by somebody else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.assets import ASSETS, CHAINS, gas_asset
+from cfnode.core.hashing import keccak_256
+from cfnode.devchain.runtime.frame import Map, Origin, call, event
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
+    MIN_BSC_GAS_PRICE,
+    ccm_gas_limit,
+    fee_data,
+    gas_price,
+)
+from cfnode.devchain.runtime.pallets.threshold_signer import EvmThresholdSigner
+from cfnode.devchain.runtime.types.witnessed import TRON_FEES
+
+from .broadcaster import Broadcaster
+from .evm_calls import calldata, contract_call, message_hash, signature_of, signed
+
+__all__ = ["EvmBroadcaster"]
+
+ENGINE = keccak_256(b"cfnode development chain: engine")[12:]
+"""The account (20 bytes) that sends all transactions on the EVM chains."""
+
+_METADATA = ("max_fee_per_gas", "max_priority_fee_per_gas", "contract", "gas_limit", "fee_limit")
+"""Members of a transaction that have to be met before its sender is paid back."""
+
+
+class EvmBroadcaster(Broadcaster):
+    """Transactions on their way to an EVM chain."""
+
+    AwaitingBroadcast = Map("Twox64Concat", "u32", "BroadcastData", optional=True)
+    TransactionOutIdToBroadcastId = Map("Twox64Concat", "TransactionOutId", "(u32, Height)", optional=True)
+    BroadcastIdToTransactionOutIds = Map("Twox64Concat", "u32", "Vec<TransactionOutId>")
+    PendingApiCalls = Map("Twox64Concat", "u32", "Api", optional=True)
+    TransactionMetadata = Map("Twox64Concat", "u32", "TransactionMetadata", optional=True)
+
+    class Event(Broadcaster.Event):
+        TransactionBroadcastRequest = event(
+            0,
+            broadcast_id="u32",
+            nominee="AccountId32",
+            transaction_payload="Transaction",
+            transaction_out_id="TransactionOutId",
+        )
+        ThresholdSignatureInvalid = event(5, broadcast_id="u32")
+        TransactionFeeDeficitRecorded = event(6, beneficiary="Account", amount="Amount")
+        CallResigned = event(8, broadcast_id="u32", transaction_payload="Transaction")
+
+    @call(
+        1,
+        threshold_request_id="u32",
+        threshold_signature_payload="H256",
+        api_call="Api",
+        broadcast_id="u32",
+        initiated_at="Height",
+        should_broadcast="bool",
+    )
+    def on_signature_ready(
+        self,
+        origin: Origin,
+        threshold_request_id: int,
+        threshold_signature_payload: bytes,
+        api_call: Any,
+        broadcast_id: int,
+        initiated_at: int,
+        should_broadcast: bool,
+    ) -> None:
+        """A call has been signed: keep it, and send it if it is to be sent."""
+        origin.ensure_threshold_signed()
+        found = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
+        if found is None:
+            self.fail(self.Error.ThresholdSignatureUnavailable)
+        ready = signed(api_call, *found)
+        self.PendingApiCalls.put(broadcast_id, ready)
+        if should_broadcast:
+            self._send(broadcast_id, ready, threshold_signature_payload, initiated_at)
+        else:
+            payload = self.transaction(ready)
+            self.deposit(self.Event.CallResigned, broadcast_id=broadcast_id, transaction_payload=payload)
+
+    def start(self, api_call: Any) -> int:
+        broadcast_id = self._next_id()
+        self._add_pending(broadcast_id)
+        self.sign(broadcast_id, api_call, should_broadcast=True)
+        return broadcast_id
+
+    def _sign_rotation(self, broadcast_id: int, api_call: Any) -> list[int]:
+        return [self.sign(broadcast_id, api_call, should_broadcast=True)]
+
+    def retry(self, broadcast_id: int) -> None:
+        api_call = self.PendingApiCalls.get(broadcast_id)
+        if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
+            return
+        signer, _ = api_call[1]["signer_and_sig_data"]
+        if self.CurrentOnChainKey.get() in (None, signer):
+            self.attempt(broadcast_id)
+        else:
+            self.deposit(self.Event.ThresholdSignatureInvalid, broadcast_id=broadcast_id)
+            self.sign(broadcast_id, api_call, should_broadcast=True)
+
+    def only_sign(self, api_call: Any) -> int:
+        """Have a call signed that somebody else will send: the broadcast's id."""
+        broadcast_id = self._next_id()
+        self.sign(broadcast_id, api_call, should_broadcast=False)
+        return broadcast_id
+
+    def sign(self, broadcast_id: int, api_call: Any, *, should_broadcast: bool) -> int:
+        """Have a call signed, by the key of now: the signature request's id."""
+        payload, signer = message_hash(api_call), self.other(EvmThresholdSigner)
+        request_id = signer.request_signature(payload)
+        arguments = {
+            "threshold_request_id": request_id,
+            "threshold_signature_payload": payload,
+            "api_call": api_call,
+            "broadcast_id": broadcast_id,
+            "initiated_at": self.tracking.height(),
+            "should_broadcast": should_broadcast,
+        }
+        signer.on_signed(request_id, (self.name, ("on_signature_ready", arguments)))
+        return request_id
+
+    def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int:
+        aborted, pending = self.AbortedBroadcasts.get(), self.PendingBroadcasts.get()
+        self.AbortedBroadcasts.put([each for each in aborted if each != broadcast_id])
+        api_call = self.PendingApiCalls.get(broadcast_id)
+        self.ensure(api_call is not None, self.Error.ApiCallUnavailable)
+        self.ensure(broadcast_id not in pending, self.Error.BroadcastStillPending)
+        if request_broadcast:
+            self._add_pending(broadcast_id)
+        if new_nonce:
+            api_call = self.bound_call(api_call[0], api_call[1]["call"])
+        return self.sign(broadcast_id, api_call, should_broadcast=request_broadcast)
+
+    def is_known(self, broadcast_id: int) -> bool:
+        return self.AwaitingBroadcast.contains(broadcast_id)
+
+    def succeed(self, broadcast_id: int) -> None:
+        if self.TransactionMetadata.contains(broadcast_id):
+            amount, chain = self._spent(), CHAINS[self.chain.name]
+            owner = ("Account", (chain.address, ENGINE))
+            self.other(AssetBalances).owe(gas_asset(chain.name).name, owner, amount)
+            self.deposit(self.Event.TransactionFeeDeficitRecorded, beneficiary=ENGINE, amount=amount)
+        super().succeed(broadcast_id)
+
+    def forget(self, broadcast_id: int) -> None:
+        for out in self.BroadcastIdToTransactionOutIds.take(broadcast_id):
+            self.TransactionOutIdToBroadcastId.remove(out)
+        for stored in (self.AwaitingBroadcast, self.PendingApiCalls, self.TransactionMetadata):
+            stored.remove(broadcast_id)
+
+    def bound_call(self, kind: str, arguments: Any) -> Any:
+        """An unsigned `‹Chain›Api` call, with the next nonce."""
+        environment, chain = self.other(Environment), self.chain.name
+        protection = {
+            "nonce": environment.next_signature_nonce(chain),
+            "chain_id": environment.chain_id(chain),
+            "key_manager_address": environment.key_manager(chain),
+            "contract_address": self._contract(kind),
+        }
+        builder = {"signer_and_sig_data": None, "replay_protection": protection, "call": arguments}
+        return kind, builder
+
+    def _contract(self, kind: str) -> bytes:
+        """The contract that has a function: the gateway, the key manager, or the vault."""
+        environment, chain = self.other(Environment), self.chain.name
+        if kind == "RegisterRedemption":
+            gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
+            return gateway
+        if kind == "SetAggKeyWithAggKey":
+            return environment.key_manager(chain)
+        return environment.vault_address(chain)
+
+    def transaction(self, api_call: Any) -> dict[str, Any]:
+        """The transaction of a signed call, without fees."""
+        bound = api_call[1]["replay_protection"]
+        common = {"contract": bound["contract_address"], "value": 0, "data": calldata(api_call)}
+        limit = self._gas_limit(api_call)
+        if self.chain.name == "Tron":
+            selector = contract_call(api_call).signature.encode()
+            return common | {"fee_limit": limit, "function_selector": selector}
+        fees = {"max_priority_fee_per_gas": None, "max_fee_per_gas": None, "gas_limit": limit}
+        return common | fees | {"chain_id": bound["chain_id"]}
+
+    def _send(self, broadcast_id: int, api_call: Any, payload: bytes, initiated_at: int) -> None:
+        out = self.out_id(api_call)
+        self.TransactionOutIdToBroadcastId.put(out, (broadcast_id, initiated_at))
+        self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out])
+        data = {
+            "broadcast_id": broadcast_id,
+            "transaction_payload": self.transaction(api_call),
+            "threshold_signature_payload": payload,
+            "transaction_out_id": out,
+            "nominee": None,
+        }
+        self.AwaitingBroadcast.put(broadcast_id, data)
+        self.begin(broadcast_id)
+
+    def ask(self, broadcast_id: int, nominee: bytes) -> None:
+        """Tell an authority what to send, at the fees of now."""
+        data = self.AwaitingBroadcast.get(broadcast_id)
+        transaction = self._with_fees(data["transaction_payload"])
+        self.AwaitingBroadcast.put(
+            broadcast_id, data | {"transaction_payload": transaction, "nominee": nominee}
+        )
+        self.TransactionMetadata.put(
+            broadcast_id, {name: transaction[name] for name in _METADATA if name in transaction}
+        )
+        self.deposit(
+            self.Event.TransactionBroadcastRequest,
+            broadcast_id=broadcast_id,
+            nominee=nominee,
+            transaction_payload=transaction,
+            transaction_out_id=data["transaction_out_id"],
+        )
+
+    @staticmethod
+    def out_id(api_call: Any) -> dict[str, bytes]:
+        """By what the chain's event names a signed call."""
+        made = signature_of(api_call)
+        return {"s": made.s, "k_times_g_address": made.k_times_g_address}
+
+    def identify(self, broadcast_id: int) -> tuple[Any, Any]:
+        data = self.AwaitingBroadcast.get(broadcast_id)
+        return data["transaction_out_id"], keccak_256(data["transaction_payload"]["data"])
+
+    def _gas_limit(self, api_call: Any) -> int | None:
+        kind, builder = api_call
+        if kind != "ExecutexSwapAndCall":
+            return None
+        arguments = builder["call"]
+        native = arguments["transfer_param"]["asset"] == b"\xee" * 20
+        tracked, length = fee_data(self), len(arguments["message"])
+        return ccm_gas_limit(self.chain.name, tracked, native, arguments["gas_budget"], length)
+
+    def _with_fees(self, transaction: dict[str, Any]) -> dict[str, Any]:
+        tracked = self.tracking.tracked_data()
+        if self.chain.name == "Ethereum":
+            tip = tracked["priority_fee"]
+            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked["base_fee"] + tip}
+        elif self.chain.name == "Arbitrum":
+            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked["base_fee"] * 3 // 2}
+        elif self.chain.name == "Bsc":
+            price = max(tracked["priority_fee"] * 3 // 2, MIN_BSC_GAS_PRICE)
+            fees = {"max_priority_fee_per_gas": price, "max_fee_per_gas": price}
+        else:
+            fees = {}
+        return transaction | fees
+
+    def confirmation(self, broadcast_id: int) -> dict[str, Any]:
+        """`TransactionConfirmation` of a transaction that is on its chain, and not yet final there."""
+        out, reference = self.identify(broadcast_id)
+        return {
+            "tx_out_id": out,
+            "signer_id": ENGINE,
+            "tx_fee": self._fee(),
+            "tx_metadata": self.TransactionMetadata.get(broadcast_id),
+            "transaction_ref": reference,
+        }
+
+    def _fee(self) -> dict[str, Any]:
+        """What a plain transaction costs its sender: 200,000 gas at the price of now; on Tron 20 TRX."""
+        if self.chain.name == "Tron":
+            return dict.fromkeys(TRON_FEES) | {"fee": 20 * 10 ** ASSETS[gas_asset("Tron").name].decimals}
+        price = gas_price(self.tracking.tracked_data())
+        return {"effective_gas_price": price, "gas_used": 200_000}
+
+    def _spent(self) -> int:
+        """The same as an amount."""
+        fee = self._fee()
+        amount: int = fee["fee"] if "fee" in fee else fee["effective_gas_price"] * fee["gas_used"]
+        return amount

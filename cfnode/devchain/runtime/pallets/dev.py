@@ -1,0 +1,321 @@
+"""What can a test do that nobody may do on the main net?
+
+Dev (250): not a pallet of the main net. Its calls come as bare extrinsics that only the author itself can put
+into a block (`dev_*` methods); from a peer or through author_submitExtrinsic they are refused. One inherent,
+`devfund0`, funds the accounts it lists that do not exist yet: how a node's own broker account gets its FLIP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.core.assets import ASSETS, gas_asset
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
+from cfnode.devchain.runtime.config import FUNDING_ADVICE, DevGenesis
+from cfnode.devchain.runtime.frame import (
+    GOVERNANCE,
+    ROOT,
+    Cost,
+    ErrorSet,
+    Map,
+    Origin,
+    RuntimeTrap,
+    Value,
+    call,
+)
+
+from .boost_funding import BoostFunding
+from .broadcast.pallet import BROADCASTERS
+from .funding import Funding
+from .ingress_egress.boost import set_boost_depth
+from .ingress_egress.pallet import INGRESS_EGRESS
+from .oracle import FEEDS
+from .pools.pallet import LiquidityPools
+from .redeeming import Redeeming
+from .system import System
+from .validator import Validator
+from .vault_transactions import NotNoticed, SentToVault, vault_deposit
+from .witnesses import Sightings
+
+INHERENT = b"devfund0"
+LONGEVITY = 64
+ENTRY_BYTES = 64
+MAX_FUNDED = 64
+MOST_NARROW = 2**60
+MOST_WIDE = 2**110
+"""Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
+
+
+class Dev(Sightings):
+    """Test-only calls."""
+
+    index = 250
+    crate = "cfnode_dev"
+
+    Entries = Map("Twox64Concat", "u32", "Bytes", optional=True)
+    RotatesKeys = Value("bool")
+
+    class Error(ErrorSet):
+        BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
+        WrongChain = "The address is none of the asset's chain, or no contract could fail there."
+        ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
+        InvalidPool = "A pool has a price above zero and no more than its chain can count; USDC has none."
+        InvalidAmount = "The amount is zero, or more than the asset's chain can count."
+        InvalidPrice = "There is no such feed, or no such price: above zero, below 2^60 microdollars."
+        NotNoticed = (
+            "The transaction is no vault swap: it goes to no vault, or what it carries cannot be read."
+        )
+        NobodyAsked = "No authority has been asked to send this broadcast, or any if none is named."
+
+    @call(0, Cost(), account_id="AccountId32", amount="u128")
+    def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
+        """Fund an account as if its FLIP had come through the gateway contract: at least 1 FLIP, better 5."""
+        origin.ensure_none()
+        self.ensure(amount >= self.other(Funding).MinimumFunding.get(), self.Error.BelowMinimumFunding)
+        self.other(Funding).fund_account(account_id, amount, self._source(account_id))
+
+    @call(1, Cost(dispatch_class="Mandatory"), accounts="Vec<(AccountId32, u128)>")
+    def fund_missing(self, origin: Origin, accounts: Sequence[tuple[bytes, int]]) -> None:
+        """Fund those of the accounts that do not exist. An inherent."""
+        origin.ensure_none()
+        for account, amount in self._missing(accounts):
+            self.other(Funding).fund_account(account, amount, self._source(account))
+
+    @call(2, Cost(), call="RuntimeCall")
+    def as_governance(self, origin: Origin, call: Any) -> None:
+        """Do a call as governance would."""
+        origin.ensure_none()
+        self.runtime.dispatch(call, GOVERNANCE)
+
+    @call(3, Cost(dispatch_class="Operational"), call="RuntimeCall")
+    def as_root(self, origin: Origin, call: Any) -> None:
+        """Do a call that only the chain itself may do, such as replacing the runtime."""
+        origin.ensure_none()
+        self.runtime.dispatch(call, ROOT)
+
+    @call(
+        4,
+        Cost(),
+        deposit_address="EncodedAddress",
+        asset="Asset",
+        amount="u128",
+        transaction="Option<H256>",
+    )
+    def witness_deposit(
+        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+    ) -> None:
+        """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
+        origin.ensure_none()
+        self._ensure_watched(deposit_address, asset, amount)
+        self.see_deposit(deposit_address, asset, amount, transaction)
+
+    @call(5, Cost(), asset="Asset", price="Option<u128>", depth="Option<u128>")
+    def set_pool(self, origin: Origin, asset: str, price: int | None, depth: int | None) -> None:
+        """Fill a pool anew: price of a whole unit, and USDC in the pool, both in microdollars."""
+        origin.ensure_none()
+        self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
+        reserves = self.other(LiquidityPools).refill(asset, price, depth)
+        sane = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
+        self.ensure(sane, self.Error.InvalidPool)
+
+    @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
+    def fail_receiver(self, origin: Origin, address: Any, asset: str, fails: bool) -> None:
+        """From now on transfers of an asset to this address fail on their chain, or do not."""
+        origin.ensure_none()
+        account = self.account_at(address, asset)
+        chain = CHAIN_INSTANCES[ASSETS[asset].chain]
+        self.ensure(account is not None and chain.is_evm, self.Error.WrongChain)
+        key = (asset, (address[0], account))
+        if fails:
+            self.FailingReceivers.put(key, ())
+        else:
+            self.FailingReceivers.remove(key)
+
+    @call(7, Cost(), chain="ForeignChain")
+    def abort_next_broadcast(self, origin: Origin, chain: str) -> None:
+        """Nobody will be able to send the next transaction to this chain."""
+        origin.ensure_none()
+        self.AbortNext.put(chain, ())
+
+    @call(
+        8,
+        Cost(),
+        deposit_address="EncodedAddress",
+        asset="Asset",
+        amount="u128",
+        transaction="Option<H256>",
+    )
+    def prewitness_deposit(
+        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+    ) -> None:
+        """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
+        origin.ensure_none()
+        self._ensure_watched(deposit_address, asset, amount)
+        self.see_deposit(deposit_address, asset, amount, transaction, final=False)
+
+    @call(9, Cost(), asset="Asset", amount="u128")
+    def set_boost_depth(self, origin: Origin, asset: str, amount: int) -> None:
+        """Put this much up for boosting deposits of an asset."""
+        origin.ensure_none()
+        self.ensure(amount <= self._most(asset), self.Error.InvalidAmount)
+        set_boost_depth(self.other(INGRESS_EGRESS[ASSETS[asset].chain]), asset, amount)
+
+    @call(
+        10,
+        Cost(),
+        details="VaultSwapDetails<str>",
+        sender="Option<EncodedAddress>",
+        amount="Option<u128>",
+        transaction="Option<H256>",
+        final="bool",
+    )
+    def send_to_vault(
+        self,
+        origin: Origin,
+        details: tuple[str, Any],
+        sender: EncodedAddress | None,
+        amount: int | None,
+        transaction: bytes | None,
+        final: bool,
+    ) -> None:
+        """A user has sent what `cf_request_swap_parameter_encoding` gave.
+
+        On Bitcoin `amount` is what is paid, and `sender` the third output, where a refund goes.
+        """
+        origin.ensure_none()
+        chain, told = details
+        account = None if sender is None else self._account_on(chain, sender)
+        sent = SentToVault(chain, told, transaction or self.made_up_transaction(), account, amount)
+        try:
+            witness = vault_deposit(self, sent)
+        except NotNoticed:
+            self.fail(self.Error.NotNoticed)
+        paid = witness["deposit_amount"]
+        self.ensure(0 < paid <= self._most(witness["input_asset"]), self.Error.InvalidAmount)
+        self.see_vault_swap(chain, witness, final=final)
+
+    @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
+    def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
+        """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
+        origin.ensure_none()
+        sane = feed in FEEDS and (price is None or 0 < price <= MOST_NARROW)
+        self.ensure(sane, self.Error.InvalidPrice)
+        self.read_price(feed, price, is_stale=is_stale)
+
+    @call(12, Cost(), chain="ForeignChain", held="bool")
+    def hold_broadcasts(self, origin: Origin, chain: str, held: bool) -> None:
+        """From now on no transaction reaches a chain; or again, and those that were held back do, too."""
+        origin.ensure_none()
+        if held:
+            self.HeldChains.put(chain, ())
+        else:
+            self.HeldChains.remove(chain)
+
+    @call(13, Cost(), chain="ForeignChain", broadcast_id="Option<u32>")
+    def fail_broadcast(self, origin: Origin, chain: str, broadcast_id: int | None) -> None:
+        """The authority that was asked to send a broadcast, or the newest, says that it could not."""
+        origin.ensure_none()
+        broadcaster = self.other(BROADCASTERS[chain])
+        asked = broadcaster.on_their_way()
+        chosen = asked[-1] if broadcast_id is None and asked else broadcast_id
+        who = None if chosen is None else broadcaster.nominee(chosen)
+        self.ensure(who is not None, self.Error.NobodyAsked)
+        assert chosen is not None and who is not None
+        broadcaster.fail_attempt(chosen, who)
+
+    @call(14, Cost(), account_id="AccountId32", expired="bool")
+    def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
+        """The FLIP that an account redeems has been paid out on Ethereum, or its time is over."""
+        origin.ensure_none()
+        funding, tx_hash = self.other(Redeeming), self.made_up_transaction()
+        (funding.expired if expired else funding.redeemed)(account_id, tx_hash)
+
+    @call(16, Cost(), asset="Asset", amount="u128")
+    def set_lending_depth(self, origin: Origin, asset: str, amount: int) -> None:
+        """Have the lending pool of an asset lend this much; it boosts deposits, too."""
+        origin.ensure_none()
+        self.ensure(amount <= self._most(asset), self.Error.InvalidAmount)
+        self.other(BoostFunding).supply(asset, amount)
+
+    @call(15, Cost())
+    def end_epoch(self, origin: Origin) -> None:
+        """Let the next epoch begin in the next block, with the keys of this one."""
+        origin.ensure_none()
+        self.other(Validator).end_epoch()
+
+    def _account_on(self, chain: str, address: EncodedAddress) -> Any:
+        account = self.account_at(address, gas_asset(chain).name)
+        self.ensure(account is not None, self.Error.WrongChain)
+        return account
+
+    def _most(self, asset: str) -> int:
+        """More than there is of any asset, and still far from where sums overflow."""
+        narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
+        return MOST_NARROW if narrow else MOST_WIDE
+
+    def _ensure_watched(self, address: Any, asset: str, amount: int) -> None:
+        self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
+        account = self.account_at(address, asset)
+        self.ensure(account is not None, self.Error.WrongChain)
+        pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+        channel = pallet.DepositChannelLookup.get(account)
+        expired = channel is not None and pallet.tracking.height() > channel["expires_at"]
+        self.ensure(not expired, self.Error.ChannelExpired)
+
+    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+        return [arguments["call"]] if name in ("as_governance", "as_root") else ()
+
+    def genesis(self, config: DevGenesis) -> None:
+        if config.rotate_keys:
+            self.RotatesKeys.put(True)
+        for position in range(config.state_entries):
+            seed = position.to_bytes(4, "little")
+            self.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
+
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+        accounts = self._missing(self._listed(data))
+        return ("fund_missing", {"accounts": accounts}) if accounts else None
+
+    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
+        accounts = call[1]["accounts"]
+        if len(accounts) > MAX_FUNDED:
+            raise RuntimeTrap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
+
+    def is_inherent(self, call: Any) -> bool:
+        return bool(call[0] == "fund_missing")
+
+    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+        if source == "External":
+            return None
+        encoded = self.runtime.call_codec.encode((self.name, call))
+        tag = blake2_256(encoded + self.other(System).ParentHash.get())
+        return {
+            "priority": 2**64 - 1,
+            "requires": [],
+            "provides": [tag],
+            "longevity": LONGEVITY,
+            "propagate": False,
+        }
+
+    def _listed(self, data: Mapping[bytes, bytes]) -> Sequence[tuple[bytes, int]]:
+        if INHERENT not in data:
+            return ()
+        try:
+            accounts: Sequence[tuple[bytes, int]] = self.codec("Vec<(AccountId32, u128)>").decode(
+                data[INHERENT]
+            )
+        except ScaleError as error:
+            raise RuntimeTrap(f"inherent {INHERENT.decode()}: {error}") from None
+        return accounts[:MAX_FUNDED]
+
+    def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+        return [each for each in accounts if not self.other(System).exists(each[0])]
+
+    def _source(self, account: bytes) -> Any:
+        """A funding transaction that never was: its hash tells account and block."""
+        number = self.other(System).Number.get().to_bytes(4, "little")
+        return "EthTransaction", {"tx_hash": blake2_256(b"dev" + number + account), "funder": bytes(20)}

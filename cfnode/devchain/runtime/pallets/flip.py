@@ -1,0 +1,265 @@
+"""Who has how much FLIP, and how much of it is bound?
+
+Flip (3): balances and bonds on the chain, and the FLIP that is outside of it. Liquid is what is not bonded.
+Funding moves FLIP in from outside; a burned fee lowers the issuance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.devchain.runtime.frame import (
+    ConstantSet,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    constant,
+    enum,
+    event,
+    since,
+    struct,
+)
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.releases import Release, by_release
+
+FLIP = 10**18
+INITIAL_SUPPLY = 90_000_000 * FLIP
+U16_MAX = 2**16 - 1
+REWARDS = b"FEES"
+"""The reserve that is paid out to the authorities when an epoch ends."""
+
+struct("pallet_cf_flip::FlipAccount<Amount>", balance="Amount", bond="Amount")
+struct("pallet_cf_flip::OpaqueCallIndex", "Bytes")
+enum(
+    "pallet_cf_flip::on_charge_transaction::FeeScalingRateConfig",
+    "DelayedExponential{threshold: u16, exponent: u16}",
+    "NoScaling",
+)
+enum(
+    "pallet_cf_flip::imbalances::InternalSource<AccountId>",
+    "Account(AccountId)",
+    "Reserve([u8; 4])",
+    "PendingRedemption(AccountId)",
+)
+enum(
+    "pallet_cf_flip::imbalances::ImbalanceSource<AccountId>",
+    "External",
+    "Internal(InternalSource<AccountId>)",
+    "Emissions",
+)
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    catalog.enum(
+        "pallet_cf_flip::PalletConfigUpdate",
+        "SetSlashingRate(Permill)",
+        "SetFeeScalingRate(FeeScalingRateConfig)",
+        *(["SetFeeRewardsActivationEpoch(u32)"] if release.has("2.3.0") else []),
+        name="flip::PalletConfigUpdate",
+    )
+
+
+class Flip(Pallet):
+    """FLIP balances, bonds and issuance."""
+
+    index = 3
+    crate = "pallet_cf_flip"
+
+    Account = Map("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
+    Reserve = Map("Blake2_128Concat", "[u8; 4]", "u128")
+    PendingRedemptionsReserve = Map("Blake2_128Concat", "AccountId32", "u128", optional=True)
+    TotalIssuance = Value("u128")
+    SlashingRate = Value("Permill")
+    OffchainFunds = Value("u128")
+    CallCounter = Map("Identity", "OpaqueCallIndex", "u16")
+    FeeScalingRate = Value("FeeScalingRateConfig", default="NoScaling")
+    FlipToDistribute = Value("i128", span=since("2.3.0"))
+    FeeRewardsActivationEpoch = Value("u32", default=2**32 - 1, span=since("2.3.0"))
+
+    class Event(EventSet):
+        RemainingImbalance = event(0, who="ImbalanceSource<AccountId32>", remaining_imbalance="u128")
+        SlashingPerformed = event(1, who="AccountId32", amount="u128")
+        AccountReaped = event(2, who="AccountId32", dust_burned="u128")
+        PalletConfigUpdated = event(3, update="flip::PalletConfigUpdate")
+        FlipMinted = event(4, to="AccountId32", amount="u128")
+        BondUpdated = event(5, account_id="AccountId32", new_bond="u128")
+        FlipDistributed = event(6, since("2.3.0"), amounts="Vec<(AccountId32, u128)>")
+
+    class Error(ErrorSet):
+        InsufficientLiquidity = "Not enough liquid funds."
+        InsufficientReserves = "Not enough reserves."
+        NoPendingRedemptionForThisID = "No pending redemption for this ID."
+        AccountBonded = "Account is bonded."
+        CanNotTransferToSelf = "Not possible to transfer to the sender account."
+
+    class Constant(ConstantSet):
+        BlocksPerDay = constant("u32", 14_400)
+
+    @call(0, updates="BoundedVec<flip::PalletConfigUpdate>")
+    def update_pallet_config(self, origin: Origin, updates: Sequence[Any]) -> None:
+        """Set the slashing rate and how fees of order calls scale. Governance."""
+        origin.ensure_governance()
+        for update in updates:
+            name, value = update
+            if name == "SetSlashingRate":
+                self.SlashingRate.put(value)
+            elif name == "SetFeeScalingRate":
+                self.FeeScalingRate.put(value)
+            else:
+                self.FeeRewardsActivationEpoch.put(value)
+            self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    def on_initialize(self, number: int) -> None:
+        self.CallCounter.clear()
+
+    def genesis(self, config: Any) -> None:
+        self.TotalIssuance.put(INITIAL_SUPPLY)
+        self.OffchainFunds.put(INITIAL_SUPPLY)
+
+    # Reading
+
+    def balance(self, who: bytes) -> int:
+        """All of the account's FLIP, bonded or not."""
+        balance: int = self.Account.get(who)["balance"]
+        return balance
+
+    def bond(self, who: bytes) -> int:
+        """What is bonded."""
+        bond: int = self.Account.get(who)["bond"]
+        return bond
+
+    def liquid(self, who: bytes) -> int:
+        """What is not bonded."""
+        account = self.Account.get(who)
+        return max(0, int(account["balance"]) - int(account["bond"]))
+
+    # Moving
+
+    def fund(self, who: bytes, amount: int) -> int:
+        """Bring FLIP in from outside; returns the new balance."""
+        self.OffchainFunds.mutate(lambda outside: max(0, outside - amount))
+        return self._add(who, amount)
+
+    def burn(self, who: bytes, amount: int) -> None:
+        """Take FLIP out of the world, or for rewards, from the whole balance (as far as it goes)."""
+        taken = min(amount, self.balance(who))
+        self._add(who, -taken)
+        self._retire(taken)
+
+    def unburn(self, who: bytes, amount: int) -> None:
+        """Undo part of what was burned."""
+        self._add(who, amount)
+        self._retire(-amount)
+
+    def count_call(self, who: bytes, kind: bytes) -> int:
+        """Count one more call of this kind in the block: by what its fee is multiplied."""
+        count: int = self.CallCounter.mutate(who + kind, lambda calls: min(calls + 1, U16_MAX))
+        rate: Any = self.FeeScalingRate.get()
+        if rate == "NoScaling":
+            return 1
+        scaling = rate[1]
+        multiplier: int = max(0, count - scaling["threshold"]) ** scaling["exponent"]
+        return min(max(1, multiplier), U16_MAX)
+
+    def burn_liquid(self, who: bytes, amount: int) -> None:
+        """Burn what is not bonded. InsufficientLiquidity."""
+        self.ensure(self.liquid(who) >= amount, self.Error.InsufficientLiquidity)
+        self.burn(who, amount)
+
+    def set_bond(self, who: bytes, bond: int) -> None:
+        """Bond this much, or the whole balance if it is less."""
+        new = min(bond, self.balance(who))
+        self.Account.mutate(who, lambda account: account | {"bond": new})
+        self.deposit(self.Event.BondUpdated, account_id=who, new_bond=new)
+
+    def transfer(self, source: bytes, target: bytes, amount: int) -> None:
+        """Move liquid FLIP between accounts. InsufficientLiquidity, CanNotTransferToSelf."""
+        self.ensure(source != target, self.Error.CanNotTransferToSelf)
+        self.ensure(self.liquid(source) >= amount, self.Error.InsufficientLiquidity)
+        self._add(source, -amount)
+        self._add(target, amount)
+
+    # Rewards
+
+    @property
+    def pays_rewards(self) -> bool:
+        """Whether fees are kept for the authorities, not burned: from the epoch on that governance names."""
+        if not self.has("FeeRewardsActivationEpoch"):
+            return False
+        validator: Any = self.runtime.by_name["Validator"]
+        return bool(validator.CurrentEpoch.get() >= self.FeeRewardsActivationEpoch.get())
+
+    @property
+    def pending_rewards(self) -> int:
+        """What the authorities would get if the epoch ended now."""
+        return int(max(0, self.FlipToDistribute.get()) + self.Reserve.get(REWARDS))
+
+    def collect(self, amount: int) -> None:
+        """Keep FLIP in the vault for rewards; what the network has lost (below 0) is taken off first."""
+        self.FlipToDistribute.mutate(lambda kept: kept + amount)
+
+    def distribute(self, authorities: Sequence[bytes]) -> int:
+        """Pay rewards to the authorities in equal parts; how much of it lies in the vault."""
+        from_vault = max(0, int(self.FlipToDistribute.get()))
+        self.FlipToDistribute.mutate(lambda kept: kept - from_vault)
+        self.OffchainFunds.mutate(lambda outside: max(0, outside - from_vault))
+        self.Reserve.mutate(REWARDS, lambda kept: kept + from_vault)
+        share = self.Reserve.get(REWARDS) // len(authorities)
+        paid = [(account, share) for account in sorted(authorities) if share]
+        for account, amount in paid:
+            self._add(account, amount)
+        self.Reserve.mutate(REWARDS, lambda kept: kept - share * len(paid))
+        self.deposit(self.Event.FlipDistributed, amounts=paid)
+        return from_vault
+
+    def _retire(self, amount: int) -> None:
+        if self.pays_rewards:
+            self.Reserve.mutate(REWARDS, lambda kept: kept + amount)
+        else:
+            self.TotalIssuance.mutate(lambda issued: issued - amount)
+
+    # Leaving
+
+    def set_aside(self, who: bytes, amount: int) -> None:
+        """Take FLIP that is on its way out from a balance. InsufficientLiquidity."""
+        self.ensure(amount <= self.liquid(who), self.Error.InsufficientLiquidity)
+        self._add(who, -amount)
+        self.PendingRedemptionsReserve.put(who, amount)
+
+    def pay_out(self, who: bytes) -> int:
+        """What was set aside has left: how much."""
+        amount = self._taken(who)
+        self.OffchainFunds.mutate(lambda outside: outside + amount)
+        return amount
+
+    def put_back(self, who: bytes) -> int:
+        """What was set aside has not left: how much."""
+        amount = self._taken(who)
+        self._add(who, amount)
+        return amount
+
+    def _taken(self, who: bytes) -> int:
+        amount: int | None = self.PendingRedemptionsReserve.take(who)
+        if amount is None:
+            self.fail(self.Error.NoPendingRedemptionForThisID)
+        return amount
+
+    def on_killed_account(self, who: bytes) -> None:
+        dust = self.balance(who)
+        self.Account.remove(who)
+        if dust:
+            self._retire(dust)
+        self.deposit(self.Event.AccountReaped, who=who, dust_burned=dust)
+
+    def _add(self, who: bytes, amount: int) -> int:
+        def change(account: dict[str, int]) -> dict[str, int]:
+            return account | {"balance": account["balance"] + amount}
+
+        changed: dict[str, int] = self.Account.mutate(who, change)
+        return changed["balance"]

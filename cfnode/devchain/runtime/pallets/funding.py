@@ -1,0 +1,269 @@
+"""How do accounts come into being?
+
+Funding (5): whoever sends FLIP to the gateway contract on Ethereum names an account; the first FLIP creates
+it. The contract enforces a minimum there; the pallet's own `MinimumFunding` is 1 FLIP on a development chain.
+Addresses may be restricted, and accounts bound to one address for withdrawals. FLIP goes from one account to
+another, and an account may have accounts of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime.config import FLIP, MINIMUM_FUNDING, DevGenesis
+from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Origin, Pallet, Value, call, event
+
+from .flip import Flip
+from .redemption import MAX, Redemption, planned
+from .system import System
+
+FUNDED_AT_GENESIS: Any = ("EthTransaction", {"tx_hash": bytes(32), "funder": bytes(20)})
+REDEMPTION_TTL_SECONDS = 72 * 3_600
+REDEMPTION_TAX = FLIP // 2
+"""Below the minimum funding, as the chain demands; on the main net 5 FLIP."""
+
+
+def sub_account_of(parent: bytes, index: int) -> bytes:
+    """The account that an account has under a number from 0 to 255."""
+    return blake2_256(b"chainflip/subaccount" + parent + bytes([index]))
+
+
+class Funding(Pallet):
+    """FLIP in and out of accounts."""
+
+    index = 5
+    crate = "pallet_cf_funding"
+
+    PendingRedemptions = Map("Blake2_128Concat", "AccountId32", "PendingRedemptionInfo<u128>", optional=True)
+    MinimumFunding = Value("u128")
+    RedemptionTTLSeconds = Value("u64")
+    BoundExecutorAddress = Map("Blake2_128Concat", "AccountId32", "H160", optional=True)
+    RestrictedAddresses = Map("Blake2_128Concat", "H160", "()", optional=True)
+    RestrictedBalances = Map("Blake2_128Concat", "AccountId32", "BTreeMap<H160, u128>")
+    BoundRedeemAddress = Map("Blake2_128Concat", "AccountId32", "H160", optional=True)
+    RedemptionTax = Value("u128")
+    ParentAccount = Map("Identity", "AccountId32", "AccountId32", optional=True)
+
+    class Event(EventSet):
+        Funded = event(
+            0, account_id="AccountId32", source="FundingSource", funds_added="u128", total_balance="u128"
+        )
+        RedemptionRequested = event(
+            1, account_id="AccountId32", amount="u128", broadcast_id="u32", expiry_time="u64"
+        )
+        RedemptionSettled = event(2, account_id="AccountId32", amount="u128", tx_hash="[u8; 32]")
+        RedemptionExpired = event(3, account_id="AccountId32", tx_hash="[u8; 32]")
+        AddedRestrictedAddress = event(4, address="H160")
+        RemovedRestrictedAddress = event(5, address="H160")
+        FailedFundingAttempt = event(6, account_id="AccountId32", withdrawal_address="H160", amount="u128")
+        MinimumFundingUpdated = event(7, new_minimum="u128")
+        RedemptionTaxAmountUpdated = event(8, amount="u128")
+        RedemptionAmountZero = event(9, account_id="AccountId32")
+        BoundRedeemAddress = event(10, account_id="AccountId32", address="H160")
+        BoundExecutorAddress = event(11, account_id="AccountId32", address="H160")
+        Rebalance = event(
+            12, source_account_id="AccountId32", recipient_account_id="AccountId32", amount="u128"
+        )
+        SCCallExecuted = event(
+            13, caller="AccountId32", sc_call="EthereumSCApi<u128>", eth_tx_hash="[u8; 32]"
+        )
+        SCCallCannotBeExecuted = event(
+            14,
+            caller="AccountId32",
+            sc_call="EthereumSCApi<u128>",
+            call_error="DispatchErrorWithPostInfo<PostDispatchInfo>",
+            eth_tx_hash="[u8; 32]",
+        )
+        SCCallCannotBeDecoded = event(15, caller="AccountId32", sc_call_bytes="Bytes", eth_tx_hash="[u8; 32]")
+
+    class Error(ErrorSet):
+        NoPendingRedemption = (
+            "An invalid redemption has been witnessed: the account has no pending redemptions."
+        )
+        PendingRedemption = "The redeemer tried to redeem despite having a redemption already pending."
+        BelowMinimumFunding = "When requesting a redemption, you must not have an amount below the minimum."
+        RestrictedBalanceBelowMinimumFunding = (
+            "When requesting a redemption, all restricted balances must be above the minimum."
+        )
+        InsufficientUnrestrictedFunds = "There are not enough unrestricted funds to process the redemption."
+        InvalidMinimumFundingUpdate = "Minimum funding amount must be greater than the redemption tax."
+        InvalidRedemptionTaxUpdate = "Redemption tax must be less than the minimum funding amount."
+        InsufficientBalance = "The account has insufficient funds to pay for the redemption."
+        AccountAlreadyBound = "The account is already bound to an address."
+        AccountBindingRestrictionViolated = "The account is bound to a withdrawal address."
+        RedeemDisabled = "Redeem is disabled due to Safe Mode."
+        ExecutorBindingRestrictionViolated = "The executor for this account is bound to another address."
+        ExecutorAddressAlreadyBound = "The account is already bound to an executor address."
+        AccountMustBeUnregistered = "The account cannot be reaped before it is unregistered."
+        CanNotRebalanceToNotBiddingValidator = (
+            "During auction phase its not possible to rebalance to a non-bidding validator if the "
+            "source validator is currently bidding."
+        )
+        BondViolation = "The withdrawal would leave the account with a balance below the bond."
+        AccountMustExist = "Funds can only be sent to accounts that already exist."
+        MinimumRebalanceAmount = "The rebalance amount must be at least the minimum funding amount."
+        AccountAlreadyExists = "Cannot spawn an account that already exists."
+        CannotSpawnDuringAuctionPhase = (
+            "Cannot spawn a sub-account if the parent account is bidding in an auction."
+        )
+        CannotSpawnFromSubAccount = "Cannot spawn a sub-account from another sub-account."
+        AccountHasRemainingConsumers = (
+            "The account has remaining consumers (eg. subaccounts), so it cannot be reaped."
+        )
+        SubAccountIdDerivationFailed = "The sub-account ID derivation failed, should never happen."
+
+    @call(6, minimum_funding="u128")
+    def update_minimum_funding(self, origin: Origin, minimum_funding: int) -> None:
+        """Set the least FLIP that an account may hold. Governance."""
+        origin.ensure_governance()
+        self.ensure(minimum_funding > self.RedemptionTax.get(), self.Error.InvalidMinimumFundingUpdate)
+        self.MinimumFunding.put(minimum_funding)
+        self.deposit(self.Event.MinimumFundingUpdated, new_minimum=minimum_funding)
+
+    @call(7, addresses_to_add="Vec<H160>", addresses_to_remove="Vec<H160>")
+    def update_restricted_addresses(
+        self, origin: Origin, addresses_to_add: Sequence[bytes], addresses_to_remove: Sequence[bytes]
+    ) -> None:
+        """FLIP that comes from these addresses may only go back to them. Governance."""
+        origin.ensure_governance()
+        for address in addresses_to_add:
+            self.RestrictedAddresses.put(address, ())
+            self.deposit(self.Event.AddedRestrictedAddress, address=address)
+        for address in addresses_to_remove:
+            self.RestrictedAddresses.remove(address)
+            for who, restricted in list(self.RestrictedBalances.items()):
+                self.RestrictedBalances.put(who, [each for each in restricted if each[0] != address])
+            self.deposit(self.Event.RemovedRestrictedAddress, address=address)
+
+    @call(8, address="H160")
+    def bind_redeem_address(self, origin: Origin, address: bytes) -> None:
+        """Bind the account's withdrawals to one Ethereum address, for ever."""
+        who = origin.ensure_signed()
+        self.ensure(not self.BoundRedeemAddress.contains(who), self.Error.AccountAlreadyBound)
+        self.BoundRedeemAddress.put(who, address)
+        self.deposit(self.Event.BoundRedeemAddress, account_id=who, address=address)
+
+    @call(9, amount="u128")
+    def update_redemption_tax(self, origin: Origin, amount: int) -> None:
+        """Set what a withdrawal costs. Governance."""
+        origin.ensure_governance()
+        self.ensure(amount < self.MinimumFunding.get(), self.Error.InvalidRedemptionTaxUpdate)
+        self.RedemptionTax.put(amount)
+        self.deposit(self.Event.RedemptionTaxAmountUpdated, amount=amount)
+
+    @call(10, executor_address="H160")
+    def bind_executor_address(self, origin: Origin, executor_address: bytes) -> None:
+        """Bind who may execute the account's withdrawals on Ethereum, for ever."""
+        who = origin.ensure_signed()
+        self.ensure(not self.BoundExecutorAddress.contains(who), self.Error.ExecutorAddressAlreadyBound)
+        self.BoundExecutorAddress.put(who, executor_address)
+        self.deposit(self.Event.BoundExecutorAddress, account_id=who, address=executor_address)
+
+    @call(
+        11,
+        recipient_account_id="AccountId32",
+        redemption_address="Option<H160>",
+        amount="RedemptionAmount<u128>",
+    )
+    def rebalance(
+        self, origin: Origin, recipient_account_id: bytes, redemption_address: bytes | None, amount: Any
+    ) -> None:
+        """Give FLIP to another account, which must exist and be bound to the same addresses.
+
+        What came from the restricted `redemption_address` stays restricted there.
+        """
+        who, error = origin.ensure_signed(), self.Error
+        self.ensure(self.other(System).exists(recipient_account_id), error.AccountMustExist)
+        enough = amount == MAX or amount[1] >= self.MinimumFunding.get()
+        self.ensure(enough, error.MinimumRebalanceAmount)
+        for bound, violated in (
+            (self.BoundExecutorAddress, error.ExecutorBindingRestrictionViolated),
+            (self.BoundRedeemAddress, error.AccountBindingRestrictionViolated),
+        ):
+            self.ensure(bound.get(who) == bound.get(recipient_account_id), violated)
+        moved = planned(self, who, amount, redemption_address)
+        self.release(moved)
+        if moved.restricted and moved.address is not None:
+            self.restrict(recipient_account_id, moved.amount, moved.address)
+        self.other(Flip).transfer(who, recipient_account_id, moved.amount)
+        self.deposit(
+            self.Event.Rebalance,
+            source_account_id=who,
+            recipient_account_id=recipient_account_id,
+            amount=moved.amount,
+        )
+        self.reap_if_empty(who)
+
+    def spawn_sub_account(self, parent: bytes, index: int, amount: int) -> bytes:
+        """Create an account that belongs to `parent`, with FLIP of its; returns it."""
+        self.ensure(not self.ParentAccount.contains(parent), self.Error.CannotSpawnFromSubAccount)
+        who, system = sub_account_of(parent, index), self.other(System)
+        self.ensure(not system.exists(who), self.Error.AccountAlreadyExists)
+        system.inc_providers(who)
+        system.inc_consumers(parent)
+        self.ParentAccount.put(who, parent)
+        for bound in (self.BoundExecutorAddress, self.BoundRedeemAddress):
+            if (address := bound.get(parent)) is not None:
+                bound.put(who, address)
+        self.rebalance(Origin.signed(parent), who, None, ("Exact", amount))
+        return who
+
+    def release(self, moved: Redemption) -> None:
+        """Free FLIP that leaves of its restriction. RestrictedBalanceBelowMinimumFunding."""
+        restricted = dict(self.RestrictedBalances.get(moved.who))
+        if moved.address is None or moved.address not in restricted:
+            return
+        left = max(0, restricted[moved.address] - moved.debit)
+        enough = not left or left >= self.MinimumFunding.get()
+        self.ensure(enough, self.Error.RestrictedBalanceBelowMinimumFunding)
+        restricted[moved.address] = left
+        kept = sorted((address, amount) for address, amount in restricted.items() if amount)
+        self.RestrictedBalances.put(moved.who, kept)
+
+    def reap_if_empty(self, who: bytes) -> None:
+        """End an account that has nothing left."""
+        if self.other(Flip).balance(who):
+            return
+        parent = self.ParentAccount.get(who)
+        self.other(System).dec_providers(who)
+        if parent is not None:
+            self.other(System).dec_consumers(parent)
+
+    def genesis(self, config: DevGenesis) -> None:
+        self.MinimumFunding.put(MINIMUM_FUNDING)
+        self.RedemptionTax.put(REDEMPTION_TAX)
+        self.RedemptionTTLSeconds.put(REDEMPTION_TTL_SECONDS)
+        for account, amount in config.funded:
+            self.fund_account(account, amount, FUNDED_AT_GENESIS)
+
+    def fund_account(self, who: bytes, amount: int, source: Any) -> None:
+        """FLIP has come in for this account: create it if it is new. `source` is a `FundingSource`."""
+        if not self.other(System).exists(who):
+            self.other(System).inc_providers(who)
+        total = self.other(Flip).fund(who, amount)
+        if source[0] == "EthTransaction":
+            self._note_restriction(who, amount, source[1]["funder"])
+        self.deposit(
+            self.Event.Funded, account_id=who, source=source, funds_added=amount, total_balance=total
+        )
+
+    def _note_restriction(self, who: bytes, amount: int, funder: bytes) -> None:
+        if self.RestrictedAddresses.contains(funder):
+            self.restrict(who, amount, funder)
+
+    def restrict(self, who: bytes, amount: int, address: bytes) -> None:
+        """Let FLIP of an account go nowhere but to an address."""
+        restricted = dict(self.RestrictedBalances.get(who))
+        restricted[address] = restricted.get(address, 0) + amount
+        self.RestrictedBalances.put(who, sorted(restricted.items()))
+
+    def on_killed_account(self, who: bytes) -> None:
+        for forgotten in (
+            self.RestrictedBalances,
+            self.BoundRedeemAddress,
+            self.BoundExecutorAddress,
+            self.ParentAccount,
+        ):
+            forgotten.remove(who)

@@ -1,0 +1,127 @@
+"""Who decides what is final?
+
+Grandpa (14): weighted voters and their set id. A change is announced in the header's digest and takes effect
+when that very block is final (delay 0); the set id goes up by one (Polkadot spec, "GRANDPA", authority set
+changes).
+"""
+
+from __future__ import annotations
+
+from cfnode.core.engines import GRANDPA
+from cfnode.core.scale import encode_compact
+from cfnode.core.state import GRANDPA_AUTHORITIES
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.frame import (
+    ConstantSet,
+    ErrorSet,
+    EventSet,
+    Map,
+    Pallet,
+    Value,
+    constant,
+    event,
+)
+
+from .system import System
+
+SCHEDULED_CHANGE = b"\x01"
+KEPT_SESSIONS = 8
+
+
+class Grandpa(Pallet):
+    """Finality voters."""
+
+    index = 14
+    crate = "pallet_grandpa"
+
+    State = Value("StoredState<u32>")
+    PendingChange = Value("StoredPendingChange<u32>", optional=True)
+    NextForced = Value("u32", optional=True)
+    Stalled = Value("(u32, u32)", optional=True)
+    CurrentSetId = Value("u64")
+    SetIdSession = Map("Twox64Concat", "u64", "u32", optional=True)
+    Authorities = Value("WeakBoundedVec<(grandpa::Public, u64)>")
+    GrandpaVoteDelegations = Map("Identity", "grandpa::Public", "grandpa::Public", optional=True)
+    GrandpaDelegators = Map("Identity", "grandpa::Public", "BoundedVec<grandpa::Public>")
+
+    class Event(EventSet):
+        NewAuthorities = event(0, authority_set="Vec<(grandpa::Public, u64)>")
+        Paused = event(1)
+        Resumed = event(2)
+        GrandpaVoteDelegated = event(3, delegator="grandpa::Public", delegate="grandpa::Public")
+        GrandpaVoteDelegationRemoved = event(4, delegator="grandpa::Public")
+
+    class Error(ErrorSet):
+        PauseFailed = (
+            "Attempt to signal GRANDPA pause when the authority set isn't live (either paused or "
+            "already pending pause)."
+        )
+        ResumeFailed = (
+            "Attempt to signal GRANDPA resume when the authority set isn't paused (either live or "
+            "already pending resume)."
+        )
+        ChangePending = "Attempt to signal GRANDPA change with one already pending."
+        TooSoon = "Cannot signal forced change so soon after last."
+        InvalidKeyOwnershipProof = (
+            "A key ownership proof provided as part of an equivocation report is invalid."
+        )
+        InvalidEquivocationProof = (
+            "An equivocation proof provided as part of an equivocation report is invalid."
+        )
+        DuplicateOffenceReport = "A given equivocation report is valid but already previously reported."
+        SelfDelegation = "Cannot delegate to self."
+        DelegateIsDelegator = "The delegate already has a delegation of its own (no chaining)."
+        DelegatorIsDelegate = "The delegator is already a delegate for other keys (no chaining)."
+        TooManyDelegators = "The delegate has reached the maximum number of delegators."
+        DelegationAlreadyExists = "The delegator already has an active delegation."
+        DelegationNotFound = "No delegation exists for this delegator."
+
+    class Constant(ConstantSet):
+        MaxAuthorities = constant("u32", 150)
+        MaxNominators = constant("u32", 0)
+        MaxSetIdSessionEntries = constant("u64", KEPT_SESSIONS)
+        MaxDelegatorsPerGrandpaAuthority = constant("u32", 5)
+
+    def genesis(self, config: DevGenesis) -> None:
+        voters = [(each.grandpa, each.weight) for each in config.authorities]
+        self.Authorities.put(voters)
+        self.SetIdSession.put(0, 0)
+        encoded = encode_compact(len(voters)) + b"".join(
+            key + weight.to_bytes(8, "little") for key, weight in voters
+        )
+        # Where warp sync looks for the first set, on the main net too: version 1, then the list.
+        self.runtime.host.set(GRANDPA_AUTHORITIES, b"\x01" + encoded)
+
+    def rotate(self, number: int, session: int) -> None:
+        """Schedule the change to the next set, which has the same voters, for this block."""
+        self.PendingChange.put(
+            {
+                "scheduled_at": number,
+                "delay": 0,
+                "next_authorities": self.Authorities.get(),
+                "forced": None,
+            }
+        )
+        set_id = self.CurrentSetId.mutate(lambda set_id: set_id + 1)
+        self.SetIdSession.put(set_id, session)
+        if set_id >= KEPT_SESSIONS:
+            self.SetIdSession.remove(set_id - KEPT_SESSIONS)
+
+    def keep(self, session: int) -> None:
+        """The voters of a session are those of the one before."""
+        self.SetIdSession.put(self.CurrentSetId.get(), session)
+
+    def on_finalize(self, number: int) -> None:
+        change = self.PendingChange.get()
+        if change is None:
+            return
+        if number == change["scheduled_at"]:
+            self._announce(change["next_authorities"], change["delay"])
+        if number == change["scheduled_at"] + change["delay"]:
+            self.Authorities.put(change["next_authorities"])
+            self.deposit(self.Event.NewAuthorities, authority_set=change["next_authorities"])
+            self.PendingChange.kill()
+
+    def _announce(self, voters: list[tuple[bytes, int]], delay: int) -> None:
+        codec = self.codec("(Vec<(grandpa::Public, u64)>, u32)")
+        self.other(System).log(("Consensus", (GRANDPA, SCHEDULED_CHANGE + codec.encode((voters, delay)))))

@@ -1,0 +1,265 @@
+"""What goes out of a chain's vault at the end of a block?
+
+Everything that waits: fetches of deposits and transfers in one batch (on Solana a transaction each), messages
+one by one. A batch for which Bitcoin's vault has not enough outputs says so and is tried again in each block.
+An EVM deposit contract that does not exist yet is deployed by its first fetch, and other fetches from it wait
+until that has happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.devchain.runtime.pallets import bitcoin_vault
+from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
+from cfnode.devchain.runtime.pallets.environment import Environment
+
+from .storage import IngressEgressStorage
+
+__all__ = [
+    "evm_broadcaster",
+    "fetch_params",
+    "finalise_fetches",
+    "join_outputs",
+    "message_call",
+    "reject_call",
+    "schedule_fetch",
+    "send_batches",
+    "send_messages",
+    "transfer_params",
+    "with_message",
+]
+
+MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Bsc": 20, "Solana": 5}
+MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50, "Bsc": 50}
+"""In a block. Others have no limit, but Solana, by the accounts that count its transactions."""
+
+
+def send_batches(pallet: IngressEgressStorage) -> None:
+    """Send what has been queued, as far as it can be sent now; all of it, or nothing."""
+    queue = pallet.ScheduledEgressFetchOrTransfer.get()
+    if not queue:
+        return
+    pallet.runtime.host.begin()
+    try:
+        fetches, transfers, waiting = _taken(pallet, queue)
+        pallet.ScheduledEgressFetchOrTransfer.put(waiting)
+        _SEND[pallet.chain.name](pallet, fetches, transfers)
+    except _CannotBuild as failure:
+        pallet.runtime.host.rollback()
+        pallet.deposit(pallet.Event.FailedToBuildAllBatchCall, error=str(failure))
+    except BaseException:
+        pallet.runtime.host.rollback()
+        raise
+    else:
+        pallet.runtime.host.commit()
+
+
+class _CannotBuild(Exception):
+    """A batch cannot be built now: the reason (`AllBatchError`)."""
+
+
+def join_outputs(pallet: IngressEgressStorage) -> None:
+    """On Bitcoin: join the vault's outputs if there are too many of them."""
+    if pallet.chain.name != "Bitcoin":
+        return
+    transaction = bitcoin_vault.consolidate(pallet)
+    if transaction is not None:
+        pallet.deposit(pallet.Event.UtxoConsolidation, broadcast_id=_start(pallet))
+        bitcoin_vault.add_outputs(pallet, transaction)
+
+
+def send_messages(pallet: IngressEgressStorage) -> None:
+    """Send each transfer that carries a message as a transaction of its own."""
+    messages = pallet.ScheduledEgressCcm.get()
+    waiting = [each for each in messages if pallet.DisabledEgressAssets.contains(each["asset"])]
+    if messages:
+        pallet.ScheduledEgressCcm.put(waiting)
+    for message in (each for each in messages if each not in waiting):
+        broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(message_call(pallet, message))
+        pallet.BroadcastActions.put(broadcast_id, "CcmBroadcast")
+        pallet.deposit(
+            pallet.Event.CcmBroadcastRequested, broadcast_id=broadcast_id, egress_id=message["egress_id"]
+        )
+
+
+def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
+    """The broadcaster of the pallet's EVM chain."""
+    found = pallet.other(BROADCASTERS[pallet.chain.name])
+    assert isinstance(found, EvmBroadcaster)
+    return found
+
+
+def transfer_params(pallet: IngressEgressStorage, asset: str, to: bytes, amount: int) -> dict[str, Any]:
+    """`EncodableTransferAssetParams` of a transfer on an EVM chain."""
+    token = pallet.other(Environment).token_address(pallet.chain.name, asset)
+    return {"asset": token, "to": to, "amount": amount}
+
+
+def _taken(pallet: IngressEgressStorage, queue: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Fetches and transfers to be sent now, and what waits."""
+    fetches, transfers, waiting = list[Any](), list[Any](), list[Any]()
+    for entry in queue:
+        kind, what = entry
+        mine, limits = (fetches, MAX_FETCHES) if kind == "Fetch" else (transfers, MAX_TRANSFERS)
+        full = len(mine) >= limits.get(pallet.chain.name, len(queue))
+        stopped = full or pallet.DisabledEgressAssets.contains(what["asset"])
+        if stopped or (kind == "Fetch" and not _fetchable(pallet, what)):
+            waiting.append(entry)
+        else:
+            mine.append(what)
+    return fetches, transfers, waiting
+
+
+def _fetchable(pallet: IngressEgressStorage, fetch: dict[str, Any]) -> bool:
+    fetch["deposit_fetch_id"] = schedule_fetch(pallet, fetch["deposit_address"])
+    return fetch["deposit_fetch_id"] is not None
+
+
+def schedule_fetch(pallet: IngressEgressStorage, address: Any) -> Any:
+    """How a channel's deposit is fetched now: a fetch id of the chain; None if it cannot be.
+
+    There is no such channel then, or its contract is being deployed: that of an EVM chain is from now on.
+    """
+    channel = pallet.DepositChannelLookup.get(address)
+    if channel is None or channel["deposit_channel"]["state"] == "Pending":
+        return None
+    found = channel["deposit_channel"]
+    if not pallet.chain.is_evm:
+        return found["channel_id"]
+    if found["state"] == "Undeployed":
+        channel["deposit_channel"] = found | {"state": "Pending"}
+        pallet.DepositChannelLookup.put(address, channel)
+        return "DeployAndFetch", found["channel_id"]
+    # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. What the
+    # channel was opened for says what is in it, whatever has come.
+    if ASSETS[found["asset"]].chain_index == 0 and pallet.chain.name != "Tron":
+        return "NotRequired"
+    return "Fetch", found["address"]
+
+
+def fetch_params(pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
+    deploys, calls = list[Any](), list[Any]()
+    for asset, how in fetches:
+        token = pallet.other(Environment).token_address(pallet.chain.name, asset)
+        if how[0] == "DeployAndFetch":
+            deploys.append({"channel_id": how[1], "asset": token})
+        elif how[0] == "Fetch":
+            calls.append({"contract_address": how[1], "asset": token})
+    return {"fetch_deploy_params": deploys, "fetch_params": calls}
+
+
+def finalise_fetches(pallet: IngressEgressStorage, broadcast_id: int, addresses: Iterable[Any]) -> None:
+    """Have the contracts that a broadcast deploys noted, once it has succeeded."""
+    deployed = [address for address in addresses if _is_on_its_way(pallet, address)]
+    if deployed:
+        pallet.BroadcastActions.put(broadcast_id, ("FinaliseFetch", deployed))
+
+
+def _is_on_its_way(pallet: IngressEgressStorage, address: Any) -> bool:
+    channel = None if address is None else pallet.DepositChannelLookup.get(address)
+    return channel is not None and channel["deposit_channel"]["state"] in ("Undeployed", "Pending")
+
+
+def _announce(pallet: IngressEgressStorage, broadcast_id: int, transfers: list[Any]) -> None:
+    ids = [each["egress_id"] for each in transfers]
+    pallet.deposit(pallet.Event.BatchBroadcastRequested, broadcast_id=broadcast_id, egress_ids=ids)
+
+
+def _send_evm(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+    arguments = _batch(pallet, [(each["asset"], each["deposit_fetch_id"]) for each in fetches], transfers)
+    if not any(arguments.values()):
+        return
+    broadcaster = evm_broadcaster(pallet)
+    broadcast_id = broadcaster.start(broadcaster.bound_call("AllBatch", arguments))
+    finalise_fetches(pallet, broadcast_id, [each["deposit_address"] for each in fetches])
+    _announce(pallet, broadcast_id, transfers)
+
+
+def _batch(
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
+) -> dict[str, Any]:
+    pay = [
+        transfer_params(pallet, each["asset"], each["destination_address"], each["amount"])
+        for each in transfers
+    ]
+    return fetch_params(pallet, fetches) | {"transfer_params": pay}
+
+
+def reject_call(
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
+) -> Any:
+    """On EVM chains: fetch a deposit and send it back, in one call."""
+    if not pallet.chain.is_evm:
+        return None
+    return evm_broadcaster(pallet).bound_call("RejectCall", _batch(pallet, fetches, transfers))
+
+
+def _send_together(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+    if fetches or transfers:
+        _announce(pallet, _start(pallet), transfers)
+
+
+def _send_bitcoin(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+    """Deposits are spent from where they lie: without a transfer there is no transaction.
+
+    A transfer below Bitcoin's own dust limit is left out.
+    """
+    outputs = [(each["destination_address"], each["amount"]) for each in transfers]
+    outputs = [(script, amount) for script, amount in outputs if amount >= bitcoin_vault.DUST]
+    if not outputs:
+        return
+    transaction = bitcoin_vault.spend(pallet, outputs)
+    if transaction is None:
+        raise _CannotBuild("UtxoSelectionFailed")
+    bitcoin_vault.add_outputs(pallet, transaction)
+    _announce(pallet, _start(pallet), transfers)
+
+
+def _send_solana(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+    if fetches:  # there are no more of them than one transaction holds
+        _announce(pallet, _start(pallet), [])
+    for transfer in transfers:
+        _announce(pallet, _start(pallet), [transfer])
+
+
+def _start(pallet: IngressEgressStorage) -> int:
+    return pallet.other(BROADCASTERS[pallet.chain.name]).start(None)
+
+
+def with_message(transfer: dict[str, Any], ccm: Any) -> dict[str, Any]:
+    """A transfer with the message of a `CcmDepositMetadata`."""
+    origin = {name: ccm[name] for name in ("source_chain", "source_address")}
+    message: dict[str, Any] = transfer | ccm["channel_metadata"] | origin
+    return message
+
+
+def message_call(pallet: IngressEgressStorage, message: dict[str, Any]) -> Any:
+    """On EVM chains: pay a receiver and call it with a message."""
+    if not pallet.chain.is_evm:
+        return None
+    source = message["source_address"]
+    arguments = {
+        "transfer_param": transfer_params(
+            pallet, message["asset"], message["destination_address"], message["amount"]
+        ),
+        "source_chain": CHAINS[message["source_chain"]].index,
+        "source_address": source[1] if source else b"",
+        "gas_budget": message["gas_budget"],
+        "message": message["message"],
+    }
+    return evm_broadcaster(pallet).bound_call("ExecutexSwapAndCall", arguments)
+
+
+_SEND: dict[str, Callable[[IngressEgressStorage, list[Any], list[Any]], None]] = {
+    "Ethereum": _send_evm,
+    "Arbitrum": _send_evm,
+    "Tron": _send_evm,
+    "Bsc": _send_evm,
+    "Bitcoin": _send_bitcoin,
+    "Solana": _send_solana,
+    "Assethub": _send_together,
+}

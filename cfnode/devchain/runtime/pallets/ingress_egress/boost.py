@@ -1,0 +1,131 @@
+"""How does a deposit count before it is final?
+
+A broker's channel may offer a boost fee. When a deposit has been seen but not yet confirmed, somebody who has
+put money up for it pays the user at once and gets the deposit later. There is one price for that, 5 basis
+points, of which the network takes its part. The money comes from a boost pool and from a lending pool
+(`boost_funding`); on the development chain one account has put up all that a pool has, as much as `Dev` says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.boost_funding import TIER, BoostFunding, BoostSplit
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.swapping.requests import request_network_fee_swap
+from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+
+from .deposits import Deposit, act, finalised, is_boosted, withhold_ingress_fee
+from .rejection import is_marked, note_prewitnessed
+
+if TYPE_CHECKING:
+    from .pallet import IngressEgress
+
+__all__ = [
+    "BOOSTER",
+    "boost_depth",
+    "finalise_boosted",
+    "prewitness",
+    "remember_boost",
+    "set_boost_depth",
+]
+
+BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
+"""The account that owns what the boost pools have."""
+
+
+def boost_depth(pallet: IngressEgress, asset: str) -> int:
+    """How much the boost pool of an asset has."""
+    return pallet.other(AssetBalances).balance(BOOSTER, asset)
+
+
+def set_boost_depth(pallet: IngressEgress, asset: str, amount: int) -> None:
+    """Put this much up for boosting an asset."""
+    pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
+
+
+def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
+    """A deposit has been seen that is not yet final: boost it if its owner wants that."""
+    asset, amount = deposit.asset, deposit.amount
+    if deposit.boost_status != "NotBoosted" or amount < pallet.MinimumDeposit.get(asset):
+        return None
+    if is_marked(pallet, deposit):
+        return note_prewitnessed(pallet, deposit)
+    deposit_id = pallet.PrewitnessedDepositIdCounter.mutate(lambda last: last + 1)
+    if not deposit.max_boost_fee or not _enabled(pallet):
+        return None
+    funding = None
+    if deposit.max_boost_fee >= TIER:
+        depth = boost_depth(pallet, asset)
+        funding = pallet.other(BoostFunding).fund_boost(deposit_id, asset, amount, depth)
+    if funding is None:
+        return pallet.deposit(
+            pallet.Event.InsufficientBoostLiquidity,
+            prewitnessed_deposit_id=deposit_id,
+            asset=asset,
+            amount_attempted=amount,
+            channel_id=deposit.channel_id,
+            origin_type=deposit.origin_type,
+        )
+    return _boost(pallet, deposit, deposit_id, funding)
+
+
+def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
+    """Give a deposit that was boosted to those who paid for it; False if it was not boosted."""
+    status, asset = deposit.boost_status, deposit.asset
+    if not is_boosted(status) or status[1]["amount"] != deposit.amount:
+        return False
+    owed = pallet.other(BoostFunding).settle_boost(asset, status[1]["prewitnessed_deposit_id"])
+    for_network = owed["network_fee"]
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed["boosted_amount"] - for_network)
+    remember_boost(pallet, deposit, "NotBoosted")
+    request_id = None
+    if for_network:
+        request_id = request_network_fee_swap(pallet.other(SwappingStorage), asset, for_network)
+    credited = {
+        "prewitnessed_deposit_id": status[1]["prewitnessed_deposit_id"],
+        "network_fee_from_boost": for_network,
+        "network_fee_swap_request_id": request_id,
+    }
+    finalised(pallet, deposit, 0, ("BoostersCredited", credited))
+    return True
+
+
+def _enabled(pallet: IngressEgress) -> bool:
+    member = f"ingress_egress_{pallet.chain.name.lower()}"
+    return pallet.other(Environment).safe_mode(member, "boost_deposits_enabled")
+
+
+def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:
+    asset, amount = deposit.asset, deposit.amount
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
+    available, ingress_fee = withhold_ingress_fee(pallet, deposit, funding.lending + funding.boost)
+    action = act(pallet, deposit, available)
+    remember_boost(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
+    pallet.deposit(
+        pallet.Event.DepositBoosted,
+        deposit_address=deposit.address,
+        asset=asset,
+        amounts=funding.amounts,
+        deposit_details=deposit.details,
+        prewitnessed_deposit_id=deposit_id,
+        channel_id=deposit.channel_id,
+        block_height=deposit.height,
+        ingress_fee=ingress_fee,
+        max_boost_fee_bps=deposit.max_boost_fee,
+        boost_fee=funding.fees,
+        action=action,
+        origin_type=deposit.origin_type,
+    )
+
+
+def remember_boost(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
+    """Write down how far a deposit is: with its channel, or by the vault's name for it."""
+    if deposit.channel is not None:
+        channel = pallet.DepositChannelLookup.get(deposit.address)
+        pallet.DepositChannelLookup.put(deposit.address, channel | {"boost_status": status})
+    elif status == "NotBoosted":
+        pallet.BoostedVaultTransactions.remove(deposit.transaction)
+    else:
+        pallet.BoostedVaultTransactions.put(deposit.transaction, status)

@@ -1,0 +1,51 @@
+"""When does a deposit count that has been witnessed?
+
+At once, or some blocks later if governance wants to have time: then it waits, and counts before anything else
+that happens in its block.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
+from cfnode.devchain.runtime.pallets.system import System
+
+from .deposits import process_deposit
+from .vault_deposits import process_vault_deposit
+
+if TYPE_CHECKING:
+    from .pallet import IngressEgress
+
+__all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
+
+
+def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
+    """A `DepositWitness` has reached the chain's safety margin at `height`."""
+    if delay := pallet.IngressDelayBlocks.get():
+        waiting = pallet.PendingDepositChannelDeposits
+        waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
+    else:
+        process_deposit(pallet, witness, height)
+
+
+def admit_vault_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
+    """A `VaultDepositWitness` is final."""
+    if delay := pallet.IngressDelayBlocks.get():
+        waiting = pallet.PendingVaultDeposits
+        waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
+    else:
+        process_vault_deposit(pallet, witness, height)
+
+
+def process_delayed(pallet: IngressEgress, number: int) -> None:
+    """Take what has waited for this block."""
+    for witness, height in pallet.PendingDepositChannelDeposits.take(number):
+        process_deposit(pallet, witness, height)
+    for witness, height in pallet.PendingVaultDeposits.take(number):
+        process_vault_deposit(pallet, witness, height)
+
+
+def _due(pallet: IngressEgress, delay: int) -> int:
+    """The block in which what comes now counts."""
+    return min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)

@@ -1,0 +1,91 @@
+"""Which address belongs to a channel id, by what the chain knows of its own vaults?
+
+The formulas are `core.addresses`; here they get the vault's key, contract, program or account from storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cfnode.core.addresses import AddressError, assethub, evm, solana, taproot
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.threshold_signer import BitcoinThresholdSigner
+
+from .storage import IngressEgressStorage
+
+__all__ = ["bitcoin_channel", "bitcoin_state", "derive", "is_fresh", "watched_outputs"]
+
+
+def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+    """The address of a new channel, as the chain's account type, and the state to remember with it."""
+    return _DERIVATIONS[pallet.chain.name](pallet, channel_id, asset)
+
+
+def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.TaprootDeposit:
+    """The Bitcoin output of a channel id under the current vault key."""
+    return watched_outputs(pallet, channel_id)[0]
+
+
+def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[taproot.TaprootDeposit]:
+    """The Bitcoin outputs of a private channel: under the current vault key, and under the one before."""
+    key = pallet.other(BitcoinThresholdSigner).active_key()
+    pallet.ensure(key is not None, pallet.Error.MissingBitcoinVault)
+    pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
+    keys = (key["current"], key["previous"])
+    return [taproot.deposit(each, channel_id) for each in keys if each is not None]
+
+
+def is_fresh(pallet: IngressEgressStorage, channel: Any) -> bool:
+    """Whether deposits on an unused channel could be spent: on Bitcoin, by the vault's present key."""
+    if pallet.chain.name != "Bitcoin":
+        return True
+    key = pallet.other(BitcoinThresholdSigner).active_key()
+    return key is not None and bool(channel["state"]["pubkey_x"] == key["current"])
+
+
+def bitcoin_state(output: taproot.TaprootDeposit) -> dict[str, Any]:
+    """What is remembered of an output so that it can be spent: a value of `DepositAddress`."""
+    path = {
+        "salt": output.salt,
+        "tweaked_pubkey_bytes": output.output_key,
+        "tapleaf_hash": output.leaf_hash,
+        "unlock_script": {"bytes": output.leaf_script},
+    }
+    return {"pubkey_x": output.public_key_x, "script_path": path}
+
+
+def _evm(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+    chain = pallet.chain.name
+    vault = pallet.other(Environment).vault_address(chain)
+    return evm.deposit_address(chain, vault, channel_id, evm.INIT_CODE_HASHES[asset]), "Undeployed"
+
+
+def _bitcoin(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+    output = bitcoin_channel(pallet, channel_id)
+    return output.script, bitcoin_state(output)
+
+
+def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+    program = pallet.other(Environment).SolanaApiEnvironment.get()["vault_program"]
+    try:
+        return solana.deposit_address(program, channel_id)
+    except AddressError:
+        pallet.fail(pallet.Error.SolanaAddressDerivationError)
+
+
+def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+    vault = pallet.other(Environment).AssethubVaultAccountId.get()
+    pallet.ensure(vault is not None, pallet.Error.MissingAssethubVault)
+    return assethub.deposit_account(vault, channel_id), ()
+
+
+_DERIVATIONS: dict[str, Callable[[IngressEgressStorage, int, str], tuple[Any, Any]]] = {
+    "Ethereum": _evm,
+    "Arbitrum": _evm,
+    "Tron": _evm,
+    "Bsc": _evm,
+    "Bitcoin": _bitcoin,
+    "Solana": _solana,
+    "Assethub": _assethub,
+}

@@ -1,0 +1,107 @@
+"""What becomes of a transfer that its receiver could not take?
+
+The batch went through and the money is still in the vault. So a call is signed that pays it and that anybody
+may send, with as much gas as it needs; nobody sends it for the user. It is offered in the epoch in which the
+transfer failed, signed anew by the key of the next epoch, and given up when the one after that begins. A
+message whose transaction nobody could send is offered in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
+from cfnode.devchain.runtime.pallets.validator import Validator
+
+from .batching import evm_broadcaster, transfer_params
+from .storage import IngressEgressStorage
+
+__all__ = [
+    "broadcast_aborted",
+    "broadcast_succeeded",
+    "failed_call",
+    "review_failed_calls",
+    "transfer_failed",
+]
+
+
+def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, destination: bytes) -> None:
+    """A transfer out of an EVM vault has failed: have its fallback signed."""
+    broadcaster = evm_broadcaster(pallet)
+    arguments = {"transfer_param": transfer_params(pallet, asset, destination, amount)}
+    broadcast_id = broadcaster.only_sign(broadcaster.bound_call("TransferFallback", arguments))
+    _remember(pallet, broadcast_id)
+    pallet.deposit(
+        pallet.Event.TransferFallbackRequested,
+        asset=asset,
+        amount=amount,
+        destination_address=destination,
+        broadcast_id=broadcast_id,
+        egress_details=None,
+    )
+
+
+def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None:
+    """A transaction is on its chain: the deposit contracts that it deployed are there."""
+    action = pallet.BroadcastActions.take(broadcast_id)
+    if action is not None and action[0] == "FinaliseFetch":
+        deployed = ("Deployed", {"at_block_height": pallet.tracking.height()})
+        for address in action[1]:
+            channel = pallet.DepositChannelLookup.get(address)
+            if channel is not None:
+                channel["deposit_channel"] = channel["deposit_channel"] | {"state": deployed}
+                pallet.DepositChannelLookup.put(address, channel)
+    pallet.other(BROADCASTERS[pallet.chain.name]).succeed(broadcast_id)
+
+
+def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
+    """Nobody could send a transaction; one with a message can be sent by its user."""
+    if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
+        _remember(pallet, broadcast_id)
+        pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)
+
+
+def review_failed_calls(pallet: IngressEgressStorage) -> None:
+    """Look at one of the last epoch's failed calls: sign it anew, or give it up."""
+    epoch = pallet.other(Validator).CurrentEpoch.get()
+    calls = pallet.FailedForeignChainCalls.get(epoch - 1)
+    if not calls:
+        return
+    failed, left = calls[-1], calls[:-1]
+    if left:
+        pallet.FailedForeignChainCalls.put(epoch - 1, left)
+    else:
+        pallet.FailedForeignChainCalls.remove(epoch - 1)
+    broadcast_id, broadcaster = failed["broadcast_id"], evm_broadcaster(pallet)
+    if epoch - failed["original_epoch"] > 1:
+        broadcaster.forget(broadcast_id)
+        pallet.BroadcastActions.remove(broadcast_id)
+        pallet.deposit(pallet.Event.FailedForeignChainCallExpired, broadcast_id=broadcast_id)
+        return
+    try:
+        request_id = broadcaster.re_sign(broadcast_id, request_broadcast=False, new_nonce=False)
+    except DispatchError:
+        return  # not signed yet, or on its way after all: the main net forgets it here too
+    pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])
+    pallet.deposit(
+        pallet.Event.FailedForeignChainCallResigned,
+        broadcast_id=broadcast_id,
+        threshold_signature_id=request_id,
+    )
+
+
+def failed_call(pallet: IngressEgressStorage, broadcast_id: int) -> dict[str, Any] | None:
+    """The transaction that pays what failed, if it is offered in this epoch and has been signed."""
+    offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
+    broadcaster = evm_broadcaster(pallet)
+    api_call = broadcaster.PendingApiCalls.get(broadcast_id)
+    if api_call is None or all(each["broadcast_id"] != broadcast_id for each in offered):
+        return None
+    return broadcaster.transaction(api_call)
+
+
+def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
+    epoch = pallet.other(Validator).CurrentEpoch.get()
+    failed = {"broadcast_id": broadcast_id, "original_epoch": epoch}
+    pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])

@@ -1,0 +1,23 @@
+"""Can the address of an expired channel serve another one?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.devchain.runtime.chains import ChainInstance
+
+__all__ = ["recycled_state"]
+
+
+def recycled_state(chain: ChainInstance, state: Any) -> Any:
+    """The state in which the channel waits for its next owner, or None if it is gone for good.
+
+    A deployed contract can take deposits again, one that nobody deployed was never paid to; what was on its
+    way counts as deployed since ever. Accounts of Substrate chains always serve again, Bitcoin outputs and
+    Solana accounts never.
+    """
+    if chain.family.signer == "EvmThresholdSigner":
+        if state == "Undeployed":
+            return None
+        return ("Deployed", {"at_block_height": 0}) if state == "Pending" else state
+    return state if chain.family.signer == "PolkadotThresholdSigner" else None

@@ -1,0 +1,182 @@
+"""What does an ingress-egress pallet keep, and what does it say?
+
+‹Chain›IngressEgress (pallet_cf_ingress_egress): storage, events, errors and constants. The calls and hooks
+are in `ingress_egress.pallet`; what is done with all this needs no more than this class.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.assets import gas_asset
+from cfnode.devchain.runtime.frame import (
+    ConstantSet,
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    Value,
+    constant,
+    event,
+    since,
+)
+from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet
+from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
+
+__all__ = ["IngressEgressStorage"]
+
+
+class IngressEgressStorage(ChainPallet):
+    """Channels, queues and marks of one chain."""
+
+    crate = "pallet_cf_ingress_egress"
+
+    DepositChannelLookup = Map("Twox64Concat", "Account", "DepositChannelDetails", optional=True)
+    ChannelIdCounter = Value("u64")
+    EgressIdCounter = Value("u64")
+    ScheduledEgressFetchOrTransfer = Value("Vec<FetchOrTransfer>")
+    ScheduledEgressCcm = Value("Vec<CrossChainMessage>")
+    DisabledEgressAssets = Map("Twox64Concat", "ChainAsset", "()", optional=True)
+    DepositChannelPool = Map("Twox64Concat", "u64", "DepositChannel", optional=True)
+    MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
+    EgressDustLimit = Map("Twox64Concat", "ChainAsset", "u128", default=1)
+    DepositChannelLifetime = Value("Height")
+    FailedForeignChainCalls = Map("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
+    DepositChannelRecycleBlocks = Value("Vec<(Height, Account)>")
+    WitnessSafetyMargin = Value("Height", optional=True)
+    ChannelOpeningFee = Value("u128")
+    BoostDelayBlocks = Value("u32")
+    IngressDelayBlocks = Value("u32")
+    PendingPrewitnessedDeposits = Map("Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>")
+    PendingDepositChannelDeposits = Map("Twox64Concat", "u32", "Vec<(DepositWitness, Height)>")
+    PendingVaultDeposits = Map("Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>")
+    PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
+    TransactionsMarkedForRejection = DoubleMap(
+        "Identity",
+        "AccountId32",
+        "Blake2_128Concat",
+        "TransactionInId",
+        "TransactionRejectionStatus<u32>",
+        optional=True,
+    )
+    ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
+    WhitelistedBrokers = Map("Identity", "AccountId32", "()")
+    ScheduledTransactionsForRejection = Value("Vec<TransactionRejectionDetails>")
+    FailedRejections = Value("Vec<TransactionRejectionDetails>")
+    BoostedVaultTransactions = Map(
+        "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
+    )
+    ProcessedUpTo = Value("Height")
+    BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
+    MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
+    PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
+    BoostedVaultTransactionTimeout = Value(
+        "BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0")
+    )
+
+    class Constant(ConstantSet):
+        AllowTransactionReports = constant("bool", True)
+
+    class Event(EventSet):
+        DepositFinalised = event(
+            0,
+            deposit_address="Option<Account>",
+            asset="ChainAsset",
+            amount="Amount",
+            block_height="Height",
+            deposit_details="DepositDetails",
+            ingress_fee="Amount",
+            max_boost_fee_bps="u16",
+            action="DepositAction",
+            channel_id="Option<u64>",
+            origin_type="DepositOriginType",
+        )
+        CcmBroadcastRequested = event(2, broadcast_id="u32", egress_id="EgressId")
+        BatchBroadcastRequested = event(5, broadcast_id="u32", egress_ids="Vec<EgressId>")
+        TransferFallbackRequested = event(
+            7,
+            asset="ChainAsset",
+            amount="Amount",
+            destination_address="Account",
+            broadcast_id="u32",
+            egress_details="Option<ScheduledEgressDetails>",
+        )
+        CcmBroadcastFailed = event(8, broadcast_id="u32")
+        FailedForeignChainCallResigned = event(9, broadcast_id="u32", threshold_signature_id="u32")
+        FailedForeignChainCallExpired = event(10, broadcast_id="u32")
+        DepositFetchesScheduled = event(4, channel_id="u64", asset="ChainAsset")
+        DepositFailed = event(
+            6, block_height="Height", reason="DepositFailedReason", details="DepositFailedDetails"
+        )
+        AssetEgressStatusChanged = event(1, asset="ChainAsset", disabled="bool")
+        UtxoConsolidation = event(11, broadcast_id="u32")
+        FailedToBuildAllBatchCall = event(12, error="AllBatchError")
+        ChannelOpeningFeePaid = event(13, fee="u128")
+        DepositBoosted = event(
+            14,
+            deposit_address="Option<Account>",
+            asset="ChainAsset",
+            amounts="BTreeMap<BoostSource, Amount>",
+            deposit_details="DepositDetails",
+            prewitnessed_deposit_id="PrewitnessedDepositId",
+            channel_id="Option<u64>",
+            block_height="Height",
+            ingress_fee="Amount",
+            max_boost_fee_bps="u16",
+            boost_fee="BTreeMap<BoostSource, Amount>",
+            action="DepositAction",
+            origin_type="DepositOriginType",
+        )
+        InsufficientBoostLiquidity = event(
+            15,
+            prewitnessed_deposit_id="PrewitnessedDepositId",
+            asset="ChainAsset",
+            amount_attempted="Amount",
+            channel_id="Option<u64>",
+            origin_type="DepositOriginType",
+        )
+        BoostedDepositLost = event(16, prewitnessed_deposit_id="PrewitnessedDepositId", amount="Amount")
+        TransactionRejectionRequestReceived = event(
+            17, account_id="AccountId32", tx_id="TransactionInId", expires_at="u32"
+        )
+        TransactionRejectionRequestExpired = event(18, account_id="AccountId32", tx_id="TransactionInId")
+        TransactionRejectedByBroker = event(19, broadcast_id="u32", tx_id="DepositDetails")
+        TransactionRejectionFailed = event(20, tx_id="DepositDetails").changed(
+            since("2.3.0"), tx_id="DepositDetails", reason="RefundFailureReason"
+        )
+        UnknownBroker = event(21, broker_id="AccountId32")
+        UnknownAffiliate = event(22, broker_id="AccountId32", short_affiliate_id="AffiliateShortId")
+        PalletConfigUpdated = event(24, update="PalletConfigUpdate")
+        ChannelRejectionRequestReceived = event(25, account_id="AccountId32", deposit_address="Account")
+
+    class Error(ErrorSet):
+        InvalidDepositAddress = (
+            "The deposit address is not valid. It may have expired or may never have been issued."
+        )
+        AssetMismatch = "A deposit was made using the wrong asset."
+        ChannelIdsExhausted = "Channel ID has reached maximum"
+        MissingPolkadotVault = "Polkadot's Vault Account does not exist in storage."
+        MissingBitcoinVault = "Bitcoin's Vault key does not exist for the current epoch."
+        BitcoinChannelIdTooLarge = "Channel ID is too large for Bitcoin address derivation"
+        BelowEgressDustLimit = "The amount is below the minimum egress amount."
+        SolanaAddressDerivationError = "Solana address derivation error."
+        MissingSolanaApiEnvironment = (
+            "Solana's Environment variables cannot be loaded via the SolanaEnvironment."
+        )
+        DepositChannelCreationDisabled = "Disabled due to safe mode for the chain"
+        InvalidCcm = "CCM parameters from a vault swap failed validity check."
+        UnsupportedChain = "Unsupported chain"
+        TransactionAlreadyPrewitnessed = (
+            "Transaction cannot be reported after being pre-witnessed or boosted."
+        )
+        MissingAssethubVault = "Assethub's Vault Account does not exist in storage."
+        ChainDeprecated = "The Chain is deprecated, support is being phased out."
+        CannotMarkChannel = "A channel is marked by an invalid account (not owner and not whitelisted)"
+
+    @property
+    def tracking(self) -> ChainTracking:
+        """The tracking pallet of the same chain."""
+        return self.other(CHAIN_TRACKING[self.chain.name])
+
+    @property
+    def gas_asset(self) -> str:
+        """The asset in which the chain takes its transaction fees."""
+        return gas_asset(self.chain.name).name

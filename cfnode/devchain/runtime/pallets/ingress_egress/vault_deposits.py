@@ -1,0 +1,175 @@
+"""What happens to money that somebody sends to the vault itself?
+
+The terms of the swap travel with it, and nobody has checked them before. What would have been refused when a
+channel was opened is found here, and the money goes back; if there is nowhere to send it back to, it stays.
+(`derive_channel_action_from_vault_deposit_witness` of the ingress-egress pallet.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cfnode.core.addresses import ForeignAddress
+from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
+from cfnode.devchain.runtime.pallets.swapping.parameters import (
+    MAX_BROKER_FEE,
+    check_dca,
+    check_price_protection,
+    check_retry,
+    destination_on,
+)
+from cfnode.devchain.runtime.pallets.swapping.requests import ccm_deposit
+from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+
+from .boost_delay import admit_prewitnessed
+from .deposits import Deposit, process, vault_origin
+
+if TYPE_CHECKING:
+    from .pallet import IngressEgress
+
+__all__ = ["announce_vault_deposit", "burn_address", "process_vault_deposit"]
+
+Witness = dict[str, Any]
+
+
+class _SentBack(Exception):
+    """The terms cannot be met: the reason (`RefundReason`)."""
+
+
+def process_vault_deposit(pallet: IngressEgress, witness: Witness, height: int) -> None:
+    """Take a `VaultDepositWitness` that is final."""
+    process(pallet, _deposit(pallet, witness, height))
+
+
+def announce_vault_deposit(pallet: IngressEgress, witness: Witness, height: int) -> None:
+    """A vault swap has been seen that is not yet final: it may be boosted, but is not refunded yet."""
+    deposit = _deposit(pallet, witness, height)
+    if deposit.action[0] == "Swap":
+        admit_prewitnessed(pallet, deposit)
+
+
+def burn_address(pallet: IngressEgress) -> Any:
+    """The refund address that says: there is none."""
+    if pallet.chain.name == "Bitcoin":
+        return "Taproot", bytes(32)
+    return bytes(20 if pallet.chain.is_evm else 32)
+
+
+def _deposit(pallet: IngressEgress, witness: Witness, height: int) -> Deposit:
+    fee, transaction = witness["broker_fee"], witness["tx_id"]
+    broker = None if fee is None else fee["account"]
+    failed = f"DepositFailedVaultVariant{pallet.chain.name}", {"vault_witness": witness}
+    return Deposit(
+        witness["input_asset"],
+        witness["deposit_amount"],
+        witness["deposit_details"],
+        height,
+        _action(pallet, witness),
+        vault_origin(pallet, transaction, broker),
+        broker,
+        witness["boost_fee"],
+        pallet.BoostedVaultTransactions.get(transaction),
+        failed,
+        witness["deposit_address"],
+        None,
+        witness["channel_id"],
+        transaction,
+    )
+
+
+def _action(pallet: IngressEgress, witness: Witness) -> Any:
+    """The `ChannelAction` that the terms ask for, as far as they can be met."""
+    refund, source = witness["refund_params"], witness["input_asset"]
+    address = refund["refund_address"]
+    if address == burn_address(pallet):
+        return "Unrefundable"
+    try:
+        message = _refund_message(pallet, refund, source)
+    except CcmError:
+        return "Unrefundable"
+    checked = refund | {
+        "refund_address": (CHAINS[pallet.chain.name].address, address),
+        "refund_ccm_metadata": message,
+    }
+    try:
+        return "Swap", _terms(pallet, witness, checked)
+    except _SentBack as back:
+        terms = {"reason": str(back), "refund_address": address, "refund_ccm_metadata": message}
+        return "Refund", terms
+
+
+def _refund_message(pallet: IngressEgress, refund: Witness, asset: str) -> Any:
+    ccm = refund["refund_ccm_metadata"]
+    if ccm is None:
+        return None
+    if not supports_ccm(asset):
+        raise CcmError("Ccm not supported for the refund chain.")
+    return ccm_deposit(check_ccm(pallet, ccm, asset, refund["refund_address"]), pallet.chain.name)
+
+
+def _terms(pallet: IngressEgress, witness: Witness, refund: Witness) -> dict[str, Any]:
+    swapping = pallet.other(SwappingStorage)
+    source, target = witness["input_asset"], witness["output_asset"]
+    fees = _broker_fees(pallet, witness)
+    try:
+        destination = destination_on(swapping, target, witness["destination_address"])
+    except DispatchError:
+        raise _SentBack("InvalidDestinationAddress") from None
+    message = _message(swapping, witness["deposit_metadata"], target, destination)
+    try:
+        check_retry(swapping, refund["retry_duration"])
+        check_price_protection(swapping, refund["max_oracle_price_slippage"], source, target)
+    except DispatchError:
+        raise _SentBack("InvalidRefundParameters") from None
+    try:
+        check_dca(swapping, witness["dca_params"])
+    except DispatchError:
+        raise _SentBack("InvalidDcaParameters") from None
+    return {
+        "destination_asset": target,
+        "destination_address": destination,
+        "broker_fees": fees,
+        "channel_metadata": message,
+        "refund_params": refund,
+        "dca_params": witness["dca_params"],
+    }
+
+
+def _broker_fees(pallet: IngressEgress, witness: Witness) -> list[dict[str, Any]]:
+    """The broker's fee, at least its own minimum, and those of the affiliates that it has."""
+    fee, swapping = witness["broker_fee"], pallet.other(SwappingStorage)
+    if fee is None:
+        raise _SentBack("InvalidBrokerFees")
+    broker = fee["account"]
+    if pallet.other(AccountRoles).role(broker) != "Broker":
+        pallet.deposit(pallet.Event.UnknownBroker, broker_id=broker)
+        raise _SentBack("InvalidBrokerFees")
+    fees = [{"account": broker, "bps": max(fee["bps"], swapping.VaultSwapMinimumBrokerFee.get(broker))}]
+    for each in witness["affiliate_fees"]:
+        account = swapping.AffiliateIdMapping.get(broker, each["account"])
+        if account is None:
+            pallet.deposit(
+                pallet.Event.UnknownAffiliate, broker_id=broker, short_affiliate_id=each["account"]
+            )
+        else:
+            fees.append({"account": account, "bps": each["bps"]})
+    if sum(each["bps"] for each in fees) > MAX_BROKER_FEE:
+        raise _SentBack("InvalidBrokerFees")
+    return fees
+
+
+def _message(swapping: SwappingStorage, ccm: Any, asset: str, destination: ForeignAddress) -> Any:
+    """A `CcmDepositMetadata` in its checked form, or None."""
+    if ccm is None:
+        return None
+    if not supports_ccm(asset):
+        raise _SentBack("CcmUnsupportedForTargetChain")
+    account = destination[1]
+    assert isinstance(account, bytes)
+    try:
+        return ccm | {"channel_metadata": check_ccm(swapping, ccm["channel_metadata"], asset, account)}
+    except CcmError:
+        raise _SentBack("CcmInvalidMetadata") from None

@@ -1,0 +1,240 @@
+"""What can a liquidity provider do, besides its orders?
+
+LiquidityProvider (31): it registers, says where it wants its assets back, deposits into channels of its own,
+takes assets out again, swaps them or gives them to another provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress, chain_of_address
+from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime.frame import DispatchError, Origin, call, since
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
+from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER, LiquidityPools
+from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, price_limits, request_swap
+from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+
+from .storage import ProviderStorage
+
+__all__ = ["LiquidityProvider"]
+
+
+class LiquidityProvider(ProviderStorage):
+    """Providers' accounts."""
+
+    index = 31
+
+    @call(2)
+    def register_lp_account(self, origin: Origin) -> None:
+        """Take the role of a liquidity provider."""
+        self.other(AccountRoles).register(origin.ensure_signed(), PROVIDER)
+
+    @call(5)
+    def deregister_lp_account(self, origin: Origin) -> None:
+        """Give the role up. No order and no asset may be left; a bond may."""
+        who, pools = self._provider(origin), self.other(LiquidityPools)
+        pools.ensure(not pools.has_orders(who), pools.Error.OpenOrdersRemaining)
+        self.other(AssetBalances).ensure_no_funds(who)
+        self.other(AssetBalances).ensure_no_whitelist(who)
+        if self.runtime.release.rules.pending_swaps_bind_providers:
+            self.other(SwappingStorage).ensure_no_swap(who)
+        self.other(AccountRoles).deregister(who, PROVIDER)
+        self.refund_addresses.clear(who)
+        self.other(AssetBalances).drop_pending(who)
+
+    @call(4, address="EncodedAddress")
+    def register_liquidity_refund_address(self, origin: Origin, address: EncodedAddress) -> None:
+        """Where assets of a chain go back to; one for each chain."""
+        who = self._provider(origin)
+        found = decoded(self, address, self.Error.InvalidEncodedAddress)
+        self.register_refund_address(who, found)
+        self.deposit(
+            self.Event.LiquidityRefundAddressRegistered,
+            account_id=who,
+            chain=chain_of_address(found),
+            address=found,
+        )
+
+    @call(0, asset="Asset", boost_fee="u16")
+    def request_liquidity_deposit_address(self, origin: Origin, asset: str, boost_fee: int) -> None:
+        """Open a channel whose deposits are the caller's."""
+        enabled = self._may("deposit_enabled")
+        self.ensure(enabled, self.Error.LiquidityDepositDisabled)
+        who = self._provider(origin)
+        refund = self.refund_address(who, asset)
+        pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+        action = {"lp_account": who, "refund_address": refund, "additional_action": None}
+        channel = pallet.open_channel(who, asset, ("LiquidityProvision", action), boost_fee)
+        self.deposit(
+            self.Event.LiquidityDepositAddressReady,
+            channel_id=channel.channel_id,
+            asset=asset,
+            deposit_address=channel_address(pallet, channel.address),
+            account_id=who,
+            deposit_chain_expiry_block=channel.expires_at,
+            boost_fee=boost_fee,
+            channel_opening_fee=channel.opening_fee,
+        )
+
+    @call(
+        1,
+        amount="u128",
+        asset="Asset",
+        destination_address="EncodedAddress",
+    )
+    def withdraw_asset(
+        self, origin: Origin, amount: int, asset: str, destination_address: EncodedAddress
+    ) -> None:
+        """Send an amount to an address on its chain, less the fee of the transfer."""
+        who = self._may_withdraw(origin)
+        if not amount:
+            return
+        destination = decoded(self, destination_address, self.Error.InvalidEgressAddress)
+        fits = chain_of_address(destination) == ASSETS[asset].chain
+        self.ensure(fits, self.Error.InvalidEgressAddress)
+        self._ensure_allowed(who, ("ExternalAddress", destination))
+        self._take(who, asset, amount)
+        pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+        egress = pallet.schedule_egress(asset, amount, destination[1])
+        self.deposit(
+            self.Event.WithdrawalEgressScheduled,
+            egress_id=egress.egress_id,
+            asset=asset,
+            amount=egress.amount,
+            destination_address=destination_address,
+            fee=egress.fee,
+        )
+
+    @call(6, amount="u128", asset="Asset", destination="AccountId32")
+    def transfer_asset(self, origin: Origin, amount: int, asset: str, destination: bytes) -> None:
+        """Give an amount to another provider."""
+        who, error = self._may_withdraw(origin), self.Error
+        if not amount:
+            return
+        self.ensure(who != destination, error.CannotTransferToOriginAccount)
+        is_provider = self.other(AccountRoles).role(destination) == PROVIDER
+        self.ensure(is_provider, error.DestinationAccountNotLiquidityProvider)
+        self.ensure_own_refund_address(destination, asset)
+        self._ensure_allowed(who, ("InternalAccount", destination))
+        self._take(who, asset, amount)
+        self.other(AssetBalances).credit(destination, asset, amount)
+        self.deposit(self.Event.AssetTransferred, **{"from": who}, to=destination, asset=asset, amount=amount)
+
+    @call(
+        7,
+        amount="u128",
+        input_asset="Asset",
+        output_asset="Asset",
+        retry_duration="u32",
+        price_limits="PriceLimits",
+        dca_params="Option<DcaParameters>",
+    )
+    def schedule_swap(self, origin: Origin, **given: Any) -> None:
+        """Swap what the caller owns; it stays on the chain, and costs the fee of internal swaps only.
+
+        As on the main net neither the time of retries nor the chunks are limited, and a swap that gives up
+        goes back to the balance that it came from.
+        """
+        self.ensure(self._may("internal_swaps_enabled"), self.Error.InternalSwapsDisabled)
+        who, asset, amount = self._provider(origin), given["input_asset"], given["amount"]
+        least = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).MinimumDeposit.get(asset)
+        self.ensure(amount >= least, self.Error.InternalSwapBelowMinimumDepositAmount)
+        self.ensure_own_refund_address(who, given["output_asset"])
+        self._take_or_fail(who, asset, amount)
+        terms = given["price_limits"] | {"retry_duration": given["retry_duration"]}
+        swap = UserSwap(
+            input_asset=asset,
+            input_amount=amount,
+            output_asset=given["output_asset"],
+            output_action=("CreditOnChain", {"account_id": who}),
+            origin=("OnChainAccount", who),
+            limits=price_limits(terms, ("InternalAccount", who)),
+            dca=given["dca_params"],
+        )
+        request_swap(self.other(SwappingStorage), swap)
+
+    @call(8, accounts="Vec<(AccountId32, Asset, u128)>")
+    def purge_balances(self, origin: Origin, accounts: Sequence[tuple[bytes, str, int]]) -> None:
+        """Send what providers own back to them, up to an amount each. Governance."""
+        origin.ensure_governance()
+        for who, asset, amount in accounts:
+            self.runtime.host.begin()
+            try:
+                self._purge(who, asset, amount)
+            except DispatchError as error:
+                self.runtime.host.rollback()
+                told = {"account_id": who, "asset": asset, "amount": amount, "error": error.value}
+                self.deposit(self.Event.AssetBalancePurgeFailed, **told)
+            else:
+                self.runtime.host.commit()
+
+    @call(9, since("2.3.0"), amount="u128")
+    def transfer_flip_to_on_chain_balance(self, origin: Origin, amount: int) -> None:
+        """Move deposited FLIP to the caller's balance on the chain, from which it can only be redeemed."""
+        error, flip = self.Error, self.other(Flip)
+        self.ensure(self._may("flip_to_on_chain_balance_enabled"), error.FlipTransferToOnChainBalanceDisabled)
+        who, funding = self._provider(origin), self.other(Funding)
+        self.ensure(flip.pays_rewards, error.FlipTransferToOnChainBalanceUnavailable)
+        self.ensure(amount >= funding.MinimumFunding.get(), error.BelowMinimumFunding)
+        self._take_or_fail(who, "Flip", amount)
+        funding.fund_account(who, amount, "FreeBalance")
+        self.other(SwappingStorage).owe_gateway(amount)
+        self.deposit(self.Event.FlipTransferredToOnChainBalance, account_id=who, amount=amount)
+
+    def _purge(self, who: bytes, asset: str, amount: int) -> None:
+        is_provider = self.other(AccountRoles).role(who) == PROVIDER
+        self.ensure(is_provider, self.Error.DestinationAccountNotLiquidityProvider)
+        destination = self.refund_address(who, asset)
+        self.other(LiquidityPools).sweep(who)
+        purged = min(amount, self.other(AssetBalances).balance(who, asset))
+        self.ensure(purged, self.Error.InsufficientBalance)
+        self._take(who, asset, purged)
+        egress = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).schedule_egress(
+            asset, purged, destination[1]
+        )
+        self.deposit(
+            self.Event.AssetBalancePurged,
+            account_id=who,
+            asset=asset,
+            amount=egress.amount,
+            egress_id=egress.egress_id,
+            destination_address=encoded(self, destination),
+            fee=egress.fee,
+        )
+
+    def _take(self, who: bytes, asset: str, amount: int) -> None:
+        """Take from what a provider owns, what its orders have earned included."""
+        if amount:
+            self.other(LiquidityPools).sweep(who)
+            self.other(AssetBalances).debit(who, asset, amount)
+
+    def _take_or_fail(self, who: bytes, asset: str, amount: int) -> None:
+        """The same, with this pallet's own error."""
+        try:
+            self._take(who, asset, amount)
+        except DispatchError:
+            self.fail(self.Error.InsufficientBalance)
+
+    def _ensure_allowed(self, who: bytes, destination: Any) -> None:
+        if self.other(AssetBalances).has("WithdrawalWhitelists"):
+            self.other(AssetBalances).ensure_allowed(who, destination)
+
+    def _provider(self, origin: Origin) -> bytes:
+        return self.other(AccountRoles).ensure_role(origin, PROVIDER)
+
+    def _may_withdraw(self, origin: Origin) -> bytes:
+        self.ensure(self._may("withdrawal_enabled"), self.Error.WithdrawalsDisabled)
+        return self._provider(origin)
+
+    def _may(self, switch: str) -> bool:
+        return self.other(Environment).safe_mode("liquidity_provider", switch)

@@ -1,0 +1,139 @@
+"""What is known of a liquidity provider, and what is said about it?
+
+LiquidityProvider (31, pallet_cf_lp): storage, events and errors. The calls are in `lp.pallet`; the pools need
+no more than this to know that a provider can be paid back.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.addresses import ForeignAddress, chain_of_address
+from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime.frame import DoubleMap, ErrorSet, EventSet, Pallet, before, event, since
+from cfnode.devchain.runtime.frame.storage import StoredDoubleMap
+from cfnode.devchain.runtime.pallets.asset_balances import ADDRESS_OF_ACCOUNT, AssetBalances
+
+__all__ = ["ProviderStorage"]
+
+
+class ProviderStorage(Pallet):
+    """Where providers want their assets back."""
+
+    crate = "pallet_cf_lp"
+
+    LiquidityRefundAddress = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=before("2.3.0"))
+
+    class Event(EventSet):
+        LiquidityDepositAddressReady = event(
+            0,
+            channel_id="u64",
+            asset="Asset",
+            deposit_address="EncodedAddress",
+            account_id="AccountId32",
+            deposit_chain_expiry_block="u64",
+            boost_fee="u16",
+            channel_opening_fee="u128",
+        )
+        WithdrawalEgressScheduled = event(
+            1,
+            egress_id="EgressId",
+            asset="Asset",
+            amount="u128",
+            destination_address="EncodedAddress",
+            fee="u128",
+        )
+        LiquidityRefundAddressRegistered = event(
+            2, account_id="AccountId32", chain="ForeignChain", address="ForeignChainAddress"
+        )
+        AssetTransferred = event(3, from_="AccountId32", to="AccountId32", asset="Asset", amount="u128")
+        AssetBalancePurged = event(
+            4,
+            account_id="AccountId32",
+            asset="Asset",
+            amount="u128",
+            egress_id="EgressId",
+            destination_address="EncodedAddress",
+            fee="u128",
+        )
+        AssetBalancePurgeFailed = event(
+            5, account_id="AccountId32", asset="Asset", amount="u128", error="DispatchError"
+        )
+        FlipTransferredToOnChainBalance = event(6, since("2.3.0"), account_id="AccountId32", amount="u128")
+
+    class Error(ErrorSet):
+        InsufficientBalance = "The user does not have enough funds."
+        BalanceOverflow = "The user has reached the maximum balance."
+        UnauthorisedToModify = "The caller is not authorized to modify the trading position."
+        InvalidEgressAddress = "The Asset cannot be egressed because the destination address is not invalid."
+        InvalidEncodedAddress = (
+            "Then given encoded address cannot be decoded into a valid ForeignChainAddress."
+        )
+        NoLiquidityRefundAddressRegistered = (
+            "A liquidity refund address must be set by the user for the chain before a\n"
+            "deposit address can be requested."
+        )
+        LiquidityDepositDisabled = "Liquidity deposit is disabled due to Safe Mode."
+        WithdrawalsDisabled = "Withdrawals are disabled due to Safe Mode."
+        OpenOrdersRemaining = "The account still has open orders remaining."
+        FundsRemaining = "The account still has funds remaining in the free balances."
+        DestinationAccountNotLiquidityProvider = "The destination account is not a liquidity provider."
+        CannotTransferToOriginAccount = "The account cannot transfer to itself."
+        BoostedFundsRemaining = "The account still has funds remaining in the boost pools"
+        InternalSwapBelowMinimumDepositAmount = (
+            "The input amount of on-chain swaps must be at least the minimum deposit amount."
+        )
+        InternalSwapsDisabled = "Internal swaps disabled due to safe mode."
+        FlipTransferToOnChainBalanceDisabled = (
+            "Transfers to the on-chain balance are disabled due to safe mode.",
+            since("2.3.0"),
+        )
+        FlipTransferToOnChainBalanceUnavailable = (
+            "Transfers to the on-chain balance are only available once Flip 2.1 is active.",
+            since("2.3.0"),
+        )
+        BelowMinimumFunding = (
+            "The transferred amount is below the minimum funding amount.",
+            since("2.3.0"),
+        )
+
+    @property
+    def refund_addresses(self) -> StoredDoubleMap:
+        """By account and chain. From 2.3 on they lie with the balances."""
+        balances = self.other(AssetBalances)
+        return balances.RefundAddresses if balances.has("RefundAddresses") else self.LiquidityRefundAddress
+
+    def refund_address(self, who: bytes, asset: str) -> ForeignAddress:
+        """Where an account wants an asset back. NoLiquidityRefundAddressRegistered."""
+        address: ForeignAddress | None = self.refund_addresses.get(who, ASSETS[asset].chain)
+        if address is None:
+            self.fail(self.Error.NoLiquidityRefundAddressRegistered)
+        return address
+
+    def ensure_refund_address(self, account_id: bytes, asset: str) -> None:
+        """For other pallets: the error is that of the pallet which keeps the addresses."""
+        balances, known = self.other(AssetBalances), self._has_refund_address(account_id, asset)
+        if balances.has("RefundAddresses"):
+            balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
+        self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
+
+    def ensure_own_refund_address(self, who: bytes, asset: str) -> None:
+        """NoLiquidityRefundAddressRegistered, of this pallet."""
+        known = self._has_refund_address(who, asset)
+        self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
+
+    def _has_refund_address(self, who: bytes, asset: str) -> bool:
+        """Whether there is one; from 2.3 on one that waits for its time counts."""
+        balances, chain = self.other(AssetBalances), ASSETS[asset].chain
+        if balances.has("RefundAddresses"):
+            return balances.will_have_refund_address(who, chain)
+        return self.LiquidityRefundAddress.contains(who, chain)
+
+    def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
+        """Where an account wants what is on the address's chain back."""
+        balances = self.other(AssetBalances)
+        if balances.has("RefundAddresses"):
+            balances.register_refund_address(who, address)
+        else:
+            self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
+
+    def on_killed_account(self, who: bytes) -> None:
+        self.refund_addresses.clear(who)

@@ -1,0 +1,71 @@
+"""What do others say that an asset costs?
+
+On the main net the authorities read prices in dollars from oracles on other chains; elections keep the
+newest, and say how old it is. Here a test says them, and there are none before. A price is that of one
+feed: the tokens of a dollar share one, as do ETH on Ethereum and on Arbitrum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime.frame import Map, Pallet, enum, struct
+
+from .system import System
+from .timestamp import Timestamp
+
+__all__ = ["FEEDS", "OracleFeed"]
+
+_ORACLE = "pallet_cf_elections::electoral_systems::oracle_price"
+enum(f"{_ORACLE}::price::PriceAsset", "Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")
+enum(f"{_ORACLE}::state_machine::PriceStatus", "UpToDate", "MaybeStale", "Stale")
+struct(
+    "cfnode_dev::OracleReading",
+    price="Price",
+    read_at="u64",
+    block="u32",
+    is_stale="bool",
+)
+
+FEEDS = {
+    "Btc": ("Btc",),
+    "Eth": ("Eth", "ArbEth"),
+    "Sol": ("Sol",),
+    "Usdc": ("Usdc", "ArbUsdc", "SolUsdc", "HubUsdc"),
+    "Usdt": ("Usdt", "ArbUsdt", "SolUsdt", "HubUsdt", "TrxUsdt"),
+}
+"""Which assets each feed is for."""
+
+_FEED_OF = {asset: feed for feed, assets in FEEDS.items() for asset in assets}
+
+
+class OracleFeed(Pallet):
+    """Base of the `Dev` pallet: the prices that were read."""
+
+    OraclePrices = Map("Twox64Concat", "PriceAsset", "OracleReading", optional=True)
+
+    def read_price(self, feed: str, microdollars: int | None, *, is_stale: bool) -> None:
+        """A price of a whole unit was read, or none any more."""
+        if microdollars is None:
+            self.OraclePrices.remove(feed)
+            return
+        unit = 10 ** ASSETS[FEEDS[feed][0]].decimals
+        reading = {
+            "price": (microdollars << 128) // unit,
+            "read_at": self.other(Timestamp).Now.get() // 1000,
+            "block": self.other(System).Number.get(),
+            "is_stale": is_stale,
+        }
+        self.OraclePrices.put(feed, reading)
+
+    def oracle_price(self, asset: str) -> dict[str, Any] | None:
+        """The newest reading of an asset's price (X128, microdollars a smallest unit), None without one."""
+        feed = _FEED_OF.get(asset)
+        reading: dict[str, Any] | None = None if feed is None else self.OraclePrices.get(feed)
+        return reading
+
+    def is_stale(self, asset: str) -> bool:
+        """Whether an asset's price is too old to be relied on."""
+        reading = self.oracle_price(asset)
+        return reading is not None and bool(reading["is_stale"])

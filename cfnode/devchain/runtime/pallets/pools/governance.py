@@ -1,0 +1,100 @@
+"""What may governance change about pools?
+
+It opens them and sets their fee, how far a swap may move a price, and from which amount on a limit order is
+paid out by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cfnode.core.amm import LimitPool, Pool, RangePool, in_range, sqrt_price_of
+from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime.frame import Origin, call
+
+from .storage import PoolsStorage
+from .stored import STABLE, StoredPool, pair_of
+
+__all__ = ["PoolsGovernance"]
+
+MAX_FEE = 500_000
+"""Parts per million."""
+MOST = {"limits": 10, "updates": 100}
+
+
+class PoolsGovernance(PoolsStorage):
+    """Governance's calls."""
+
+    @call(
+        2,
+        base_asset="Asset",
+        quote_asset="Asset",
+        fee_hundredth_pips="u32",
+        initial_price="Price",
+    )
+    def new_pool(self, origin: Origin, **given: Any) -> None:
+        """Open a pool, without any liquidity. Governance."""
+        origin.ensure_governance()
+        asset, fee = self.pool_asset(given), given["fee_hundredth_pips"]
+        self.ensure(not self.Pools.contains(pair_of(asset)), self.Error.PoolAlreadyExists)
+        self.ensure(fee <= MAX_FEE, self.Error.InvalidFeeAmount)
+        self.ensure(in_range(given["initial_price"]), self.Error.InvalidInitialPrice)
+        ranges = RangePool.empty(sqrt_price_of(given["initial_price"]), fee)
+        self.put_back(StoredPool(asset, Pool(LimitPool.empty(), ranges), {}, {"base": {}, "quote": {}}))
+        self.deposit(self.Event.NewPoolCreated, **given)
+
+    @call(
+        7,
+        base_asset="Asset",
+        quote_asset="Asset",
+        fee_hundredth_pips="u32",
+    )
+    def set_pool_fees(self, origin: Origin, **given: Any) -> None:
+        """Set what swaps pay to the range orders of a pool. Governance."""
+        origin.ensure_governance()
+        fee = given["fee_hundredth_pips"]
+        self.ensure(fee <= MAX_FEE, self.Error.InvalidFeeAmount)
+        stored = self.stored_pool(self.pool_asset(given))
+        ranges = replace(stored.pool.range_orders, fee_hundredth_pips=fee)
+        stored.pool = replace(stored.pool, range_orders=ranges)
+        self.put_back(stored)
+        self.deposit(self.Event.PoolFeeSet, **given)
+
+    @call(9, limits="BoundedVec<(Asset, Option<u32>)>")
+    def set_maximum_price_impact(self, origin: Origin, limits: Iterable[tuple[str, int | None]]) -> None:
+        """How far a single swap may move prices, in ticks; None for as far as it goes. Governance."""
+        origin.ensure_governance()
+        for asset, ticks in limits:
+            self.ensure(asset != STABLE, self.Error.PoolDoesNotExist)
+            if ticks is None:
+                self.MaximumPriceImpact.remove(pair_of(asset))
+            else:
+                self.MaximumPriceImpact.put(pair_of(asset), ticks)
+            self.deposit(self.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
+
+    @call(11, updates="BoundedVec<pools::PalletConfigUpdate>")
+    def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Any]]) -> None:
+        """From how much on what a limit order has bought of an asset is paid out by itself. Governance."""
+        origin.ensure_governance()
+        for update in updates:
+            name, (asset, amount) = update[0], (update[1]["asset"], update[1]["amount"])
+            thresholds = self.LimitOrderAutoSweepingThresholds
+            if name == "SetMinimumLimitOrderAmount":
+                self.MinimumLimitOrderAmount.put(asset, amount)
+            else:
+                thresholds.put([*(each for each in thresholds.get() if each[0] != asset), (asset, amount)])
+            self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    def pool_asset(self, given: Mapping[str, Any]) -> str:
+        """The asset of the pool between two. PoolDoesNotExist if there can be none."""
+        asset: str = given["base_asset"]
+        exists = given["quote_asset"] == STABLE and asset != STABLE
+        self.ensure(exists, self.Error.PoolDoesNotExist)
+        return asset
+
+    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+        for argument, most in MOST.items():
+            if len(arguments.get(argument, ())) > most:
+                raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")

@@ -1,0 +1,166 @@
+"""How does an order change in a block that has not come yet?
+
+A limit order may be set or changed in one of the next two blocks, and closed again up to twenty blocks later:
+the update waits, and is done at the beginning of its block as if it had been called then. A provider has up
+to twelve updates waiting for a block; one that sets the same order once more takes the place of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.system import System
+
+from . import orders
+from .storage import PoolsStorage
+from .stored import STABLE
+
+__all__ = ["ScheduledUpdate", "dispatch_due", "set_or_schedule", "update_or_schedule"]
+
+OPEN_WITHIN, CLOSE_WITHIN = 2, 20
+MAX_SCHEDULED = 12
+MAX_AMOUNT = 2**128 - 1
+_REPLACED_BY_THE_SAME = ("Set", "Close")
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledUpdate:
+    """A `LimitOrderUpdate`; `details` is a value of `LimitOrderUpdateDetails`."""
+
+    lp: bytes
+    base_asset: str
+    side: str
+    id: int
+    details: Any
+    quote_asset: str = STABLE
+
+    @property
+    def kind(self) -> str:
+        """Set, Update or Close."""
+        return self.details if isinstance(self.details, str) else self.details[0]
+
+    def replaces(self, old: Mapping[str, Any]) -> bool:
+        """Whether this makes a waiting update needless."""
+        same = all(getattr(self, name) == old[name] for name in ("lp", "base_asset", "side", "id"))
+        kind = old["details"] if isinstance(old["details"], str) else old["details"][0]
+        return same and kind == self.kind and kind in _REPLACED_BY_THE_SAME
+
+
+def update_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | None) -> None:
+    """Change an order now, or at a block."""
+    if at is None:
+        _do(pools, update)
+    elif _checked(pools, at) == _now(pools):
+        _dispatch(pools, update)
+    else:
+        _schedule(pools, update, at)
+
+
+def set_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | None) -> None:
+    """Set an order now, or at a block; it may say when it is to be closed again."""
+    closing = update.details[1]["close_order_at"]
+    if at is not None:
+        _checked(pools, at)
+        _check_closing(pools, closing, at)
+        if at == _now(pools):
+            _dispatch(pools, update)
+        else:
+            _schedule(pools, update, at)
+        return
+    _do(pools, update)
+    _check_closing(pools, closing, _now(pools))
+    if closing is not None:
+        _schedule(pools, _closing(update), closing)
+
+
+def dispatch_due(pools: PoolsStorage, now: int) -> None:
+    """Do what was scheduled for this block."""
+    if not pools.ScheduledLimitOrderUpdates.contains(now):
+        return
+    for waiting in pools.ScheduledLimitOrderUpdates.take(now):
+        key = waiting["lp"], now
+        left = pools.ScheduledLimitOrderUpdateCount.get(key) - 1
+        if left > 0:
+            pools.ScheduledLimitOrderUpdateCount.put(key, left)
+        else:
+            pools.ScheduledLimitOrderUpdateCount.remove(key)
+        try:
+            _dispatch(pools, ScheduledUpdate(**waiting))
+        except DispatchError:
+            continue  # it has been said
+
+
+def _dispatch(pools: PoolsStorage, update: ScheduledUpdate) -> None:
+    """Do an update, and say how it went."""
+    pools.runtime.host.begin()
+    try:
+        if update.kind == "Set":
+            set_or_schedule(pools, update, None)
+        else:
+            _do(pools, update)
+    except DispatchError as error:
+        pools.runtime.host.rollback()
+        pools.deposit(
+            pools.Event.ScheduledLimitOrderUpdateDispatchFailure,
+            lp=update.lp,
+            order_id=update.id,
+            error=error.value,
+        )
+        raise
+    pools.runtime.host.commit()
+    pools.deposit(pools.Event.ScheduledLimitOrderUpdateDispatchSuccess, lp=update.lp, order_id=update.id)
+
+
+def _do(pools: PoolsStorage, update: ScheduledUpdate) -> None:
+    enabled = pools.other(Environment).safe_mode("pools", "limit_order_update_enabled")
+    pools.ensure(enabled, pools.Error.UpdatingLimitOrdersDisabled)
+    place = (update.lp, update.base_asset, update.side, update.id)
+    if update.kind == "Close":
+        orders.sweep(pools, update.lp)
+        orders.close_limit_order(pools, *place)
+        return
+    details = update.details[1]
+    if update.kind == "Set":
+        orders.set_limit_order(pools, *place, details["option_tick"], details["sell_amount"])
+    else:
+        orders.update_limit_order(pools, *place, details["option_tick"], details["amount_change"])
+
+
+def _schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int) -> None:
+    key, waiting = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
+    found = next((place for place, old in enumerate(waiting) if update.replaces(old)), None)
+    if found is None:
+        count = pools.ScheduledLimitOrderUpdateCount.get(key)
+        pools.ensure(count < MAX_SCHEDULED, pools.Error.SheduledUpdateLimitReached)
+        pools.ScheduledLimitOrderUpdateCount.put(key, count + 1)
+        waiting.append(asdict(update))
+    else:
+        waiting[found] = asdict(update)
+    pools.ScheduledLimitOrderUpdates.put(at, waiting)
+    pools.deposit(
+        pools.Event.LimitOrderSetOrUpdateScheduled, lp=update.lp, order_id=update.id, dispatch_at=at
+    )
+
+
+def _closing(update: ScheduledUpdate) -> ScheduledUpdate:
+    return ScheduledUpdate(update.lp, update.base_asset, update.side, update.id, "Close")
+
+
+def _checked(pools: PoolsStorage, at: int) -> int:
+    now = _now(pools)
+    pools.ensure(now <= at <= now + OPEN_WITHIN, pools.Error.InvalidDispatchAt)
+    return at
+
+
+def _check_closing(pools: PoolsStorage, at: int | None, opened: int) -> None:
+    sane = at is None or opened < at <= _now(pools) + CLOSE_WITHIN
+    pools.ensure(sane, pools.Error.InvalidCloseOrderAt)
+
+
+def _now(pools: PoolsStorage) -> int:
+    number: int = pools.other(System).Number.get()
+    return number

@@ -1,0 +1,143 @@
+"""What does the pools pallet keep, and what does it say?
+
+LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and errors. The calls are in
+`pools.pallet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cfnode.core.amm import Pool
+from cfnode.devchain.runtime.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event, since
+
+from .stored import StoredPool, pair_of
+
+__all__ = ["PoolsStorage"]
+
+_CACHE = "BTreeMap<AccountId32, BTreeMap<u64, Range<i32>>>"
+
+
+class PoolsStorage(Pallet):
+    """Pools, updates that wait for their block, and limits."""
+
+    crate = "pallet_cf_pools"
+
+    Pools = Map("Twox64Concat", "AssetPair", "Pool", optional=True)
+    ScheduledLimitOrderUpdates = Map("Twox64Concat", "u32", "Vec<LimitOrderUpdate>")
+    ScheduledLimitOrderUpdateCount = Map("Identity", "(AccountId32, u32)", "u32")
+    MaximumPriceImpact = Map("Twox64Concat", "AssetPair", "u32", optional=True)
+    LimitOrderAutoSweepingThresholds = Value(
+        "BoundedBTreeMap<Asset, u128>",
+        default=lambda runtime: runtime.release.dollars(1_000),
+    )
+    MinimumLimitOrderAmount = Map("Twox64Concat", "Asset", "u128", span=since("2.3.0"))
+    HistoricalEarnedFees = DoubleMap("Identity", "AccountId32", "Twox64Concat", "Asset", "u128")
+
+    class Event(EventSet):
+        NewPoolCreated = event(
+            0, base_asset="Asset", quote_asset="Asset", fee_hundredth_pips="u32", initial_price="Price"
+        )
+        RangeOrderUpdated = event(
+            1,
+            lp="AccountId32",
+            base_asset="Asset",
+            quote_asset="Asset",
+            id="u64",
+            tick_range="Range<i32>",
+            size_change="Option<IncreaseOrDecrease<RangeOrderChange>>",
+            liquidity_total="u128",
+            collected_fees="PoolPairsMap<u128>",
+        )
+        LimitOrderUpdated = event(
+            2,
+            lp="AccountId32",
+            base_asset="Asset",
+            quote_asset="Asset",
+            side="Side",
+            id="u64",
+            tick="i32",
+            sell_amount_change="Option<IncreaseOrDecrease<u128>>",
+            sell_amount_total="u128",
+            collected_fees="u128",
+            bought_amount="u128",
+        )
+        AssetSwapped = event(3, from_="Asset", to="Asset", input_amount="u128", output_amount="u128")
+        PoolFeeSet = event(4, base_asset="Asset", quote_asset="Asset", fee_hundredth_pips="u32")
+        ScheduledLimitOrderUpdateDispatchSuccess = event(5, lp="AccountId32", order_id="u64")
+        ScheduledLimitOrderUpdateDispatchFailure = event(
+            6, lp="AccountId32", order_id="u64", error="DispatchError"
+        )
+        LimitOrderSetOrUpdateScheduled = event(7, lp="AccountId32", order_id="u64", dispatch_at="u32")
+        PriceImpactLimitSet = event(8, asset_pair="AssetPair", limit="Option<u32>")
+        OrderDeletionFailed = event(9, order="CloseOrder")
+        PalletConfigUpdated = event(10, update="pools::PalletConfigUpdate")
+
+    class Error(ErrorSet):
+        PoolAlreadyExists = "The specified exchange pool already exists."
+        PoolDoesNotExist = "The specified exchange pool does not exist."
+        UnspecifiedOrderPrice = (
+            "For previously unused order ids, you must specific a tick/tick range for the order,\n"
+            "thereby specifying the order price associated with that order id"
+        )
+        PoolDisabled = "The exchange pool is currently disabled."
+        InvalidFeeAmount = "the Fee BIPs must be within the allowed range."
+        InvalidInitialPrice = "the initial price must be within the allowed range."
+        InvalidTickRange = "The Upper or Lower tick is invalid."
+        InvalidTick = "The tick is invalid."
+        MaximumGrossLiquidity = "One of the referenced ticks reached its maximum gross liquidity"
+        OrderDoesNotExist = "The user's order does not exist."
+        MaximumPoolInstances = (
+            "It is no longer possible to mint limit orders due to reaching the maximum pool\n"
+            "instances, other than for ticks where a fixed pool currently exists."
+        )
+        InsufficientLiquidity = "The pool does not have enough liquidity left to process the swap."
+        OutputOverflow = "The swap output is past the maximum allowed amount."
+        AssetRatioUnachievable = (
+            "There are no amounts between the specified maximum and minimum that match the required\n"
+            "ratio of assets"
+        )
+        UpdatingLimitOrdersDisabled = "Updating Limit Orders is disabled."
+        UpdatingRangeOrdersDisabled = "Updating Range Orders is disabled."
+        UnsupportedCall = "Unsupported call."
+        InvalidDispatchAt = (
+            "The update can't be scheduled because the given dispatch_at block is in the past or too\n"
+            "far in the future."
+        )
+        InvalidCloseOrderAt = (
+            "The given close_order_at is in the past, not larger than dispatch_at or too far in the\nfuture."
+        )
+        InvalidSize = "The range order size is invalid."
+        SheduledUpdateLimitReached = "The scheduled update limit has been reached."
+        OpenOrdersRemaining = "The account still has open orders."
+        BelowMinimumOrderAmount = (
+            "The resulting limit order amount is below the configured per-asset minimum.",
+            since("2.3.0"),
+        )
+
+    # Pools
+
+    def assets(self) -> list[str]:
+        """The assets that have a pool, in storage order."""
+        return [pair["assets"]["base"] for pair, _ in self.Pools.raw_items()]
+
+    def stored_pool(self, asset: str) -> StoredPool:
+        """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
+        value = self.Pools.get(pair_of(asset))
+        self.ensure(value is not None, self.Error.PoolDoesNotExist)
+        return StoredPool.from_value(asset, value)
+
+    def put_back(self, stored: StoredPool) -> None:
+        """Store a pool that has changed."""
+        self.Pools.put(pair_of(stored.asset), stored.to_value())
+
+    def pool(self, asset: str) -> Pool:
+        """The orders of an asset's pool. PoolDoesNotExist."""
+        return self.stored_pool(asset).pool
+
+    def with_limit_orders(self) -> Iterator[str]:
+        """The assets whose pools have any. Their caches come after that of range orders: no more is read."""
+        for pair, raw in self.Pools.raw_items():
+            _, offset = self.codec(_CACHE).decode_from(raw, 0)
+            if raw[offset : offset + 2] != b"\0\0":
+                yield pair["assets"]["base"]

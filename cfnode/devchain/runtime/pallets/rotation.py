@@ -1,0 +1,193 @@
+"""How does one epoch follow another with new keys?
+
+Validator (9), the rest of it. Governance begins a rotation. An auction names the next authorities; they
+generate a key for each signature scheme, and take over the old one where the chain needs that. The old key
+signs the transactions that set the new one on the foreign chains (`setAggKeyWithAggKey`). Once they are
+signed, the session rotates twice, and the epoch begins (pallet_cf_validator: RotationPhase).
+
+The authorities of a development chain stay, so each auction has the same winners. An epoch that is over
+begins a rotation only where genesis says so; else, and by `Dev.end_epoch`, the next one follows at once
+with the same keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from cfnode.devchain.runtime.frame import Origin, call
+
+from .asset_balances import AssetBalances
+from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
+from .environment import Environment
+from .key_rotation import KeyRotation
+from .reconciliation import reconcile
+from .threshold_signer import (
+    BitcoinThresholdSigner,
+    EvmThresholdSigner,
+    PolkadotThresholdSigner,
+    SolanaThresholdSigner,
+)
+from .validator import Validator
+from .vault import VAULTS
+
+__all__ = ["Rotating"]
+
+SIGNERS: tuple[type[KeyRotation], ...] = (
+    EvmThresholdSigner,
+    PolkadotThresholdSigner,
+    BitcoinThresholdSigner,
+    SolanaThresholdSigner,
+)
+"""In the order in which rotations go over them."""
+
+KEEPS_ITS_HISTORY = "Assethub"
+"""The vault whose old epochs are never forgotten."""
+
+
+class Rotating(Validator):
+    """Epochs, authorities and the rotation of keys."""
+
+    name: ClassVar[str] = "Validator"
+
+    @call(1)
+    def force_rotation(self, origin: Origin) -> None:
+        """Begin a rotation to the next epoch, with new keys. Governance."""
+        origin.ensure_governance()
+        self.ensure(self.CurrentRotationPhase.get() == "Idle", self.Error.RotationInProgress)
+        self.ensure(self._enabled, self.Error.RotationsDisabled)
+        self._generate_keys()
+
+    def on_initialize(self, number: int) -> None:
+        super().on_initialize(number)
+        phase = self.CurrentRotationPhase.get()
+        if phase == "Idle":
+            if self.rotates_keys and self.is_over(number):
+                self._begin_rotation()
+            return
+        kind, state = phase
+        if kind == "NewKeysActivated" or kind == "SessionRotating":
+            return
+        if kind == "ActivatingKeys":
+            self._activate_vaults()
+        outcome = self._outcome()
+        if outcome == "Failed":
+            self._generate_keys()
+        elif (kind, outcome) == ("KeygensInProgress", "KeygenComplete"):
+            self._hand_over(state)
+        elif (kind, outcome) == ("KeyHandoversInProgress", "KeyHandoverComplete"):
+            self._activate_keys(state)
+        elif (kind, outcome) == ("ActivatingKeys", "RotationComplete"):
+            self._enter("NewKeysActivated", state)
+
+    def _begin_rotation(self) -> None:
+        """An epoch is over. The last rotation's transactions have to be through before the next begins."""
+        broadcasters = [self.other(BROADCASTERS[chain]) for chain in self.runtime.release.chains]
+        if any(each.IncomingKeyAndBroadcastId.get() is not None for each in broadcasters):
+            self.deposit(self.Event.PreviousRotationStillPending)
+        elif self._enabled:
+            self._generate_keys()
+
+    def start_epoch(self, number: int) -> None:
+        has_new_keys = self.other(EvmThresholdSigner).key_epoch > self.CurrentEpoch.get()
+        super().start_epoch(number)
+        reconcile(self.other(AssetBalances))
+        if has_new_keys:
+            self.deposit(self.Event.RotationPhaseUpdated, new_phase="Idle")
+
+    def expire(self, epoch: int) -> None:
+        super().expire(epoch)
+        for chain in self.runtime.release.chains:
+            if chain != KEEPS_ITS_HISTORY:
+                self.other(VAULTS[chain]).expire(epoch)
+
+    @property
+    def _enabled(self) -> bool:
+        return self.other(Environment).safe_mode("validator", "authority_rotation_enabled")
+
+    @property
+    def _signers(self) -> Sequence[KeyRotation]:
+        return [self.other(signer) for signer in SIGNERS]
+
+    def _chains(self, signer: KeyRotation) -> Sequence[str]:
+        """The chains whose vaults a scheme's key holds, but those that the main net has left."""
+        release = self.runtime.release
+        held = [name for name, each in release.chains.items() if each.family.signer == signer.name]
+        return [name for name in held if name not in release.left]
+
+    def _outcome(self) -> str:
+        """What has become of the step that all schemes were asked for; Pending until each has an outcome."""
+        found = {signer.outcome for signer in self._signers}
+        if "Pending" in found:
+            return "Pending"
+        return found.pop() if len(found) == 1 else "Failed"
+
+    def _generate_keys(self) -> None:
+        """Hold the auction, and have its winners generate keys."""
+        outcome, epoch = self.next_auction(), self.CurrentEpoch.get() + 1
+        winners, bond = outcome["winners"], outcome["bond"]
+        self.deposit(self.Event.AuctionCompleted, winners, bond)
+        for signer in self._signers:
+            signer.reset()
+        for signer in self._signers:
+            signer.generate_key(sorted(winners), epoch)
+        state = {"primary_candidates": winners, "banned": [], "bond": bond, "new_epoch_index": epoch}
+        self._enter("KeygensInProgress", state)
+
+    def _hand_over(self, state: dict[str, Any]) -> None:
+        if not self._enabled:
+            self._abort()
+            return
+        candidates = sorted(state["primary_candidates"])
+        for signer in self._signers:
+            signer.hand_over(self.quorum(), candidates, state["new_epoch_index"])
+        self._enter("KeyHandoversInProgress", state)
+
+    def _activate_keys(self, state: dict[str, Any]) -> None:
+        epoch = state["new_epoch_index"]
+        for signer in self._signers:
+            requests = [
+                request
+                for chain in self._chains(signer)
+                for request in self._rotate_vault(chain, signer.new_key, epoch)
+            ]
+            signer.await_activation(epoch, requests)
+            if type(signer) is BitcoinThresholdSigner:
+                signer.complete()
+        self._enter("ActivatingKeys", state)
+
+    def _rotate_vault(self, chain: str, new_key: Any, epoch: int) -> Sequence[int]:
+        """Have a chain take the new key; the signatures that this needs.
+
+        On Bitcoin no transaction does that: what the old key holds is spent, or joined, little by little.
+        """
+        vault, broadcaster = self.other(VAULTS[chain]), self.other(BROADCASTERS[chain])
+        if chain == "Bitcoin":
+            vault.activate(epoch)
+            return []
+        api_call = None
+        if isinstance(broadcaster, EvmBroadcaster):
+            api_call = broadcaster.bound_call("SetAggKeyWithAggKey", {"new_key": new_key})
+        requests = broadcaster.start_rotation(api_call, new_key)
+        vault.await_activation(new_key)
+        return requests
+
+    def _activate_vaults(self) -> None:
+        """The vaults of a scheme are activated once all their rotation transactions are signed."""
+        epoch = self.CurrentEpoch.get() + 1
+        for signer in self._signers:
+            requests = signer.activation_requests
+            if requests is None or any(map(signer.is_unsigned, requests)):
+                continue
+            for chain in self._chains(signer):
+                self.other(VAULTS[chain]).activate(epoch)
+            signer.complete()
+
+    def _enter(self, kind: str, state: dict[str, Any]) -> None:
+        self.enter_phase((kind, state))
+
+    def _abort(self) -> None:
+        for signer in self._signers:
+            signer.reset()
+        self.enter_phase("Idle")
+        self.deposit(self.Event.RotationAborted)

@@ -1,0 +1,75 @@
+"""Which keys do the validators use, and when do sessions change?
+
+Session (10): when an epoch is over the session rotates, and the finality voters get a new set id (Grandpa).
+After a rotation of keys it rotates twice: first the next authorities are queued, then their epoch begins.
+"""
+
+from __future__ import annotations
+
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.frame import ConstantSet, ErrorSet, EventSet, Map, Pallet, Value, constant, event
+
+from .grandpa import Grandpa
+from .validator import Validator
+
+KEY_TYPES = (b"aura", b"gran")
+
+
+class Session(Pallet):
+    """Sessions and their keys."""
+
+    index = 10
+    crate = "pallet_session"
+
+    Validators = Value("Vec<AccountId32>")
+    CurrentIndex = Value("u32")
+    QueuedChanged = Value("bool")
+    QueuedKeys = Value("Vec<(AccountId32, SessionKeys)>")
+    DisabledValidators = Value("Vec<(u32, OffenceSeverity)>")
+    NextKeys = Map("Twox64Concat", "AccountId32", "SessionKeys", optional=True)
+    KeyOwner = Map("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32", optional=True)
+
+    class Event(EventSet):
+        NewSession = event(0, session_index="u32")
+        NewQueued = event(1)
+        ValidatorDisabled = event(2, validator="AccountId32")
+        ValidatorReenabled = event(3, validator="AccountId32")
+
+    class Error(ErrorSet):
+        InvalidProof = "Invalid ownership proof."
+        NoAssociatedValidatorId = "No associated validator ID for account."
+        DuplicatedKey = "Registered duplicate key."
+        NoKeys = "No keys are associated with this account."
+        NoAccount = "Key setting account is not live, so it's impossible to associate keys."
+
+    class Constant(ConstantSet):
+        KeyDeposit = constant("u128", 0)
+
+    def genesis(self, config: DevGenesis) -> None:
+        self.Validators.put([account for account, _ in config.validators])
+        keys = [
+            (account, {"aura": each.aura, "grandpa": each.grandpa}) for account, each in config.validators
+        ]
+        self.QueuedKeys.put(keys)
+        for account, own in keys:
+            self.NextKeys.put(account, own)
+            for kind, key in zip(KEY_TYPES, (own["aura"], own["grandpa"]), strict=True):
+                self.KeyOwner.put((kind, key), account)
+
+    def on_initialize(self, number: int) -> None:
+        if self.other(Validator).session_is_over(number):
+            self._rotate(number)
+
+    def _rotate(self, number: int) -> None:
+        session = self.CurrentIndex.mutate(lambda index: index + 1)
+        queued = self.other(Validator).queue_authorities()
+        self.QueuedChanged.put(queued)
+        if queued:
+            self.deposit(self.Event.NewQueued)
+        else:
+            self.other(Validator).start_epoch(number)
+        self.deposit(self.Event.NewSession, session_index=session)
+        if queued:
+            self.other(Grandpa).keep(session)
+        else:
+            self.other(Grandpa).rotate(number, session)

@@ -1,0 +1,48 @@
+"""How does an account have accounts of its own?
+
+AccountRoles (6), the rest of it: a sub-account is named by its owner and a number. It has a role and a
+balance like any other, but no key: its owner makes calls for it and pays their fees. As long as it is there,
+its owner stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.pallet import EventDef
+
+from .account_roles import AccountRoles
+from .funding import Funding, sub_account_of
+from .system import System
+
+__all__ = ["SubAccounts"]
+
+
+class SubAccounts(AccountRoles):
+    """Roles of accounts, and accounts of accounts."""
+
+    name: ClassVar[str] = "AccountRoles"
+
+    @call(1, sub_account_index="u8", initial_amount="u128")
+    def spawn_sub_account(self, origin: Origin, sub_account_index: int, initial_amount: int) -> None:
+        """Create an account of the caller's own, with some of its FLIP."""
+        who = origin.ensure_signed()
+        made = self.other(Funding).spawn_sub_account(who, sub_account_index, initial_amount)
+        self._note(self.Event.SubAccountCreated, who, made, sub_account_index)
+
+    @call(2, sub_account_index="u8", call="RuntimeCall")
+    def as_sub_account(self, origin: Origin, sub_account_index: int, call: Any) -> None:
+        """Do a call as an account of the caller's own; the caller pays for it."""
+        who = origin.ensure_signed()
+        sub_account = sub_account_of(who, sub_account_index)
+        self.ensure(self.other(System).exists(sub_account), self.Error.UnknownAccount)
+        self.runtime.dispatch(call, Origin.signed(sub_account))
+        self._note(self.Event.SubAccountCallExecuted, who, sub_account, sub_account_index)
+
+    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+        return [arguments["call"]] if name == "as_sub_account" else ()
+
+    def _note(self, what: EventDef, who: bytes, sub_account: bytes, index: int) -> None:
+        self.deposit(what, account_id=who, sub_account_id=sub_account, sub_account_index=index)

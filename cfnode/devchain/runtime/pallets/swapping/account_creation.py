@@ -1,0 +1,83 @@
+"""How does somebody without FLIP get an account?
+
+Whoever has a wallet on Ethereum or Solana signs where a deposit should go back to: the call
+`System.remark(address)`, with nonce 0. A broker opens a channel with that signature, and the first deposit
+creates the account, makes it a liquidity provider's and funds it. Nothing but the signature says who it is,
+so it is checked before the channel costs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
+from cfnode.core.assets import ASSETS
+from cfnode.core.scale import ScaleError
+from cfnode.core.wallets import account_of
+from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
+from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.system import System
+
+from .storage import SwappingStorage
+
+__all__ = ["open_account_channel"]
+
+
+def open_account_channel(
+    swapping: SwappingStorage,
+    broker: bytes,
+    *,
+    signature_data: Any,
+    transaction_metadata: Mapping[str, int],
+    asset: str,
+    boost_fee: int,
+    refund_address: EncodedAddress,
+) -> None:
+    """Check what was signed, open a channel for the account that signed, and say where it is."""
+    who, error = account_of(signature_data), swapping.Error
+    swapping.ensure(not swapping.other(System).exists(who), error.AccountAlreadyExists)
+    refund_to = _refund_to(swapping, asset, refund_address)
+    in_time = transaction_metadata["expiry_block"] > swapping.other(System).Number.get()
+    swapping.ensure(in_time and not transaction_metadata["nonce"], error.InvalidTransactionMetadata)
+    _ensure_signed(swapping, signature_data, transaction_metadata, refund_address)
+
+    pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
+    funding = {"flip_amount_to_credit": swapping.other(Funding).MinimumFunding.get()}
+    action = {"lp_account": who, "refund_address": refund_to, "additional_action": ("FundFlip", funding)}
+    channel = pallet.open_channel(broker, asset, ("LiquidityProvision", action), boost_fee)
+    swapping.deposit(
+        swapping.Event.AccountCreationDepositAddressReady,
+        channel_id=channel.channel_id,
+        asset=asset,
+        deposit_address=channel_address(pallet, channel.address),
+        requested_by=broker,
+        requested_for=who,
+        deposit_chain_expiry_block=channel.expires_at,
+        boost_fee=boost_fee,
+        channel_opening_fee=channel.opening_fee,
+        refund_address=encoded(swapping, refund_to),
+    )
+
+
+def _refund_to(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
+    error = swapping.Error.IncompatibleAssetAndAddress
+    found = decoded(swapping, address, error)
+    swapping.ensure(chain_of_address(found) == ASSETS[asset].chain, error)
+    return found
+
+
+def _ensure_signed(
+    swapping: SwappingStorage, signature_data: Any, bounds: Mapping[str, int], address: EncodedAddress
+) -> None:
+    remark = swapping.codec("EncodedAddress").encode(address)
+    call = ("System", ("remark", {"remark": remark}))
+    expected = swapping.other(Environment).wallet_call({"call": call, "transaction_metadata": bounds})
+    try:
+        signed = expected.is_signed(signature_data)
+    except ScaleError:
+        swapping.fail(swapping.Error.CannotEncodeData)
+    swapping.ensure(signed, swapping.Error.InvalidUserSignatureData)

@@ -1,0 +1,181 @@
+"""What becomes of a broker's fees, affiliates and private Bitcoin channel?
+
+Fees are earned in USDC and lie in `AssetBalances` until the whole of them is withdrawn. An affiliate is an
+account without a key, derived from its broker's, that earns a share of the fees for an Ethereum address. A
+private Bitcoin channel, whose address never changes while the key stays, costs a bond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress, ForeignAddress
+from cfnode.core.assets import ASSETS
+from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.system import System
+
+from .storage import SwappingStorage
+
+__all__ = [
+    "affiliate_account",
+    "affiliate_details",
+    "close_private_channel",
+    "deregister_affiliate",
+    "ensure_bound_address",
+    "ensure_may_deregister",
+    "ensure_withdrawals_are_enabled",
+    "forget_affiliates",
+    "open_private_channel",
+    "register_affiliate",
+    "withdraw_all",
+    "withdraw_for_affiliate",
+]
+
+FEE_ASSET = "Usdc"
+SHORT_IDS = 256
+
+
+def affiliate_account(broker: bytes, short_id: int) -> bytes:
+    """The account (32 bytes) of a broker's affiliate."""
+    return blake2_256(b"chainflip/affiliate" + broker + bytes([short_id]))
+
+
+def withdraw_all(
+    swapping: SwappingStorage, who: bytes, asset: str, destination: ForeignAddress, stated: EncodedAddress
+) -> None:
+    """Send all that an account owns of an asset; `stated` is the destination as events show it."""
+    balances, is_checked = (
+        swapping.other(AssetBalances),
+        swapping.runtime.release.rules.withdrawals_share_checks,
+    )
+    if is_checked:
+        ensure_withdrawals_are_enabled(swapping)
+    amount = balances.balance(who, asset)
+    swapping.ensure(amount, swapping.Error.NoFundsAvailable)
+    if is_checked:
+        balances.ensure_allowed(who, ("ExternalAddress", destination))
+    balances.debit(who, asset, amount)
+    pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
+    egress = pallet.schedule_egress(asset, amount, destination[1])
+    swapping.deposit(
+        swapping.Event.WithdrawalRequested,
+        account_id=who,
+        egress_id=egress.egress_id,
+        egress_asset=asset,
+        egress_amount=egress.amount,
+        egress_fee=egress.fee,
+        destination_address=stated,
+    )
+
+
+def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
+    """WithdrawalsDisabled while safe mode stops withdrawals."""
+    enabled = swapping.other(Environment).safe_mode("swapping", "withdrawals_enabled")
+    swapping.ensure(enabled, swapping.Error.WithdrawalsDisabled)
+
+
+def ensure_bound_address(
+    swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
+) -> None:
+    """In 2.2 a bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
+    error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
+    if error not in swapping.parts.errors or ASSETS[asset].chain != "Ethereum":
+        return
+    bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
+    swapping.ensure(bound in (None, destination[1]), error)
+
+
+def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
+    """Nothing may be left that only a broker can have."""
+    balances, error = swapping.other(AssetBalances), swapping.Error
+    balances.ensure_no_funds(broker)
+    balances.ensure_no_whitelist(broker)
+    has_channel = swapping.BrokerPrivateBtcChannels.contains(broker)
+    swapping.ensure(not has_channel, error.PrivateChannelExistsForBroker)
+    for affiliate, _ in swapping.AffiliateAccountDetails.items(broker):
+        owns = balances.balance(affiliate, FEE_ASSET)
+        swapping.ensure(not owns, error.AffiliateEarnedFeesNotWithdrawn)
+    flip = swapping.other(Flip)
+    flip.ensure(not flip.bond(broker), flip.Error.AccountBonded)
+
+
+def forget_affiliates(swapping: SwappingStorage, broker: bytes) -> None:
+    """The accounts of a broker's affiliates go with it."""
+    for affiliate, _ in list(swapping.AffiliateAccountDetails.items(broker)):
+        swapping.other(System).dec_providers(affiliate)
+    swapping.AffiliateAccountDetails.clear(broker)
+    swapping.AffiliateIdMapping.clear(broker)
+
+
+def register_affiliate(swapping: SwappingStorage, broker: bytes, withdrawal_address: bytes) -> None:
+    """Give the broker an affiliate under the lowest free short id."""
+    taken = {short_id for short_id, _ in swapping.AffiliateIdMapping.items(broker)}
+    free = next((each for each in range(SHORT_IDS) if each not in taken), None)
+    if free is None:
+        swapping.fail(swapping.Error.AffiliateShortIdOutOfBounds)
+    affiliate, system = affiliate_account(broker, free), swapping.other(System)
+    swapping.AffiliateIdMapping.put(broker, free, affiliate)
+    details = {"short_id": free, "withdrawal_address": withdrawal_address}
+    swapping.AffiliateAccountDetails.put(broker, affiliate, details)
+    if not system.exists(affiliate):
+        system.inc_providers(affiliate)
+    swapping.deposit(
+        swapping.Event.AffiliateRegistration,
+        broker_id=broker,
+        short_id=free,
+        withdrawal_address=withdrawal_address,
+        affiliate_id=affiliate,
+    )
+
+
+def affiliate_details(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> Any:
+    """What was registered for an affiliate; AffiliateNotRegisteredForBroker."""
+    details = swapping.AffiliateAccountDetails.get(broker, affiliate)
+    swapping.ensure(details is not None, swapping.Error.AffiliateNotRegisteredForBroker)
+    return details
+
+
+def deregister_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
+    """Take an affiliate away, once it has withdrawn what it earned."""
+    details = affiliate_details(swapping, broker, affiliate)
+    owns = swapping.other(AssetBalances).balance(affiliate, FEE_ASSET)
+    swapping.ensure(not owns, swapping.Error.AffiliateEarnedFeesNotWithdrawn)
+    swapping.AffiliateAccountDetails.remove(broker, affiliate)
+    swapping.AffiliateIdMapping.remove(broker, details["short_id"])
+    swapping.other(System).dec_providers(affiliate)
+    swapping.deposit(
+        swapping.Event.AffiliateDeregistration,
+        broker_id=broker,
+        short_id=details["short_id"],
+        affiliate_account_id=affiliate,
+    )
+
+
+def withdraw_for_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
+    """Send an affiliate's fees to the Ethereum address it was registered with; in 2.2 even in safe mode."""
+    address = ("Eth", affiliate_details(swapping, broker, affiliate)["withdrawal_address"])
+    withdraw_all(swapping, affiliate, FEE_ASSET, address, address)
+
+
+def open_private_channel(swapping: SwappingStorage, broker: bytes) -> None:
+    """Give the broker a Bitcoin channel of its own, against a bond."""
+    channels, flip, error = swapping.BrokerPrivateBtcChannels, swapping.other(Flip), swapping.Error
+    swapping.ensure(not channels.contains(broker), error.PrivateChannelExistsForBroker)
+    bond = swapping.BrokerBond.get()
+    swapping.ensure(flip.balance(broker) >= bond, error.InsufficientFunds)
+    channel_id = swapping.other(INGRESS_EGRESS["Bitcoin"]).next_channel_id()
+    channels.put(broker, channel_id)
+    flip.set_bond(broker, bond)
+    swapping.deposit(swapping.Event.PrivateBrokerChannelOpened, broker_id=broker, channel_id=channel_id)
+
+
+def close_private_channel(swapping: SwappingStorage, broker: bytes) -> None:
+    """Give the channel up and the bond back."""
+    channel_id = swapping.BrokerPrivateBtcChannels.take(broker)
+    swapping.ensure(channel_id is not None, swapping.Error.NoPrivateChannelExistsForBroker)
+    swapping.other(Flip).set_bond(broker, 0)
+    swapping.deposit(swapping.Event.PrivateBrokerChannelClosed, broker_id=broker, channel_id=channel_id)

@@ -1,0 +1,108 @@
+"""Is a cross-chain message one that its destination can take?
+
+A message (CCM) travels with a swap's output and is given to the receiving contract. EVM contracts need
+nothing but the message; Solana needs to know every account the program will touch, and all of it must fit
+into one transaction; on Assethub the message is itself a call.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import base58
+
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.scale import Codec, ScaleError
+from cfnode.devchain.runtime.frame import Pallet
+from cfnode.devchain.runtime.frame.table import TypeTable
+from cfnode.devchain.runtime.frame.types import COMMON
+
+__all__ = ["CcmError", "check_ccm", "check_ccm_bounds", "supports_ccm"]
+
+MAX_MESSAGE = 15_000
+MAX_ADDITIONAL_DATA = 3_000
+MAX_ADDRESS_TABLES = 3
+_KEY = 32
+_REFERENCE = 1
+_TABLE = 34  # its key, and the lengths of two lists of indices
+_SAVED_BY_TABLES = 62
+# What a Solana transaction has left for the message and its accounts.
+_ROOM = {"Sol": 783, "SolUsdc": 694, "SolUsdt": 694 - 2 * 31}
+_TOKEN_PROGRAM = base58.b58decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+_ALWAYS_THERE = (bytes(32), base58.b58decode("Sysvar1nstructions1111111111111111111111111"))
+
+
+class CcmError(Exception):
+    """The message is refused; the text is the runtime's own."""
+
+
+def check_ccm_bounds(ccm: Any) -> None:
+    """Raise ScaleError if a message, or None, is longer than its type allows."""
+    for part, most in (("message", MAX_MESSAGE), ("ccm_additional_data", MAX_ADDITIONAL_DATA)):
+        if ccm is not None and len(ccm[part]) > most:
+            raise ScaleError(f"{part} has up to {most} bytes, not {len(ccm[part])}")
+
+
+def supports_ccm(asset: str) -> bool:
+    """Whether messages can be sent to the chain of an asset."""
+    return CHAINS[ASSETS[asset].chain].ccm
+
+
+def check_ccm(pallet: Pallet, ccm: Any, asset: str, destination: bytes) -> Any:
+    """The message in its checked form, `CcmChannelMetadata` with decoded additional data; or CcmError.
+
+    `destination` is the account on the chain of `asset`. The gas budget is not looked at.
+    """
+    chain = ASSETS[asset].chain
+    data: Any = "NotRequired"
+    if chain == "Solana":
+        data = _check_solana(pallet, ccm, asset, destination)
+    elif chain == "Assethub":
+        _check_assethub(ccm)
+    elif ccm["ccm_additional_data"]:
+        raise CcmError("Invalid Ccm: Additional data supplied but they will not be used")
+    return ccm | {"ccm_additional_data": data}
+
+
+@lru_cache(maxsize=1)
+def _xcm_call() -> Codec:
+    """The codec of Assethub's calls, of a type table of its own: they stand in no metadata of ours."""
+    table = TypeTable(COMMON)
+    call = table.id("XcmCall")
+    return table.registry.codec(call)
+
+
+def _check_assethub(ccm: Any) -> None:
+    try:
+        _xcm_call().decode(ccm["message"])
+    except ScaleError:
+        raise CcmError("Invalid Ccm: Cannot decode additional data") from None
+
+
+def _check_solana(pallet: Pallet, ccm: Any, asset: str, destination: bytes) -> Any:
+    try:
+        codec = pallet.codec("VersionedSolanaCcmAdditionalData")
+        versioned, _ = codec.decode_from(ccm["ccm_additional_data"], 0)  # what follows it is not looked at
+    except ScaleError:
+        raise CcmError("Invalid Ccm: Cannot decode additional data") from None
+    version, content = versioned
+    accounts, tables = (content, ()) if version == "V0" else (content["ccm_accounts"], content["alts"])
+    if len(tables) > MAX_ADDRESS_TABLES:
+        raise CcmError("Invalid Ccm: Too many address lookup tables")
+    length = len(ccm["message"]) + _accounts_length(accounts, len(tables), asset, destination)
+    if length > _ROOM[asset]:
+        raise CcmError("Invalid Ccm: message too long")
+    return ("Solana", versioned)
+
+
+def _accounts_length(accounts: Any, tables: int, asset: str, destination: bytes) -> int:
+    """Bytes that the further accounts add: a reference each, and a key for each new one."""
+    known = {*_ALWAYS_THERE, destination, accounts["cf_receiver"]["pubkey"]}
+    if asset != "Sol":
+        known.add(_TOKEN_PROGRAM)
+    named = [account["pubkey"] for account in accounts["additional_accounts"]]
+    new = len(set(named) - known)
+    keys = new * (_REFERENCE if tables else _KEY)
+    in_tables = tables * _TABLE - _SAVED_BY_TABLES if tables else 0
+    return len(named) * _REFERENCE + keys + in_tables

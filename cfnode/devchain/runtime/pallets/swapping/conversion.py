@@ -1,0 +1,86 @@
+"""How much of one asset buys a given amount of another, roughly?
+
+Used for fees that are withheld in a token but spent in the chain's own coin. The oracle is asked first,
+where it has a price; then the pools: what 20 USDC buy or what so much of the asset sells for; last come
+prices that are written into the runtime.
+"""
+
+from __future__ import annotations
+
+from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES
+from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.pallets.oracle import OracleFeed
+from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, LiquidityPools
+
+from .fees import network_fee, share
+from .parameters import STABLES
+from .storage import SwappingStorage
+
+__all__ = ["input_for_output", "with_network_fee"]
+
+ALL, FIXED_ONE = 10_000, 10**9
+SAMPLE = 20 * DOLLAR
+SLIPPAGE, SLIPPAGE_OF_DOLLARS = 40, 3
+"""Basis points by which a price is taken to be worse than the oracle's."""
+
+
+def input_for_output(
+    swapping: SwappingStorage, input_asset: str, output_asset: str, output: int, *, with_fee: bool = True
+) -> int:
+    """How much of `input_asset` has to be swapped so that about `output` of `output_asset` comes out.
+
+    `with_fee` includes the network fee that the swap will pay, without its minimum.
+    """
+    wanted = output
+    if output and input_asset != output_asset:
+        buying = _dollars(swapping, output_asset, is_bought=True)
+        selling = _dollars(swapping, input_asset, is_bought=False)
+        relative = (buying << 128) // selling
+        wanted = -(-output * relative >> 128)
+    return with_network_fee(swapping, wanted, input_asset, output_asset) if with_fee else wanted
+
+
+def with_network_fee(swapping: SwappingStorage, amount: int, *assets: str) -> int:
+    """So much that `amount` remains after the network fee: in whole basis points, and nine decimals."""
+    rate = share(network_fee(swapping, *assets)["rate"], ALL)
+    return amount * (ALL * FIXED_ONE // (ALL - rate)) // FIXED_ONE if rate < ALL else 0
+
+
+def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:
+    """Microdollars for the smallest unit, with 128 fractional bits; an oracle's price a little worse."""
+    oracle = swapping.other(OracleFeed)
+    reading = oracle.oracle_price(asset)
+    if reading is not None:
+        slippage = 0 if asset == STABLE else SLIPPAGE_OF_DOLLARS if asset in STABLES else SLIPPAGE
+        adjusted: int = reading["price"] * (10_000 + (slippage if is_bought else -slippage)) // 10_000
+        return adjusted
+    in_usdc = _buying(swapping, asset) if is_bought else _selling(swapping, asset)
+    usdc = oracle.oracle_price(STABLE)
+    return in_usdc if usdc is None else in_usdc * int(usdc["price"]) >> 128
+
+
+def _buying(swapping: SwappingStorage, asset: str) -> int:
+    """Microdollars for the smallest unit when it is bought, with 128 fractional bits."""
+    if asset == STABLE:
+        return 1 << 128
+    try:
+        return (SAMPLE << 128) // swapping.other(LiquidityPools).quote(STABLE, asset, SAMPLE)
+    except (DispatchError, ZeroDivisionError):
+        return _fixed(asset)
+
+
+def _selling(swapping: SwappingStorage, asset: str) -> int:
+    """Microdollars for the smallest unit when it is sold, with 128 fractional bits."""
+    if asset == STABLE:
+        return 1 << 128
+    amount = max(1, (SAMPLE << 128) // _fixed(asset))
+    try:
+        price = (swapping.other(LiquidityPools).quote(asset, STABLE, amount) << 128) // amount
+    except DispatchError:
+        price = 0
+    return price or _fixed(asset)
+
+
+def _fixed(asset: str) -> int:
+    return (USD_PRICES.get(asset, DOLLAR) << 128) // int(10 ** ASSETS[asset].decimals)

@@ -1,0 +1,203 @@
+"""What can a broker ask of the chain?
+
+Swapping (30): a broker registers, opens deposit channels for its users' swaps, earns a commission on them and
+withdraws it. How each thing is done stands beside this: `channels`, `brokers`, `parameters`, `ccm`; and for
+the swaps themselves `requests`, `execution`, `fees`, `outcome`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.environment import Environment
+
+from . import brokers
+from .account_creation import open_account_channel
+from .channels import SwapChannelRequest, check_request_bounds, open_swap_channel
+from .execution import run_due_swaps
+from .gateway import pay_rewards
+from .governance import SwappingGovernance
+from .parameters import (
+    FLIP_BUY_INTERVAL,
+    INTERNAL_NETWORK_FEE,
+    MAX_BROKER_FEE,
+    NETWORK_FEE,
+    SLIPPAGE_OF_STABLES,
+    STABLES,
+    destination_on,
+)
+from .requests import request_network_fee_swap
+
+__all__ = ["Swapping"]
+
+BROKER = "Broker"
+
+
+class Swapping(SwappingGovernance):
+    """Brokers' calls, and the hooks that run swaps."""
+
+    index = 30
+
+    def genesis(self, config: Any) -> None:
+        self.NetworkFee.put(NETWORK_FEE)
+        self.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
+        self.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
+        for asset in sorted(STABLES):
+            pair = {"assets": {"base": asset, "quote": "Usdc"}}
+            self.DefaultOraclePriceSlippageProtection.put(pair, SLIPPAGE_OF_STABLES)
+
+    def on_epoch_ending(self, epoch: int) -> None:
+        pay_rewards(self, epoch)
+
+    # Swaps
+
+    def on_initialize(self, number: int) -> None:
+        """Now and then what the network has earned buys FLIP."""
+        interval = self.FlipBuyInterval.get()
+        if interval and number % interval == 0 and (earned := self.CollectedNetworkFee.get()):
+            self.CollectedNetworkFee.kill()
+            request_network_fee_swap(self, "Usdc", earned)
+
+    def on_finalize(self, number: int) -> None:
+        run_due_swaps(self, number)
+
+    # Deposit channels
+
+    @call(
+        0,
+        source_asset="Asset",
+        destination_asset="Asset",
+        destination_address="EncodedAddress",
+        broker_commission="u16",
+        channel_metadata="Option<CcmMetadata>",
+        boost_fee="u16",
+        refund_parameters="RefundParameters",
+    )
+    def request_swap_deposit_address(self, origin: Origin, **arguments: Any) -> None:
+        """Open a deposit channel for a swap, without affiliates and in one piece."""
+        self._open(origin, affiliate_fees=(), dca_parameters=None, **arguments)
+
+    @call(
+        11,
+        source_asset="Asset",
+        destination_asset="Asset",
+        destination_address="EncodedAddress",
+        broker_commission="u16",
+        channel_metadata="Option<CcmMetadata>",
+        boost_fee="u16",
+        affiliate_fees="BoundedVec<Beneficiary<AccountId32>>",
+        refund_parameters="RefundParameters",
+        dca_parameters="Option<DcaParameters>",
+    )
+    def request_swap_deposit_address_with_affiliates(self, origin: Origin, **arguments: Any) -> None:
+        """Open a deposit channel for a swap; up to five affiliates share the fees."""
+        self._open(origin, **arguments)
+
+    @call(
+        18,
+        signature_data="SignatureData",
+        transaction_metadata="TransactionMetadata",
+        asset="Asset",
+        boost_fee="u16",
+        refund_address="EncodedAddress",
+    )
+    def request_account_creation_deposit_address(self, origin: Origin, **arguments: Any) -> None:
+        """Open a channel whose first deposit creates and funds the account of the wallet that signed."""
+        enabled = self.other(Environment).safe_mode("swapping", "deposit_enabled")
+        self.ensure(enabled, self.Error.LiquidityDepositDisabled)
+        open_account_channel(self, self._broker(origin), **arguments)
+
+    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+        super().check_bounds(name, arguments)
+        if "refund_parameters" in arguments:
+            check_request_bounds(arguments)
+
+    def _open(self, origin: Origin, **arguments: Any) -> None:
+        open_swap_channel(self, self._broker(origin), SwapChannelRequest(**arguments))
+
+    # Being a broker
+
+    @call(4)
+    def register_as_broker(self, origin: Origin) -> None:
+        """Take the role of a broker."""
+        who = origin.ensure_signed()
+        enabled = self.other(Environment).safe_mode("swapping", "broker_registration_enabled")
+        self.ensure(enabled, self.Error.BrokerRegistrationDisabled)
+        self.other(AccountRoles).register(who, BROKER)
+
+    @call(9)
+    def deregister_as_broker(self, origin: Origin) -> None:
+        """Give the role up, with all affiliates; open channels go on."""
+        broker = self._broker(origin)
+        brokers.ensure_may_deregister(self, broker)
+        self.other(AccountRoles).deregister(broker, BROKER)
+        self.other(AssetBalances).drop_pending(broker)
+        brokers.forget_affiliates(self, broker)
+
+    # Fees
+
+    @call(1, asset="Asset", destination_address="EncodedAddress")
+    def withdraw(self, origin: Origin, asset: str, destination_address: EncodedAddress) -> None:
+        """Send all earned fees in an asset to an address on its chain."""
+        if not self.runtime.release.rules.withdrawals_share_checks:
+            brokers.ensure_withdrawals_are_enabled(self)
+        broker = self._broker(origin)
+        destination = destination_on(self, asset, destination_address)
+        brokers.ensure_bound_address(self, broker, asset, destination)
+        brokers.withdraw_all(self, broker, asset, destination, destination_address)
+
+    @call(19, address="H160")
+    def bind_broker_fee_withdrawal_address(self, origin: Origin, address: bytes) -> None:
+        """Bind withdrawals on Ethereum to one address, for ever."""
+        broker = self._broker(origin)
+        bound = self.bound_addresses
+        self.ensure(not bound.contains(broker), self.Error.BrokerAlreadyBound)
+        bound.put(broker, address)
+        self.deposit(self.Event.BoundBrokerWithdrawalAddress, broker=broker, address=address)
+
+    @call(17, minimum_fee_bps="u16")
+    def set_vault_swap_minimum_broker_fee(self, origin: Origin, minimum_fee_bps: int) -> None:
+        """Refuse swaps by vault contract that pay this broker less."""
+        broker = self._broker(origin)
+        self.ensure(minimum_fee_bps <= MAX_BROKER_FEE, self.Error.BrokerCommissionBpsTooHigh)
+        self.VaultSwapMinimumBrokerFee.put(broker, minimum_fee_bps)
+        self.deposit(
+            self.Event.VaultSwapMinimumBrokerFeeSet, broker_id=broker, minimum_fee_bps=minimum_fee_bps
+        )
+
+    # Private Bitcoin channels
+
+    @call(12)
+    def open_private_btc_channel(self, origin: Origin) -> None:
+        """Open a Bitcoin channel of the broker's own, against a bond."""
+        brokers.open_private_channel(self, self._broker(origin))
+
+    @call(13)
+    def close_private_btc_channel(self, origin: Origin) -> None:
+        """Close it and free the bond."""
+        brokers.close_private_channel(self, self._broker(origin))
+
+    # Affiliates
+
+    @call(14, withdrawal_address="H160")
+    def register_affiliate(self, origin: Origin, withdrawal_address: bytes) -> None:
+        """Make an account that shares this broker's fees."""
+        brokers.register_affiliate(self, self._broker(origin), withdrawal_address)
+
+    @call(15, affiliate_account_id="AccountId32")
+    def deregister_affiliate(self, origin: Origin, affiliate_account_id: bytes) -> None:
+        """Take an affiliate away that has nothing left to withdraw."""
+        brokers.deregister_affiliate(self, self._broker(origin), affiliate_account_id)
+
+    @call(16, affiliate_account_id="AccountId32")
+    def affiliate_withdrawal_request(self, origin: Origin, affiliate_account_id: bytes) -> None:
+        """Send an affiliate's fees to its address."""
+        brokers.withdraw_for_affiliate(self, self._broker(origin), affiliate_account_id)
+
+    def _broker(self, origin: Origin) -> bytes:
+        return self.other(AccountRoles).ensure_broker(origin)

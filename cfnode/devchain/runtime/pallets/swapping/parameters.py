@@ -1,0 +1,83 @@
+"""Which parameters may a swap have?
+
+Limits on retries, on the pieces a swap is cut into, and on price protection by the oracle; where its output
+can go; and what genesis says about fees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
+from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime.pallets.addresses import decoded
+
+from .storage import SwappingStorage
+
+__all__ = [
+    "FLIP_BUY_INTERVAL",
+    "INTERNAL_NETWORK_FEE",
+    "MAX_AFFILIATES",
+    "MAX_BROKER_FEE",
+    "NETWORK_FEE",
+    "ORACLE_ASSETS",
+    "SLIPPAGE_OF_STABLES",
+    "STABLES",
+    "check_dca",
+    "check_price_protection",
+    "check_retry",
+    "destination_on",
+]
+
+MAX_AFFILIATES = 5
+
+MAX_BROKER_FEE = 1_000
+"""Basis points, of the broker and all affiliates together."""
+
+NETWORK_FEE = {"rate": 1_000, "minimum": 500_000}
+INTERNAL_NETWORK_FEE = {"rate": 100, "minimum": 500_000}
+"""Rates in parts per million, minimum in the smallest unit of USDC."""
+
+FLIP_BUY_INTERVAL = 100
+SLIPPAGE_OF_STABLES = 50
+_MAX_U32 = 2**32 - 1
+
+STABLES = frozenset({"Usdt", "ArbUsdc", "ArbUsdt", "SolUsdc", "SolUsdt", "HubUsdt", "HubUsdc", "TrxUsdt"})
+"""Dollar tokens besides USDC on Ethereum, in which everything is quoted."""
+
+ORACLE_ASSETS = STABLES | {"Eth", "ArbEth", "Btc", "Sol", "Usdc"}
+"""Assets for which there is a price feed."""
+
+
+def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
+    """An address to which the asset can be sent, in its checked form."""
+    error = swapping.Error
+    destination = decoded(swapping, address, error.InvalidDestinationAddress)
+    fits = chain_of_address(destination) == ASSETS[asset].chain
+    swapping.ensure(fits, error.IncompatibleAssetAndAddress)
+    return destination
+
+
+def check_retry(swapping: SwappingStorage, retry_duration: int) -> None:
+    """A swap is not retried for longer than the chain allows. Blocks."""
+    longest = swapping.MaxSwapRetryDurationBlocks.get()
+    swapping.ensure(retry_duration <= longest, swapping.Error.RetryDurationTooHigh)
+
+
+def check_price_protection(swapping: SwappingStorage, slippage: int | None, *assets: str) -> None:
+    """Protection by the oracle needs a feed for each asset."""
+    available = slippage is None or ORACLE_ASSETS.issuperset(assets)
+    swapping.ensure(available, swapping.Error.OraclePriceNotAvailable)
+
+
+def check_dca(swapping: SwappingStorage, dca: Any) -> None:
+    """A swap in pieces must not go on for too long; `dca` is a value of `DcaParameters`, or None."""
+    if dca is None or dca["number_of_chunks"] == 1:
+        return
+    error = swapping.Error
+    swapping.ensure(dca["number_of_chunks"] != 0, error.ZeroNumberOfChunksNotAllowed)
+    swapping.ensure(dca["chunk_interval"] != 0, error.ChunkIntervalTooLow)
+    duration = (dca["number_of_chunks"] - 1) * dca["chunk_interval"]
+    swapping.ensure(duration <= _MAX_U32, error.InvalidDcaParameters)
+    longest = swapping.MaxSwapRequestDurationBlocks.get()
+    swapping.ensure(duration <= longest, error.SwapRequestDurationTooLong)

@@ -1,0 +1,288 @@
+"""What does every block and every account need?
+
+System (0): number, hashes, digest and events of the block at hand; nonces and reference counts of accounts
+(FRAME's frame_system). An account exists as long as something provides for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.scale import ScaleError
+from cfnode.core.state import CODE, HEAP_PAGES
+from cfnode.devchain.runtime.frame import (
+    ConstantSet,
+    DispatchError,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    constant,
+    event,
+)
+from cfnode.devchain.runtime.frame.composition import Composition
+from cfnode.devchain.runtime.frame.pallet import EventDef
+from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
+from cfnode.devchain.runtime.version import runtime_version
+
+BLOCK_HASH_COUNT = 2_400
+EXTRINSIC_INDEX = b":extrinsic_index"
+CODE_PREFIX = b"cfnode-dev:"
+
+
+class System(Pallet):
+    """Blocks and accounts."""
+
+    index = 0
+    crate = "frame_system"
+
+    Account = Map("Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>")
+    ExtrinsicCount = Value("u32", optional=True)
+    InherentsApplied = Value("bool")
+    BlockWeight = Value("PerDispatchClass<Weight>")
+    AllExtrinsicsLen = Value("u32", optional=True)
+    BlockHash = Map("Twox64Concat", "u32", "H256")
+    ExtrinsicData = Map("Twox64Concat", "u32", "Bytes")
+    Number = Value("u32")
+    ParentHash = Value("H256")
+    Digest = Value("generic::Digest")
+    Events = Value("Vec<EventRecord<RuntimeEvent, H256>>")
+    EventCount = Value("u32")
+    EventTopics = Map("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
+    LastRuntimeUpgrade = Value("LastRuntimeUpgradeInfo", optional=True)
+    UpgradedToU32RefCount = Value("bool")
+    UpgradedToTripleRefCount = Value("bool")
+    ExecutionPhase = Value("Phase", optional=True)
+    AuthorizedUpgrade = Value("CodeUpgradeAuthorization", optional=True)
+    ExtrinsicWeightReclaimed = Value("Weight")
+
+    class Event(EventSet):
+        ExtrinsicSuccess = event(0, dispatch_info="DispatchEventInfo")
+        ExtrinsicFailed = event(1, dispatch_error="DispatchError", dispatch_info="DispatchEventInfo")
+        CodeUpdated = event(2)
+        NewAccount = event(3, account="AccountId32")
+        KilledAccount = event(4, account="AccountId32")
+        Remarked = event(5, sender="AccountId32", hash="H256")
+        UpgradeAuthorized = event(6, code_hash="H256", check_version="bool")
+        RejectedInvalidAuthorizedUpgrade = event(7, code_hash="H256", error="DispatchError")
+
+    class Error(ErrorSet):
+        InvalidSpecName = (
+            "The name of specification does not match between the current runtime and the new runtime."
+        )
+        SpecVersionNeedsToIncrease = (
+            "The specification version is not allowed to decrease between the current runtime "
+            "and the new runtime."
+        )
+        FailedToExtractRuntimeVersion = (
+            "Failed to extract the runtime version from the new runtime.\n\n"
+            "Either calling `Core_version` or decoding `RuntimeVersion` failed."
+        )
+        NonDefaultComposite = "Suicide called when the account has non-default composite data."
+        NonZeroRefCount = "There is a non-zero reference count preventing the account from being purged."
+        CallFiltered = "The origin filter prevent the call to be dispatched."
+        MultiBlockMigrationsOngoing = (
+            "A multi-block migration is ongoing and prevents the current code from being replaced."
+        )
+        NothingAuthorized = "No upgrade authorized."
+        Unauthorized = "The submitted code is not authorized."
+
+    class Constant(ConstantSet):
+        BlockWeights = constant("BlockWeights", BLOCK_WEIGHTS)
+        BlockLength = constant(
+            "BlockLength",
+            {"max": {"normal": MAX_NORMAL_LENGTH, "operational": MAX_LENGTH, "mandatory": MAX_LENGTH}},
+        )
+        BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
+        DbWeight = constant("RuntimeDbWeight", {"read": READ, "write": WRITE})
+        Version = constant("RuntimeVersion", runtime_version)
+        SS58Prefix = constant("u16", 2112)
+
+    def __init__(self, runtime: Composition) -> None:
+        super().__init__(runtime)
+        runtime.deposit_event = self.record
+
+    # Calls
+
+    @call(0, remark="Bytes")
+    def remark(self, origin: Origin, remark: bytes) -> None:
+        """Put bytes on the chain that mean nothing to it."""
+
+    @call(1, pages="u64")
+    def set_heap_pages(self, origin: Origin, pages: int) -> None:
+        """Set the number of pages in the WebAssembly environment's heap. Root."""
+        origin.ensure_root()
+        self.runtime.host.set(HEAP_PAGES, pages.to_bytes(8, "little"))
+        self.log("RuntimeEnvironmentUpdated")
+
+    @call(2, code="Bytes")
+    def set_code(self, origin: Origin, code: bytes) -> None:
+        """Replace the runtime. Root."""
+        origin.ensure_root()
+        self._check_version(code)
+        self._replace_code(code)
+
+    @call(3, code="Bytes")
+    def set_code_without_checks(self, origin: Origin, code: bytes) -> None:
+        """Replace the runtime, whatever the code is. Root."""
+        origin.ensure_root()
+        self._replace_code(code)
+
+    @call(4, items="Vec<(Bytes, Bytes)>")
+    def set_storage(self, origin: Origin, items: Sequence[tuple[bytes, bytes]]) -> None:
+        """Write storage values as they are. Root."""
+        origin.ensure_root()
+        for key, value in items:
+            self.runtime.host.set(key, value)
+
+    @call(5, keys="Vec<Bytes>")
+    def kill_storage(self, origin: Origin, keys: Sequence[bytes]) -> None:
+        """Remove storage values. Root."""
+        origin.ensure_root()
+        for key in keys:
+            self.runtime.host.delete(key)
+
+    @call(7, remark="Bytes")
+    def remark_with_event(self, origin: Origin, remark: bytes) -> None:
+        """Put bytes on the chain and their hash into an event."""
+        self.deposit(self.Event.Remarked, sender=origin.ensure_signed(), hash=blake2_256(remark))
+
+    def _check_version(self, code: bytes) -> None:
+        """The new runtime is of this chain, and newer."""
+        self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
+        try:
+            new, _ = self.codec("RuntimeVersion").decode_from(code, len(CODE_PREFIX))
+        except ScaleError:
+            self.fail(self.Error.FailedToExtractRuntimeVersion)
+        old = self.Constant.Version
+        self.ensure(new["spec_name"] == old["spec_name"], self.Error.InvalidSpecName)
+        self.ensure(new["spec_version"] > old["spec_version"], self.Error.SpecVersionNeedsToIncrease)
+
+    def _replace_code(self, code: bytes) -> None:
+        self.runtime.host.set(CODE, code)
+        self.log("RuntimeEnvironmentUpdated")
+        self.deposit(self.Event.CodeUpdated)
+
+    # The block at hand
+
+    def genesis(self, config: Any) -> None:
+        self.BlockHash.put(0, bytes(32))
+        self.UpgradedToU32RefCount.put(True)
+        self.UpgradedToTripleRefCount.put(True)
+        self.note_version()
+
+    def note_version(self) -> int | None:
+        """Remember which runtime is at work; the spec version of another one that was before, else None."""
+        present = {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
+        last = self.LastRuntimeUpgrade.get()
+        if last == present:
+            return None
+        self.LastRuntimeUpgrade.put(present)
+        return None if last is None else int(last["spec_version"])
+
+    def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
+        """Forget what belonged to the last block, and note what the header says about this one."""
+        for leftover in (self.Events, self.EventCount, self.BlockWeight, self.InherentsApplied):
+            leftover.kill()
+        self.ExecutionPhase.put("Initialization")
+        self.set_extrinsic_index(0)
+        self.Number.put(number)
+        self.ParentHash.put(parent_hash)
+        self.Digest.put(digest)
+        self.BlockHash.put(number - 1, parent_hash)
+
+    def set_extrinsic_index(self, index: int | None) -> None:
+        """Which extrinsic is being applied; None after the last one."""
+        if index is None:
+            self.runtime.host.delete(EXTRINSIC_INDEX)
+        else:
+            self.runtime.host.set(EXTRINSIC_INDEX, index.to_bytes(4, "little"))
+
+    def extrinsic_index(self) -> int:
+        """The index of the extrinsic that is being applied."""
+        return int.from_bytes(self.runtime.host.get(EXTRINSIC_INDEX) or bytes(4), "little")
+
+    def log(self, item: Any) -> None:
+        """Add an item to the header's digest."""
+        digest = self.Digest.get()
+        self.Digest.put({"logs": [*digest["logs"], item]})
+
+    def record(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+        """Append an event, with the present phase. Block 0 has no events."""
+        if self.Number.get() == 0:
+            return
+        if isinstance(fields, tuple) and len(fields) == 1:
+            fields = fields[0]
+        inner = (what.name, fields) if what.fields else what.name
+        phase = self.ExecutionPhase.get() or "Finalization"
+        record: dict[str, Any] = {"phase": phase, "event": (pallet.name, inner), "topics": []}
+        self.runtime.host.append(self.Events.prefix, self._event_codec.encode(record))
+        self.EventCount.mutate(lambda count: count + 1)
+
+    # Accounts
+
+    def exists(self, who: bytes) -> bool:
+        """Whether anything provides for the account."""
+        account = self.Account.get(who)
+        return bool(account["providers"] or account["sufficients"])
+
+    def inc_providers(self, who: bytes) -> None:
+        """One more reason for the account to exist; the first one creates it."""
+        account = self.Account.get(who)
+        created = not (account["providers"] or account["sufficients"])
+        self.Account.put(who, account | {"providers": account["providers"] + 1})
+        if created:
+            for pallet in self.runtime.pallets:
+                pallet.on_new_account(who)
+            self.deposit(self.Event.NewAccount, account=who)
+
+    def dec_providers(self, who: bytes) -> None:
+        """One reason less; the last one takes the account away. ConsumerRemaining if something needs it."""
+        account = self.Account.get(who)
+        left = max(0, account["providers"] - 1)
+        if left == 0 and account["sufficients"] == 0:
+            if account["consumers"]:
+                raise DispatchError("ConsumerRemaining")
+            self._kill(who)
+        else:
+            self.Account.put(who, account | {"providers": left})
+
+    def inc_consumers(self, who: bytes) -> None:
+        """Something needs the account to stay. NoProviders if there is none."""
+        account = self.Account.get(who)
+        if not account["providers"]:
+            raise DispatchError("NoProviders")
+        self.Account.put(who, account | {"consumers": account["consumers"] + 1})
+
+    def dec_consumers(self, who: bytes) -> None:
+        """Something needs it no more."""
+        self.Account.mutate(who, lambda account: account | {"consumers": max(0, account["consumers"] - 1)})
+
+    def consumers(self, who: bytes) -> int:
+        """How many things need the account."""
+        count: int = self.Account.get(who)["consumers"]
+        return count
+
+    def inc_nonce(self, who: bytes) -> None:
+        """Count one more extrinsic of the account."""
+        self.Account.mutate(who, lambda account: account | {"nonce": account["nonce"] + 1})
+
+    def nonce(self, who: bytes) -> int:
+        """The nonce that the account's next extrinsic carries."""
+        nonce: int = self.Account.get(who)["nonce"]
+        return nonce
+
+    def _kill(self, who: bytes) -> None:
+        self.Account.remove(who)
+        for pallet in self.runtime.pallets:
+            pallet.on_killed_account(who)
+        self.deposit(self.Event.KilledAccount, account=who)
+
+    @property
+    def _event_codec(self) -> Any:
+        return self.runtime.codec_of("EventRecord<RuntimeEvent, H256>")

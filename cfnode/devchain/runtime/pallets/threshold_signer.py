@@ -1,0 +1,308 @@
+"""Which aggregate key signs for Chainflip on the foreign chains, and how is it asked to?
+
+EvmThresholdSigner (24), PolkadotThresholdSigner (25), BitcoinThresholdSigner (26), SolanaThresholdSigner
+(42), of pallet_cf_threshold_signature. Their keys are those of `keys`, and `key_rotation` changes
+them. On the main net the authorities sign together and one of them submits the result; here the author of
+the next block signs, with the key that everybody knows, and submits the same extrinsic. Transactions are
+built for the EVM chains only, so only these have signatures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from cfnode.core import schnorr
+from cfnode.core.hashing import blake2_256, keccak_256
+from cfnode.core.schnorr import Signature
+from cfnode.devchain.runtime.frame import (
+    THRESHOLD_SIGNATURE,
+    DispatchError,
+    ErrorSet,
+    Map,
+    Origin,
+    Value,
+    call,
+    event,
+    invalid,
+)
+from cfnode.devchain.runtime.keys import secret_of
+
+from .key_rotation import KeyRotation
+from .system import System
+from .validator import Validator
+
+__all__ = [
+    "BitcoinThresholdSigner",
+    "EvmThresholdSigner",
+    "PolkadotThresholdSigner",
+    "SolanaThresholdSigner",
+]
+
+SIGNATURES_PER_BLOCK = 64
+LONGEVITY = 64
+SILENT = b"devmute0"
+"""Inherent data with which an author says that it does not sign now."""
+
+
+def _names(key: str, crypto: str) -> dict[str, str]:
+    return {"AggKey": key, "KeyRotationStatus": f"KeyRotationStatus{crypto}"}
+
+
+class EvmThresholdSigner(KeyRotation):
+    """Ethereum, Arbitrum and Tron: Schnorr over secp256k1."""
+
+    index = 24
+    crypto = "EvmCrypto"
+    verifies_by_signature = True
+    names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
+
+    ThresholdSignatureRequestIdCounter = Value("u32")
+    PendingCeremonies = Map("Twox64Concat", "u64", "CeremonyContextEvmCrypto", optional=True)
+    CeremonyRetryQueues = Map("Twox64Concat", "u32", "Vec<u64>")
+    ThresholdSignatureResponseTimeout = Value("u32", default=10)
+    RequestCallback = Map("Twox64Concat", "u32", "RuntimeCall", optional=True)
+    SignerAndSignature = Map("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto", optional=True)
+
+    class Event(KeyRotation.Event):
+        ThresholdSignatureRequest = event(
+            0,
+            request_id="u32",
+            ceremony_id="u64",
+            epoch="u32",
+            key="AggKey",
+            signatories="BTreeSet<AccountId32>",
+            payload="H256",
+        )
+        ThresholdSignatureFailed = event(1, request_id="u32", ceremony_id="u64", offenders="Vec<AccountId32>")
+        ThresholdSignatureSuccess = event(2, request_id="u32", ceremony_id="u64")
+        ThresholdDispatchComplete = event(
+            3, request_id="u32", ceremony_id="u64", result="Result<(), DispatchError>"
+        )
+        RetryRequested = event(4, request_id="u32", ceremony_id="u64")
+        KeygenVerificationFailure = event(19, keygen_ceremony_id="u64")
+
+    class Error(ErrorSet):
+        InvalidThresholdSignatureCeremonyId = "The provided ceremony id is invalid."
+        InvalidKeygenCeremonyId = "An invalid keygen ceremony id"
+        InvalidThresholdSignature = "The provided threshold signature is invalid."
+        InvalidThresholdSignatureRespondent = (
+            "The reporting party is not one of the signatories for this ceremony, or has already\nresponded."
+        )
+        InvalidKeygenRespondent = (
+            "An authority sent a response for a ceremony in which they weren't involved, or to which\n"
+            "they have already submitted a response."
+        )
+        InvalidRequestId = "The request Id is stale or not yet valid."
+        ThresholdSignatureUnavailable = "There is no threshold signature available"
+
+    @call(0, ceremony_id="u64", signature="SchnorrVerificationComponents")
+    def signature_success(self, origin: Origin, ceremony_id: int, signature: Any) -> None:
+        """The authorities have signed. Unsigned: the signature itself is what counts."""
+        origin.ensure_none()
+        context = self.PendingCeremonies.take(ceremony_id)
+        self.ensure(context is not None, self.Error.InvalidThresholdSignatureCeremonyId)
+        self.ensure(self._is_signed(context, signature), self.Error.InvalidThresholdSignature)
+        request_id = context["request_context"]["request_id"]
+        ready = {"signer": context["key"], "signature_result": ("Ready", ("Ok", signature))}
+        self.SignerAndSignature.put(request_id, ready)
+        self.deposit(self.Event.ThresholdSignatureSuccess, request_id=request_id, ceremony_id=ceremony_id)
+        self._call_back(request_id, ceremony_id)
+
+    @call(5, keygen_ceremony_id="u64", threshold_request_id="u32", new_public_key="AggKey")
+    def on_keygen_verification_result(
+        self, origin: Origin, keygen_ceremony_id: int, threshold_request_id: int, new_public_key: Any
+    ) -> None:
+        """The key that was generated has been tried by a signature."""
+        origin.ensure_threshold_signed()
+        if self._has_been_signed(threshold_request_id):
+            self.note_verified()
+        else:
+            self.note_failed()
+            self.deposit(self.Event.KeygenVerificationFailure, keygen_ceremony_id=keygen_ceremony_id)
+
+    def request_signature(self, payload: bytes) -> int:
+        """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
+        signatories = self.other(Validator).quorum()
+        return self._request(payload, self.active_key(), self.key_epoch, signatories, "Standard")
+
+    def request_verification(
+        self, key: Any, participants: Sequence[bytes], epoch: int, ceremony_id: int
+    ) -> None:
+        parity = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
+        payload = blake2_256(parity + key["pub_key_x"])
+        request_id = self._request(payload, key, epoch, participants, "KeygenVerification")
+        arguments = {
+            "keygen_ceremony_id": ceremony_id,
+            "threshold_request_id": request_id,
+            "new_public_key": key,
+        }
+        self.on_signed(request_id, (self.name, ("on_keygen_verification_result", arguments)))
+
+    def _request(self, payload: bytes, key: Any, epoch: int, signatories: Sequence[bytes], kind: str) -> int:
+        request_id: int = self.ThresholdSignatureRequestIdCounter.mutate(lambda last: last + 1)
+        self.SignerAndSignature.put(request_id, {"signer": key, "signature_result": "Pending"})
+        context = {"request_id": request_id, "attempt_count": 0, "payload": payload}
+        self._begin_ceremony(context, epoch, key, signatories, kind)
+        return request_id
+
+    def _begin_ceremony(
+        self, context: dict[str, Any], epoch: int, key: Any, signatories: Sequence[bytes], kind: str
+    ) -> None:
+        """Ask the authorities to sign; if they have not after a while, see `_time_out`."""
+        ceremony_id = self.next_ceremony_id()
+        self.PendingCeremonies.put(
+            ceremony_id,
+            {
+                "request_context": context,
+                "remaining_respondents": signatories,
+                "blame_counts": [],
+                "candidates": signatories,
+                "epoch": epoch,
+                "key": key,
+                "threshold_ceremony_type": kind,
+            },
+        )
+        retry_at = self.other(System).Number.get() + self.ThresholdSignatureResponseTimeout.get()
+        self.CeremonyRetryQueues.mutate(retry_at, lambda queue: [*queue, ceremony_id])
+        self.deposit(
+            self.Event.ThresholdSignatureRequest,
+            request_id=context["request_id"],
+            ceremony_id=ceremony_id,
+            epoch=epoch,
+            key=key,
+            signatories=signatories,
+            payload=context["payload"],
+        )
+
+    def on_initialize(self, number: int) -> None:
+        """Go on with a rotation, and with what has not been signed in time."""
+        super().on_initialize(number)
+        for ceremony_id in self.CeremonyRetryQueues.take(number):
+            ceremony = self.PendingCeremonies.take(ceremony_id)
+            if ceremony is not None:
+                self._time_out(ceremony_id, ceremony)
+
+    def _time_out(self, ceremony_id: int, ceremony: dict[str, Any]) -> None:
+        """Ask once more; but a key that is only tried has failed."""
+        context = ceremony["request_context"]
+        request_id = context["request_id"]
+        if ceremony["threshold_ceremony_type"] == "KeygenVerification":
+            failed = {"signer": ceremony["key"], "signature_result": ("Ready", ("Err", []))}
+            self.SignerAndSignature.put(request_id, failed)
+            self._call_back(request_id, ceremony_id)
+            self.deposit(
+                self.Event.ThresholdSignatureFailed,
+                request_id=request_id,
+                ceremony_id=ceremony_id,
+                offenders=[],
+            )
+            return
+        again = context | {"attempt_count": context["attempt_count"] + 1}
+        signatories = self.other(Validator).quorum()
+        self._begin_ceremony(again, ceremony["epoch"], ceremony["key"], signatories, "Standard")
+        self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
+
+    def is_unsigned(self, request_id: int) -> bool:
+        return bool(self.SignerAndSignature.contains(request_id))
+
+    def on_signed(self, request_id: int, callback: Any) -> None:
+        """Dispatch this call when the request's signature is there."""
+        self.RequestCallback.put(request_id, callback)
+
+    def take_signature(self, request_id: int) -> tuple[Any, Signature] | None:
+        """Key and signature of a request that has been signed; it is forgotten."""
+        found = self.SignerAndSignature.take(request_id)
+        if found is None or found["signature_result"] in ("Pending", "Void"):
+            return None
+        return found["signer"], _signature(found["signature_result"][1][1])
+
+    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[Any]:
+        """The signatures of everything that waits for one, oldest first; none if the author keeps silent."""
+        if SILENT in data:
+            return []
+        waiting = sorted(self.PendingCeremonies.items(), key=lambda each: each[0])
+        return [
+            ("signature_success", {"ceremony_id": ceremony_id, "signature": _signed(ceremony_id, context)})
+            for ceremony_id, context in waiting[:SIGNATURES_PER_BLOCK]
+        ]
+
+    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+        _, arguments = call
+        context = self.PendingCeremonies.get(arguments["ceremony_id"])
+        if context is None:
+            raise invalid("Stale")
+        if not self._is_signed(context, arguments["signature"]):
+            raise invalid("BadProof")
+        return {
+            "priority": 2**63,
+            "requires": [],
+            "provides": [self.codec("(str, u64)").encode((self.name, arguments["ceremony_id"]))],
+            "longevity": LONGEVITY,
+            "propagate": True,
+        }
+
+    def _has_been_signed(self, request_id: int) -> bool:
+        """Whether a request has ended with a signature; it is forgotten."""
+        found = self.SignerAndSignature.take(request_id)
+        self.ensure(found is not None, self.Error.ThresholdSignatureUnavailable)
+        return bool(found["signature_result"][1][0] == "Ok")
+
+    def _call_back(self, request_id: int, ceremony_id: int) -> None:
+        """Dispatch what waits for the end of a request."""
+        callback, result = self.RequestCallback.take(request_id), ("Ok", ())
+        try:
+            if callback is not None:
+                self.runtime.dispatch(callback, THRESHOLD_SIGNATURE)
+        except DispatchError as error:
+            result = ("Err", error.value)
+        self.deposit(
+            self.Event.ThresholdDispatchComplete,
+            request_id=request_id,
+            ceremony_id=ceremony_id,
+            result=result,
+        )
+
+    @staticmethod
+    def _is_signed(context: Any, signature: Any) -> bool:
+        key = context["key"]
+        prefix = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
+        payload: bytes = context["request_context"]["payload"]
+        return schnorr.verify(prefix + key["pub_key_x"], payload, _signature(signature))
+
+
+def _signature(value: Any) -> Signature:
+    return Signature(value["s"], value["k_times_g_address"])
+
+
+def _signed(ceremony_id: int, context: Any) -> dict[str, bytes]:
+    """The signature of a ceremony. Its one-time key depends on secret, ceremony and payload, as it must."""
+    payload, secret = context["request_context"]["payload"], secret_of(context["key"], context["epoch"])
+    one_time = keccak_256(secret + ceremony_id.to_bytes(8, "little") + payload)
+    signature = schnorr.sign(secret, one_time, payload)
+    return {"s": signature.s, "k_times_g_address": signature.k_times_g_address}
+
+
+class PolkadotThresholdSigner(KeyRotation):
+    """Assethub: sr25519."""
+
+    index = 25
+    crypto = "PolkadotCrypto"
+    names: ClassVar[Mapping[str, str]] = _names("PolkadotAccountId", crypto)
+
+
+class BitcoinThresholdSigner(KeyRotation):
+    """Bitcoin: taproot keys."""
+
+    index = 26
+    crypto = "BitcoinCrypto"
+    hands_over = True
+    names: ClassVar[Mapping[str, str]] = _names("btc::AggKey", crypto)
+
+
+class SolanaThresholdSigner(KeyRotation):
+    """Solana: ed25519."""
+
+    index = 42
+    crypto = "SolanaCrypto"
+    names: ClassVar[Mapping[str, str]] = _names("Address", crypto)

@@ -1,0 +1,65 @@
+"""What time is it in this block?
+
+Timestamp (1): the author states the time in milliseconds, once a block, by the inherent `timstap0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.devchain.runtime.frame import ConstantSet, Origin, Pallet, RuntimeTrap, Value, call, constant
+
+from .aura import Aura
+
+INHERENT = b"timstap0"
+MAX_DRIFT_MS = 30_000
+
+
+class Timestamp(Pallet):
+    """The time of the block."""
+
+    index = 1
+    crate = "pallet_timestamp"
+
+    Now = Value("u64")
+    DidUpdate = Value("bool")
+
+    class Constant(ConstantSet):
+        MinimumPeriod = constant("u64", 3_000)
+
+    @call(0, now="Compact<u64>")
+    def set(self, origin: Origin, now: int) -> None:
+        """Set the time, in milliseconds since 1970. An inherent."""
+        origin.ensure_none()
+        if self.DidUpdate.exists():
+            raise RuntimeTrap("Timestamp must be updated only once in the block")
+        before = self.Now.get()
+        if before and now < before + self.Constant.MinimumPeriod:
+            raise RuntimeTrap(
+                "Timestamp must increment by at least <MinimumPeriod> between sequential blocks"
+            )
+        self.Now.put(now)
+        self.DidUpdate.put(True)
+        self.other(Aura).check_time(now)
+
+    def on_finalize(self, number: int) -> None:
+        if not self.DidUpdate.take():
+            raise RuntimeTrap("Timestamp must be updated once in the block")
+
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+        if INHERENT not in data:
+            return None
+        before = self.Now.get()
+        stated = int.from_bytes(data[INHERENT], "little")
+        return "set", {"now": max(stated, before + self.Constant.MinimumPeriod) if before else stated}
+
+    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
+        if INHERENT not in data:
+            return
+        now, known = call[1]["now"], int.from_bytes(data[INHERENT], "little")
+        if now > known + MAX_DRIFT_MS:
+            raise RuntimeTrap(f"the block's time {now} is too far ahead of {known}")
+
+    def is_inherent(self, call: Any) -> bool:
+        return True

@@ -1,0 +1,28 @@
+"""With how much must a trading strategy begin?
+
+TradingStrategy (52): orders that the chain keeps for a liquidity provider. Nobody runs one on a development
+chain, so there is only what governance has set, and it is what the main net's runtime begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cfnode.devchain.runtime.frame import Composition, Pallet, Value
+
+__all__ = ["TradingStrategy"]
+
+
+def _of_each(dollars: int) -> Callable[[Composition], list[tuple[str, int]]]:
+    return lambda runtime: runtime.release.dollars(dollars)
+
+
+class TradingStrategy(Pallet):
+    """Least amounts by asset; strategies can have no other assets."""
+
+    index = 52
+    crate = "pallet_cf_trading_strategy"
+
+    LimitOrderUpdateThresholds = Value("BTreeMap<Asset, u128>", default=_of_each(1_000))
+    MinimumDeploymentAmountForStrategy = Value("BTreeMap<Asset, u128>", default=_of_each(20_000))
+    MinimumAddedFundsToStrategy = Value("BTreeMap<Asset, u128>", default=_of_each(10))

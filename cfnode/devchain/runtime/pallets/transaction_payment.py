@@ -1,0 +1,93 @@
+"""What does a transaction cost its sender?
+
+TransactionPayment (7): fee = (base + weight of call and extensions) · 10,000 + length · 1,000,000 + tip, in
+the smallest unit of FLIP; the multiplier is constant 1. It is burned from the sender's whole balance, bonded
+FLIP too. An order call takes 1 FLIP in escrow before it is done, and pays back what is more than the fee:
+governance may have the fee of an account's order calls for one asset grow within a block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.devchain.runtime.frame import ConstantSet, Cost, EventSet, Pallet, Value, constant, enum, event
+from cfnode.devchain.runtime.frame.weights import BASE_EXTRINSIC, MAX_BLOCK
+
+from .flip import FLIP, Flip
+from .system import System
+
+WEIGHT_PRICE = 10_000
+LENGTH_PRICE = 1_000_000
+ORDER_ESCROW = FLIP
+ORDER_CALLS = {"set_limit_order", "update_limit_order", "set_range_order", "update_range_order"}
+
+enum("pallet_transaction_payment::Releases", "V1Ancient", "V2")
+
+
+class TransactionPayment(Pallet):
+    """Fees of transactions."""
+
+    index = 7
+    crate = "pallet_transaction_payment"
+
+    NextFeeMultiplier = Value("FixedU128", default=10**18)
+    StorageVersion = Value("Releases")
+
+    class Event(EventSet):
+        TransactionFeePaid = event(0, who="AccountId32", actual_fee="u128", tip="u128")
+
+    class Constant(ConstantSet):
+        OperationalFeeMultiplier = constant("u8", 5)
+
+    def genesis(self, config: Any) -> None:
+        self.StorageVersion.put("V2")
+
+    def fee(self, length: int, cost: Cost, tip: int = 0) -> int:
+        """The fee of an extrinsic of `length` bytes, its length prefix included; a free call pays the tip."""
+        return (sum(self.fee_parts(length, cost)) if cost.pays else 0) + tip
+
+    @staticmethod
+    def fee_parts(length: int, cost: Cost) -> tuple[int, int, int]:
+        """(base, by length, by weight)."""
+        base, by_weight = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
+        return base, length * LENGTH_PRICE, by_weight
+
+    @staticmethod
+    def weight_fee(ref_time: int) -> int:
+        """The price of weight: of no more than a block has room for."""
+        return min(ref_time, MAX_BLOCK) * WEIGHT_PRICE
+
+    def can_pay(self, who: bytes, fee: int, call: Any) -> bool:
+        """Whether the account's balance covers the fee, and the escrow that an order call wants."""
+        needed = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
+        return self.other(Flip).balance(who) >= needed
+
+    def withdraw(self, who: bytes, fee: int, call: Any) -> int | None:
+        """Burn the fee, or for an order call the escrow: how much, None if the balance does not cover it."""
+        flip = self.other(Flip)
+        taken = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
+        if flip.balance(who) < taken:
+            return None
+        flip.burn(who, taken)
+        return taken
+
+    def settle(self, who: bytes, fee: int, escrow: int, call: Any) -> None:
+        """Pay back what was taken beyond the fee; nothing if the account is gone."""
+        if not escrow or not self.other(System).exists(who):
+            return
+        asset, flip = ordered_asset(call), self.other(Flip)
+        owed = fee if asset is None else fee * flip.count_call(who, self.codec("Asset").encode(asset))
+        if escrow > owed:
+            flip.unburn(who, escrow - owed)
+
+    def note_paid(self, who: bytes, fee: int, tip: int = 0) -> None:
+        """Deposit the event of a fee, its tip included."""
+        self.deposit(self.Event.TransactionFeePaid, who=who, actual_fee=fee, tip=tip)
+
+
+def ordered_asset(call: Any) -> Any:
+    """The base asset of a call that places or changes one order; None for any other call."""
+    pallet, inner = call
+    if pallet != "LiquidityPools" or isinstance(inner, str) or inner[0] not in ORDER_CALLS:
+        return None
+    return inner[1]["base_asset"]

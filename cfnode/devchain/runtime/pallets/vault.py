@@ -1,0 +1,68 @@
+"""From which block of a foreign chain on does an epoch's key hold the vault?
+
+‹Chain›Vault (pallet_cf_vaults). A rotation activates the vault of each chain: when the transaction that sets
+the new key there has been signed, or at once where none is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Value, event
+from cfnode.devchain.runtime.keys import GENESIS_EPOCH
+from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet, per_chain
+from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
+
+__all__ = ["VAULTS", "Vault"]
+
+
+class Vault(ChainPallet):
+    """The vault of one chain."""
+
+    crate = "pallet_cf_vaults"
+
+    PendingVaultActivation = Value("VaultActivationStatus", optional=True)
+    VaultStartBlockNumbers = Map("Blake2_128Concat", "u32", "Height", optional=True)
+    ChainInitialized = Value("bool")
+
+    class Event(EventSet):
+        VaultActivationCompleted = event(0)
+        VaultRotatedExternally = event(1, "AggKey")
+        AwaitingGovernanceActivation = event(2, new_public_key="AggKey")
+        ActivationTxFailedAwaitingGovernance = event(3, new_public_key="AggKey")
+        ChainInitialized = event(4)
+
+    class Error(ErrorSet):
+        NoActiveRotation = "There is currently no vault rotation in progress for this chain."
+        InvalidRotationStatus = "The requested call is invalid based on the current rotation state."
+
+    def genesis(self, config: Any) -> None:
+        self.VaultStartBlockNumbers.put(GENESIS_EPOCH, 0)
+        self.ChainInitialized.put(True)
+
+    def on_new_epoch(self, epoch: int) -> None:
+        """The key holds the vault from now on, unless a rotation has set another height."""
+        if not self.VaultStartBlockNumbers.contains(epoch):
+            self.VaultStartBlockNumbers.put(epoch, self._height())
+
+    def await_activation(self, new_key: Any) -> None:
+        """The transaction that sets a new key is being signed."""
+        self.PendingVaultActivation.put(("AwaitingActivation", {"new_public_key": new_key}))
+
+    def activate(self, epoch: int) -> None:
+        """The new key holds the vault from the chain's next block on."""
+        self.PendingVaultActivation.put("Complete")
+        self.VaultStartBlockNumbers.put(epoch, self.chain.after_period(self._height()))
+        self.deposit(self.Event.VaultActivationCompleted)
+
+    def expire(self, epoch: int) -> None:
+        """Forget since when the keys of epochs up to this one held the vault."""
+        for each, _ in list(self.VaultStartBlockNumbers.items()):
+            if each <= epoch:
+                self.VaultStartBlockNumbers.remove(each)
+
+    def _height(self) -> int:
+        return self.other(CHAIN_TRACKING[self.chain.name]).height()
+
+
+VAULTS = per_chain(Vault, lambda chain: chain.vault_index)

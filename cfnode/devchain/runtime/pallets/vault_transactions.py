@@ -1,0 +1,247 @@
+"""What do the authorities see in a transaction that somebody has sent to the vault?
+
+The transaction is what `cf_request_swap_parameter_encoding` gave, as a wallet would have sent it. What the
+main net's engines read out of it, this reads: a `VaultDepositWitness`. What they would not even notice (a
+transaction to somewhere else, a call that is none of the vault's) is an error here, since a test that waits
+for it would wait for ever. A payment to a broker's private Bitcoin channel is always noticed; where its
+OP_RETURN output says nothing, nobody can be paid back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.addresses import AddressError, parse_address, script_to_text
+from cfnode.core.addresses.taproot import TaprootDeposit
+from cfnode.core.amm import price_of, sqrt_price_of_amounts
+from cfnode.core.assets import CHAINS
+from cfnode.core.scale import ScaleError
+from cfnode.core.vault_swaps import (
+    BitcoinSwap,
+    SentSwap,
+    decode_evm_calldata,
+    decode_instruction_data,
+    decode_nulldata,
+    decode_token_transfer,
+    decode_tron_note,
+)
+from cfnode.devchain.runtime.frame import Pallet
+
+from .addresses import network_of
+from .environment import Environment
+from .ingress_egress.derivation import bitcoin_state, watched_outputs
+from .ingress_egress.pallet import INGRESS_EGRESS
+from .ingress_egress.vault_deposits import burn_address
+from .swapping.storage import SwappingStorage
+
+__all__ = ["NotNoticed", "SentToVault", "vault_deposit"]
+
+Witness = dict[str, Any]
+ONE_CHUNK, NO_INTERVAL = 1, 2
+_GAS = {"Ethereum": "Eth", "Arbitrum": "ArbEth", "Tron": "Trx", "Bsc": "Bnb"}
+
+
+class NotNoticed(Exception):
+    """The transaction is none that the authorities look at; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentToVault:
+    """A transaction: `details` of `VaultSwapDetails`, its hash, who sent it, and on Bitcoin how much.
+
+    `sender` is 20 bytes on EVM chains; on Bitcoin the script of the third output, to which a refund goes.
+    """
+
+    chain: str
+    details: dict[str, Any]
+    transaction: bytes
+    sender: Any
+    amount: int | None
+
+
+def vault_deposit(pallet: Pallet, sent: SentToVault) -> Witness:
+    """The `VaultDepositWitness` of a transaction. Raises NotNoticed."""
+    try:
+        witness = _READERS[sent.chain](pallet, sent)
+    except ScaleError as error:
+        raise NotNoticed(str(error)) from None
+    if sent.amount not in (None, witness["deposit_amount"]):
+        raise NotNoticed(f"the transaction carries {witness['deposit_amount']}, not {sent.amount}")
+    return witness
+
+
+def _evm(pallet: Pallet, sent: SentToVault) -> Witness:
+    call = sent.details["details"]
+    if call["to"] != pallet.other(Environment).vault_address(sent.chain):
+        raise NotNoticed(f"0x{call['to'].hex()} is not the vault on {sent.chain}")
+    swap = decode_evm_calldata(call["calldata"])
+    if swap.token is None:
+        return _of_terms(sent, swap, _GAS[sent.chain], call["value"], sent.sender)
+    return _of_terms(sent, swap, _asset_of(pallet, sent.chain, swap.token), swap.amount, sent.sender)
+
+
+def _tron(pallet: Pallet, sent: SentToVault) -> Witness:
+    call, environment = sent.details["details"], pallet.other(Environment)
+    swap, vault = decode_tron_note(sent.details["note"]), environment.vault_address("Tron")
+    if not call["calldata"]:
+        receiver, asset, amount = _tron_address(call["to"]), "Trx", call["value"]
+    else:
+        # `to` is the vault here too; a wallet calls the token's contract.
+        receiver, amount = decode_token_transfer(call["calldata"])
+        asset = _asset_of(pallet, "Tron", _tron_address(call["source_token_address"] or call["to"]))
+    if receiver != vault:
+        raise NotNoticed(f"0x{receiver.hex()} is not the vault on Tron")
+    return _of_terms(sent, swap, asset, amount, None)
+
+
+def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
+    instruction = sent.details["instruction"]
+    environment = pallet.other(Environment).SolanaApiEnvironment.get()
+    if instruction["program_id"] != environment["swap_endpoint_program"]:
+        raise NotNoticed("the program is not the vault's swap endpoint")
+    swap = decode_instruction_data(instruction["data"], instruction["accounts"])
+    token = swap.sent.token
+    asset = "Sol" if token is None else pallet.other(Environment).minted(token)
+    if asset is None:
+        raise NotNoticed("the token is none that is swapped")
+    slot = pallet.other(INGRESS_EGRESS["Solana"]).tracking.height()
+    seen = (swap.event_account, slot)
+    witness = _of_terms(sent, swap.sent, asset, swap.sent.amount, swap.payer)
+    return witness | {"tx_id": seen, "deposit_details": ("VaultSwapAccount", seen)}
+
+
+def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
+    if not sent.amount:
+        raise NotNoticed("say how much the transaction pays: its details do not tell")
+    broker, channel_id, output = _private_channel(pallet, sent.details["deposit_address"])
+    utxo = {
+        "id": {"tx_id": sent.transaction, "vout": 0},
+        "amount": sent.amount,
+        "deposit_address": bitcoin_state(output),
+    }
+    found = {
+        "input_asset": "Btc",
+        "deposit_address": output.script,
+        "channel_id": channel_id,
+        "deposit_amount": sent.amount,
+        "deposit_details": utxo,
+        "tx_id": sent.transaction,
+        "deposit_metadata": None,
+    }
+    try:
+        swap = decode_nulldata(sent.details["nulldata_payload"])
+    except ScaleError:
+        swap = None
+    if swap is None or sent.sender is None:
+        return found | _nowhere_to_go(pallet)
+    return found | _of_payload(swap, broker, sent)
+
+
+def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDeposit]:
+    """The broker, the channel id and the output of a Bitcoin address."""
+    network = network_of(pallet)
+    bitcoin = pallet.other(INGRESS_EGRESS["Bitcoin"])
+    for broker, channel_id in pallet.other(SwappingStorage).BrokerPrivateBtcChannels.items():
+        for output in watched_outputs(bitcoin, channel_id):
+            if script_to_text(output.script, network) == text:
+                return broker, channel_id, output
+    raise NotNoticed(f"{text} is no broker's private channel")
+
+
+def _of_payload(swap: BitcoinSwap, broker: bytes, sent: SentToVault) -> Witness:
+    """The terms of an OP_RETURN payload: the least output becomes a least price, for this amount."""
+    assert sent.amount is not None
+    refund = {
+        "retry_duration": swap.retry_duration,
+        "refund_address": sent.sender,
+        "min_price": price_of(sqrt_price_of_amounts(sent.amount, swap.min_output_amount)),
+        "refund_ccm_metadata": None,
+        "max_oracle_price_slippage": swap.max_oracle_price_slippage,
+    }
+    return {
+        "output_asset": swap.destination.name,
+        "destination_address": swap.address,
+        "broker_fee": {"account": broker, "bps": swap.broker_fee},
+        "affiliate_fees": _affiliates(swap.affiliates),
+        "refund_params": refund,
+        "dca_params": swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL},
+        "boost_fee": swap.boost_fee,
+    }
+
+
+def _nowhere_to_go(pallet: Pallet) -> Witness:
+    """What is written down for a payment whose swap cannot be read."""
+    refund = {
+        "retry_duration": 0,
+        "refund_address": burn_address(pallet.other(INGRESS_EGRESS["Bitcoin"])),
+        "min_price": 0,
+        "refund_ccm_metadata": None,
+        "max_oracle_price_slippage": None,
+    }
+    return {
+        "output_asset": "Btc",
+        "destination_address": ("Eth", bytes(20)),
+        "broker_fee": None,
+        "affiliate_fees": [],
+        "refund_params": refund,
+        "dca_params": None,
+        "boost_fee": 0,
+    }
+
+
+def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None, sender: Any) -> Witness:
+    """The witness of a transaction that carries `VersionedCfParameters`."""
+    assert amount is not None
+    terms = swap.terms
+    metadata = None
+    if terms.ccm is not None:
+        source = None if sender is None else (CHAINS[sent.chain].address, sender)
+        metadata = {"channel_metadata": terms.ccm, "source_chain": sent.chain, "source_address": source}
+    return {
+        "input_asset": asset,
+        "deposit_address": None,
+        "channel_id": None,
+        "deposit_amount": amount,
+        "deposit_details": {"tx_hashes": [sent.transaction]},
+        "output_asset": swap.destination.name,
+        "destination_address": swap.address,
+        "deposit_metadata": metadata,
+        "tx_id": sent.transaction,
+        "broker_fee": {"account": terms.broker, "bps": terms.broker_fee},
+        "affiliate_fees": _affiliates(terms.affiliates),
+        "refund_params": terms.refund,
+        "dca_params": terms.dca,
+        "boost_fee": terms.boost_fee,
+    }
+
+
+def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
+    return [{"account": short_id, "bps": bps} for short_id, bps in pairs]
+
+
+def _asset_of(pallet: Pallet, chain: str, contract: bytes) -> str:
+    """The asset of a token's contract."""
+    environment = pallet.other(Environment)
+    for asset in pallet.runtime.release.assets_of(chain):
+        if asset.chain_index and environment.token_address(chain, asset.name) == contract:
+            return asset.name
+    raise NotNoticed(f"0x{contract.hex()} is no token that is swapped on {chain}")
+
+
+def _tron_address(text: str) -> bytes:
+    try:
+        return parse_address("Tron", text)[1]
+    except AddressError as error:
+        raise NotNoticed(f"{text}: {error}") from None
+
+
+_READERS: dict[str, Callable[[Pallet, SentToVault], Witness]] = {
+    "Ethereum": _evm,
+    "Arbitrum": _evm,
+    "Bsc": _evm,
+    "Tron": _tron,
+    "Solana": _solana,
+    "Bitcoin": _bitcoin,
+}

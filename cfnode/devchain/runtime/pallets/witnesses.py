@@ -1,0 +1,242 @@
+"""What does the development chain see on the other chains, and what happens there?
+
+On the main net the authorities vote on what they see there, and the elections deliver it at the end of a
+block, before swaps run and transfers are sent. Here a test says what was seen, and this pallet hands it over
+at the same point of the block. A transaction is on its chain one block after it was asked for, unless a test
+holds the chain's transactions back or wants one to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address, foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime.frame import Map, Value, enum, struct
+from cfnode.devchain.runtime.frame.storage import StoredValue
+
+from .addresses import network_of
+from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
+from .environment import Environment
+from .ingress_egress.boost_delay import admit_prewitnessed
+from .ingress_egress.delay import admit_deposit, admit_vault_deposit
+from .ingress_egress.deposits import deposit_on
+from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
+from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .ingress_egress.vault_deposits import announce_vault_deposit
+from .oracle import OracleFeed
+from .system import System
+
+__all__ = ["Sightings", "deposit_details"]
+
+enum("cfnode_dev::Witnessed", "Deposit(Bytes)", "VaultDeposit(Bytes)")
+struct(
+    "cfnode_dev::Sighting",
+    deposit_address="EncodedAddress",
+    asset="Asset",
+    amount="u128",
+    transaction="H256",
+    final="bool",
+)
+
+
+class Sightings(OracleFeed):
+    """Base of the `Dev` pallet: what was seen and not yet handed over."""
+
+    Seen = Value("Vec<Sighting>")
+    VaultSwapsSeen = Value("Vec<(ForeignChain, Bytes, bool)>")
+    WitnessedNow = Value("Vec<(ForeignChain, u64, Witnessed)>")
+    InFlight = Value("Vec<(ForeignChain, u32)>")
+    FailingReceivers = Map("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()", optional=True)
+    AbortNext = Map("Twox64Concat", "ForeignChain", "()", optional=True)
+    HeldChains = Map("Twox64Concat", "ForeignChain", "()", optional=True)
+    SeenCounter = Value("u64")
+
+    def on_finalize(self, number: int) -> None:
+        self.WitnessedNow.kill()
+        held = []
+        for chain, broadcast_id in self.InFlight.take():
+            if self.is_held(chain):
+                held.append((chain, broadcast_id))
+            else:
+                self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
+        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each["asset"]].chain):
+            self._deliver(sighting)
+        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: str(each[0])):
+            self._deliver_vault_swap(*seen)
+        sent = [
+            (chain, broadcast_id)
+            for chain in self.runtime.release.chains
+            for broadcast_id in self.other(BROADCASTERS[chain]).on_their_way()
+        ]
+        if held or sent:
+            self.InFlight.put(list(dict.fromkeys([*held, *sent])))
+
+    def _due(self, queue: StoredValue, kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
+        """What a queue has of chains on which the authorities look for it; the rest waits."""
+        seen, environment = queue.take(), self.other(Environment)
+        due, waiting = list[Any](), list[Any]()
+        for each in seen:
+            member = f"ingress_egress_{chain_of(each).lower()}"
+            looking = environment.safe_mode(member, f"{kind}_witnessing_enabled")
+            (due if looking else waiting).append(each)
+        if waiting:
+            queue.put(waiting)
+        return due
+
+    def is_held(self, chain: str) -> bool:
+        """Whether nobody sees any transaction on a chain: it takes none, or the authorities do not look."""
+        member = f"broadcast_{chain.lower()}"
+        looking = self.other(Environment).safe_mode(member, "egress_witnessing_enabled")
+        return self.HeldChains.contains(chain) or not looking
+
+    def see_deposit(
+        self,
+        address: EncodedAddress,
+        asset: str,
+        amount: int,
+        transaction: bytes | None,
+        *,
+        final: bool = True,
+    ) -> None:
+        """A deposit of an asset at an address: handed over at the end of this block.
+
+        One that is not `final` has been seen, but not yet confirmed.
+        """
+        sighting = {
+            "deposit_address": address,
+            "asset": asset,
+            "amount": amount,
+            "transaction": transaction or self.made_up_transaction(),
+            "final": final,
+        }
+        self.Seen.mutate(lambda seen: [*seen, sighting])
+
+    def see_vault_swap(self, chain: str, witness: Any, *, final: bool = True) -> None:
+        """A `VaultDepositWitness` of a chain: handed over at the end of this block."""
+        seen = (chain, self.codec(f"VaultDepositWitness{chain}").encode(witness), final)
+        self.VaultSwapsSeen.mutate(lambda known: [*known, seen])
+
+    def made_up_transaction(self) -> bytes:
+        """The hash of a transaction that never was; each time another one."""
+        count = self.SeenCounter.mutate(lambda seen: seen + 1)
+        return blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
+
+    def account_at(self, address: EncodedAddress, asset: str) -> Any:
+        """An address as its chain's own account, None if it is none of the asset's chain."""
+        try:
+            found = foreign_address(address, network_of(self))
+        except AddressError:
+            return None
+        return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
+
+    def _land(self, pallet: IngressEgress, broadcast_id: int) -> None:
+        """A transaction, asked for in an earlier block, reaches its chain or does not.
+
+        One that was given up while it was held back arrives, too.
+        """
+        broadcaster = self.other(BROADCASTERS[pallet.chain.name])
+        if not broadcaster.is_known(broadcast_id):
+            return
+        failing = _failing_transfers(self, pallet, broadcast_id)
+        message = pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast"
+        is_pending = broadcast_id in broadcaster.PendingBroadcasts.get()
+        if self.AbortNext.contains(pallet.chain.name) or (message and failing):
+            self.AbortNext.remove(pallet.chain.name)
+            if is_pending:
+                broadcaster.abort(broadcast_id)
+            return
+        broadcast_succeeded(pallet, broadcast_id)
+        for asset, amount, destination in failing:
+            # Tron's vault skips a coin transfer to a contract and says so to nobody.
+            if (pallet.chain.name, asset) != ("Tron", "Trx"):
+                transfer_failed(pallet, asset, amount, destination)
+
+    def _deliver(self, sighting: dict[str, Any]) -> None:
+        asset = sighting["asset"]
+        pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
+        account = self.account_at(sighting["deposit_address"], asset)
+        channel = pallet.DepositChannelLookup.get(account)
+        witness = {
+            "deposit_address": account,
+            "asset": asset,
+            "amount": sighting["amount"],
+            "deposit_details": deposit_details(pallet, channel, sighting),
+        }
+        height = pallet.tracking.height()
+        height = max(height, channel["opened_at"]) if channel else height
+        if channel is not None:
+            self._note(pallet, height, "Deposit", witness)
+        if sighting["final"]:
+            admit_deposit(pallet, witness, height)
+        elif channel is not None:
+            admit_prewitnessed(pallet, deposit_on(pallet, channel, witness, height))
+
+    def _deliver_vault_swap(self, chain: str, encoded: bytes, final: bool) -> None:
+        pallet = self.other(INGRESS_EGRESS[chain])
+        witness = self.codec(f"VaultDepositWitness{chain}").decode(encoded)
+        # On Solana the account that holds the swap says since when.
+        height = witness["tx_id"][1] if chain == "Solana" else pallet.tracking.height()
+        self._note(pallet, height, "VaultDeposit", witness)
+        (admit_vault_deposit if final else announce_vault_deposit)(pallet, witness, height)
+
+    def _note(self, pallet: IngressEgress, height: int, kind: str, witness: Any) -> None:
+        """Keep what was seen for those who ask in this block."""
+        chain = pallet.chain.name
+        encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
+        self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, (kind, encoded))])
+
+    def witnessed_now(self, chain: str, kind: str) -> list[tuple[int, Any]]:
+        """The `DepositWitness`es ("Deposit") or vault swaps ("VaultDeposit") of this block, with heights."""
+        codec = self.codec(f"{kind}Witness{chain}")
+        return [
+            (height, codec.decode(witness))
+            for where, height, (what, witness) in self.WitnessedNow.get()
+            if (where, what) == (chain, kind)
+        ]
+
+
+def _failing_transfers(
+    sightings: Sightings, pallet: IngressEgress, broadcast_id: int
+) -> list[tuple[str, int, bytes]]:
+    """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
+    broadcaster = sightings.other(BROADCASTERS[pallet.chain.name])
+    if not isinstance(broadcaster, EvmBroadcaster):
+        return []
+    _, builder = broadcaster.PendingApiCalls.get(broadcast_id)
+    call = builder["call"]
+    assets = {
+        sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
+        for asset in pallet.runtime.release.assets_of(pallet.chain.name)
+    }
+    found = []
+    alone = [call["transfer_param"]] if "transfer_param" in call else []
+    for each in call.get("transfer_params", alone):  # a redemption has none
+        asset = assets[each["asset"]]
+        if sightings.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
+            found.append((asset, each["amount"], each["to"]))
+    return found
+
+
+def deposit_details(pallet: IngressEgress, channel: Any, sighting: dict[str, Any]) -> Any:
+    """How a chain identifies the transaction of a deposit."""
+    transaction = sighting["transaction"]
+    if pallet.chain.is_evm:
+        return {"tx_hashes": [transaction]}
+    if pallet.chain.name == "Bitcoin":
+        key = bytes(32)
+        state = channel["deposit_channel"]["state"] if channel else {"pubkey_x": key, "script_path": None}
+        output = {"tx_id": transaction, "vout": 0}
+        return {"id": output, "amount": sighting["amount"], "deposit_address": state}
+    if pallet.chain.name == "Solana":
+        return "Channel", pallet.other(System).ParentHash.get() if channel is None else _address(channel)
+    if pallet.chain.family.deposit_details == "TxId":
+        return {"block_number": pallet.tracking.height(), "extrinsic_index": 0}
+    return 0
+
+
+def _address(channel: dict[str, Any]) -> bytes:
+    address: bytes = channel["deposit_channel"]["address"]
+    return address

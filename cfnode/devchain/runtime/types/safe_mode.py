@@ -1,0 +1,176 @@
+"""What can be switched off? (Environment.RuntimeSafeMode) One switch board for each pallet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.devchain.runtime.frame.composition import Composition
+from cfnode.devchain.runtime.frame.expressions import Expression, Name
+from cfnode.devchain.runtime.frame.types import Catalog, Enum, Struct, enum, struct
+from cfnode.devchain.runtime.releases import Release, by_release
+
+
+def _switches(crate: str, *names: str, path: str = "PalletSafeMode", name: str | None = None) -> str:
+    """A struct of switches."""
+    own = name or f"{crate.removeprefix('pallet_cf_')}::PalletSafeMode"
+    return struct(f"{crate}::{path}", name=own, **dict.fromkeys(names, "bool"))
+
+
+_RUNTIME = "state_chain_runtime"
+_WITNESSING = "chainflip::witnessing"
+
+enum("cf_traits::safe_mode::SafeModeSet<T>", "Green", "Red", "Amber(BTreeSet<T>)")
+_switches("pallet_cf_emissions", "emissions_sync_enabled")
+_switches("pallet_cf_funding", "redeem_enabled")
+_switches(
+    "pallet_cf_swapping",
+    "swaps_enabled",
+    "withdrawals_enabled",
+    "broker_registration_enabled",
+    "deposit_enabled",
+)
+_switches(
+    "pallet_cf_validator", "authority_rotation_enabled", "start_bidding_enabled", "stop_bidding_enabled"
+)
+_switches("pallet_cf_pools", "range_order_update_enabled", "limit_order_update_enabled")
+_switches(
+    "pallet_cf_trading_strategy",
+    "strategy_updates_enabled",
+    "strategy_closure_enabled",
+    "strategy_execution_enabled",
+)
+struct(
+    "pallet_cf_lending_pools::PalletSafeMode",
+    name="lending_pools::PalletSafeMode",
+    add_boost_funds_enabled="bool",
+    stop_boosting_enabled="bool",
+    borrowing="SafeModeSet<Asset>",
+    add_lender_funds="SafeModeSet<Asset>",
+    withdraw_lender_funds="SafeModeSet<Asset>",
+    liquidations_enabled="bool",
+)
+_switches("pallet_cf_reputation", "reporting_enabled")
+_switches("pallet_cf_asset_balances", "reconciliation_enabled")
+_switches("pallet_cf_threshold_signature", "slashing_enabled")
+_switches("pallet_cf_broadcast", "retry_enabled", "egress_witnessing_enabled")
+_switches(
+    "pallet_cf_ingress_egress",
+    "boost_deposits_enabled",
+    "deposit_channel_creation_enabled",
+    "deposit_channel_witnessing_enabled",
+    "vault_deposit_witnessing_enabled",
+)
+_switches(
+    _RUNTIME,
+    "oracle_price_elections",
+    path=f"{_WITNESSING}::generic_elections::GenericElectionsSafeMode",
+    name="GenericElectionsSafeMode",
+)
+_switches(
+    _RUNTIME,
+    "state_chain_gateway_witnessing",
+    "key_manager_witnessing",
+    "sc_utils_witnessing",
+    path=f"{_WITNESSING}::ethereum_elections::EthereumElectionsSafeMode",
+    name="EthereumElectionsSafeMode",
+)
+for _chain in ("arbitrum", "tron", "bsc"):
+    _switches(
+        _RUNTIME,
+        "key_manager_witnessing",
+        path=f"{_WITNESSING}::{_chain}_elections::{_chain.capitalize()}ElectionsSafeMode",
+        name=f"{_chain.capitalize()}ElectionsSafeMode",
+    )
+
+enum(
+    "pallet_cf_witnesser::PalletSafeMode<CallPermission>",
+    "CodeGreen",
+    "CodeRed",
+    "CodeAmber(CallPermission)",
+    name="witnesser::PalletSafeMode",
+)
+
+enum("pallet_cf_environment::SafeModeUpdate", "CodeRed", "CodeGreen", "CodeAmber(RuntimeSafeMode)")
+
+_WITNESSED = ("broadcast", "chain_tracking", "ingress_egress", "vault")
+
+
+def _witnesser_switches(release: Release) -> list[str]:
+    """The subjects of witnesses, chain by chain."""
+    return [
+        f"{chain.lower()}_{subject}"
+        for chain in release.chains
+        for subject in (_WITNESSED if chain != "Solana" else ("broadcast", "vault"))
+    ]
+
+
+def boards_of_chains(release: Release) -> list[str]:
+    """The chains in the order of their members in boards and counts: Bitcoin stands before Polkadot."""
+    others = [chain.lower() for chain in release.chains if chain not in ("Ethereum", "Bitcoin")]
+    return ["ethereum", "bitcoin", *others]
+
+
+def _boards(release: Release) -> dict[str, str]:
+    """The boards of `RuntimeSafeMode`, in order, by member name."""
+    chains = boards_of_chains(release)
+    bsc = {"bsc_elections": "BscElectionsSafeMode"} if "Bsc" in release.chains else {}
+    return {
+        "emissions": "emissions::PalletSafeMode",
+        "funding": "funding::PalletSafeMode",
+        "swapping": "swapping::PalletSafeMode",
+        "liquidity_provider": "lp::PalletSafeMode",
+        "validator": "validator::PalletSafeMode",
+        "pools": "pools::PalletSafeMode",
+        "trading_strategies": "trading_strategy::PalletSafeMode",
+        "lending_pools": "lending_pools::PalletSafeMode",
+        "reputation": "reputation::PalletSafeMode",
+        "asset_balances": "asset_balances::PalletSafeMode",
+        **{
+            f"threshold_signature_{key}": "threshold_signature::PalletSafeMode"
+            for key in ("evm", "bitcoin", "polkadot", "solana")
+        },
+        **{f"broadcast_{chain}": "broadcast::PalletSafeMode" for chain in chains},
+        "witnesser": "witnesser::PalletSafeMode<WitnesserCallPermission>",
+        **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in chains},
+        "elections_generic": "GenericElectionsSafeMode",
+        "ethereum_elections": "EthereumElectionsSafeMode",
+        "arbitrum_elections": "ArbitrumElectionsSafeMode",
+        "tron_elections": "TronElectionsSafeMode",
+        **bsc,
+    }
+
+
+@by_release
+def _declare(catalog: Catalog, release: Release) -> None:
+    provider = ("deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
+    added = ("flip_to_on_chain_balance_enabled",) if release.has("2.3.0") else ()
+    members = dict.fromkeys((*provider, *added), "bool")
+    catalog.struct("pallet_cf_lp::PalletSafeMode", name="lp::PalletSafeMode", **members)
+    switches = ("governance", "funding", "swapping", *_witnesser_switches(release))
+    path = "state_chain_runtime::safe_mode::WitnesserCallPermission"
+    catalog.struct(path, **dict.fromkeys(switches, "bool"))
+    catalog.struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **_boards(release))
+
+
+def all_green(runtime: Composition) -> Any:
+    """The value of `RuntimeSafeMode` with everything switched on."""
+    return _value(runtime.types.catalog, Name("RuntimeSafeMode"), on=True)
+
+
+def all_red(runtime: Composition) -> Any:
+    """The value of `RuntimeSafeMode` with everything switched off."""
+    return _value(runtime.types.catalog, Name("RuntimeSafeMode"), on=False)
+
+
+def _value(catalog: Catalog, expression: Expression, *, on: bool) -> Any:
+    if expression == Name("bool"):
+        return on
+    assert isinstance(expression, Name)
+    declared = catalog.get(expression.name)
+    assert declared is not None
+    body = declared.make()
+    if isinstance(body, Struct):
+        return {name: _value(catalog, each, on=on) for name, each in body.fields}
+    assert isinstance(body, Enum)
+    names = [name for _, name, _, _ in body.variants]
+    return next(name for name in names if name.endswith("Green" if on else "Red"))

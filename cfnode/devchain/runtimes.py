@@ -1,0 +1,28 @@
+"""Which runtime belongs to the code that a state holds?
+
+A development chain's `:code` begins with a mark of its own; everything else is WebAssembly.
+"""
+
+from __future__ import annotations
+
+from cfnode.runtime.door import Runtime
+
+__all__ = ["RUNTIMES", "runtime_for"]
+
+RUNTIMES = f"{__name__}:runtime_for"
+"""The name of `runtime_for`, for the executor process."""
+
+_MARK = b"cfnode-dev:"
+
+
+def runtime_for(code: bytes) -> Runtime:
+    """The runtime of this `:code`; raises UnsupportedCode."""
+    if code.startswith(_MARK):
+        # Imported late: it is large, and a node on the main net never needs it.
+        from cfnode.devchain.runtime.runtime import development_runtime
+
+        return development_runtime(code)
+    # Imported late: wasmtime is large, and neither the node itself nor a development chain needs it.
+    from cfnode.runtime.wasm.runtime import wasm_runtime
+
+    return wasm_runtime(code)

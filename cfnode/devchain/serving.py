@@ -1,0 +1,26 @@
+"""What does a node serve on its port? JSON-RPC and, where it makes the chain, `dev_*` and swap service."""
+
+from __future__ import annotations
+
+import trio
+
+from cfnode.devchain.chain import development_chain
+from cfnode.devchain.methods.rows import METHODS
+from cfnode.node.config import Config
+from cfnode.node.node import Node
+from cfnode.rpc import server
+from cfnode.swap_service.routes import SwapService
+
+__all__ = ["serve"]
+
+
+async def serve(
+    node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """`cfnode.rpc.server.serve`, with what belongs to a development chain on a node that makes one."""
+    chain = development_chain(node)
+    if chain is None:
+        await server.serve(node, config, task_status=task_status)
+        return
+    service = SwapService(node, chain)
+    await server.serve(node, config, methods=METHODS, pages=service, task_status=task_status)

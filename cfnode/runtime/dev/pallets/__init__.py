@@ -1,7 +1,0 @@
-"""The pallets: one class a file, indices and types as in runtime 2.2."""
-
-from __future__ import annotations
-
-from cfnode.runtime.dev import types
-
-__all__ = ["types"]

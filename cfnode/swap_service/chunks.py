@@ -1,0 +1,71 @@
+"""How far has a swap request been swapped? Its chunks, from the events of the Swapping pallet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.swap_service.index import Entry, SwapIndex
+
+__all__ = ["swap_progress"]
+
+
+def swap_progress(index: SwapIndex, request: Entry) -> dict[str, Any]:
+    """The `swap` member of a status."""
+    entries = index.find("request", request.fields["swap_request_id"])
+    chunks = [_chunk(index, each) for each in entries if each.name == "SwapScheduled"]
+    done = [each for each in chunks if "executedAt" in each]
+    total = request.fields["input_amount"]
+    swapped = sum(int(each["inputAmount"]) for each in done)
+    progress: dict[str, Any] = {
+        "originalInputAmount": str(total),
+        "remainingInputAmount": str(total - swapped),
+        "swappedInputAmount": str(swapped),
+        "swappedIntermediateAmount": str(sum(int(each.get("intermediateAmount", 0)) for each in done)),
+        "swappedOutputAmount": str(sum(int(each["outputAmount"]) for each in done)),
+    }
+    dca = request.fields["dca_parameters"]
+    if dca is None or dca["number_of_chunks"] <= 1:
+        return progress | ({"regular": chunks[-1]} if chunks else {})
+    waiting = [each for each in chunks if "executedAt" not in each and "abortedAt" not in each]
+    progress["dca"] = {
+        "lastExecutedChunk": done[-1] if done else None,
+        "currentChunk": waiting[0] if waiting else None,
+        "executedChunks": len(done),
+        "remainingChunks": dca["number_of_chunks"] - len(done),
+    }
+    return progress
+
+
+def _chunk(index: SwapIndex, scheduled: Entry) -> dict[str, Any]:
+    swap_id = scheduled.fields["swap_id"]
+    about = index.find("swap", swap_id)
+    shown: dict[str, Any] = {
+        "inputAmount": str(scheduled.fields["input_amount"]),
+        "scheduledAt": scheduled.time,
+        "scheduledBlockIndex": scheduled.block_index,
+        "retryCount": sum(each.name == "SwapRescheduled" for each in about),
+    }
+    for entry in about:
+        if entry.name == "SwapExecuted":
+            shown |= _executed(entry)
+        elif entry.name == "SwapRescheduled":
+            shown |= _ended("latestSwapRescheduled", entry)
+        elif entry.name == "SwapAborted":
+            shown |= _ended("aborted", entry)
+    return shown
+
+
+def _executed(entry: Entry) -> dict[str, Any]:
+    shown: dict[str, Any] = {"executedAt": entry.time, "executedBlockIndex": entry.block_index}
+    shown["outputAmount"] = str(entry.fields["output_amount"])
+    if entry.fields["intermediate_amount"] is not None:
+        shown["intermediateAmount"] = str(entry.fields["intermediate_amount"])
+    return shown
+
+
+def _ended(name: str, entry: Entry) -> dict[str, Any]:
+    return {
+        f"{name}At": entry.time,
+        f"{name}BlockIndex": entry.block_index,
+        f"{name}Reason": entry.fields["reason"],
+    }

@@ -1,0 +1,110 @@
+"""What has become of the money that a swap sends?
+
+An egress goes into a broadcast, which succeeds or is aborted; one that was aborted may still succeed later. A
+transfer inside a broadcast that succeeded may have failed at its receiver, and then there is a call that
+anybody may send.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import base58
+
+from cfnode.core.assets import ASSETS
+from cfnode.core.scale.metadata import Metadata
+from cfnode.swap_service.index import Entry, SwapIndex
+
+__all__ = ["egress", "failure", "ignored", "is_sent", "transaction_reference"]
+
+_SUCCESS: Final = ("BroadcastSuccess",)
+_ENDS: Final = (*_SUCCESS, "BroadcastAborted")
+_PAYLOADS: Final = ("TransactionBroadcastRequest", "CallResigned")
+_REQUESTED: Final = ("BatchBroadcastRequested", "CcmBroadcastRequested")
+ABORTED: Final = ("BroadcastAborted", "The swap broadcast was aborted")
+NOT_TAKEN: Final = ("TransferFallbackRequested", "The receiver did not take the transfer")
+
+
+def egress(index: SwapIndex, scheduled: Entry, receiver: Any) -> dict[str, Any]:
+    """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
+    fields = scheduled.fields
+    shown = _scheduled(scheduled)
+    requested = _first(index.find("egress", *fields["egress_id"]), _REQUESTED)
+    if requested is None:
+        return shown
+    about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    end = _first(about, _SUCCESS) or _first(about, _ENDS)
+    if end is None:
+        return shown
+    if end.name == "BroadcastAborted":
+        return shown | _failed(end, ABORTED, about)
+    fallback = _fallback(index, end, fields["asset"], receiver, fields["amount"])
+    if fallback is not None:
+        again = index.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
+        return shown | _failed(fallback, NOT_TAKEN, again)
+    seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
+    return shown | {"txRef": transaction_reference(end.chain, end.fields["transaction_ref"])} | seen
+
+
+def is_sent(index: SwapIndex, scheduled: Entry) -> bool:
+    """Whether the transaction with an egress is signed and with the one who sends it, or further."""
+    requested = _first(index.find("egress", *scheduled.fields["egress_id"]), _REQUESTED)
+    if requested is None:
+        return False
+    about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    return _first(about, ("TransactionBroadcastRequest", *_ENDS)) is not None
+
+
+def ignored(entry: Entry, metadata: Metadata) -> dict[str, Any]:
+    """An egress that was not worth its fee: SwapEgressIgnored or RefundEgressIgnored."""
+    side = "SWAP" if entry.name.startswith("Swap") else "REFUND"
+    error, name, docs = entry.fields["reason"], "Unknown", ""
+    if isinstance(error, tuple) and error[0] == "Module":
+        _, name, docs = metadata.error(error[1]["index"], error[1]["error"])
+    return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", name, docs)
+
+
+def failure(entry: Entry, mode: str, name: str, message: str) -> dict[str, Any]:
+    """When, where and why something failed."""
+    when = {"failedAt": entry.time, "failedBlockIndex": entry.block_index}
+    return {**when, "failure": {**when, "mode": mode, "reason": {"name": name, "message": message}}}
+
+
+def transaction_reference(chain: str, reference: Any) -> str:
+    """A transaction as the explorers of its chain name it."""
+    if isinstance(reference, dict):
+        return f"{reference['block_number']}-{reference['extrinsic_index']}"
+    if chain == "Bitcoin":
+        return str(reference[::-1].hex())
+    return base58.b58encode(reference).decode() if chain == "Solana" else f"0x{reference.hex()}"
+
+
+def _scheduled(entry: Entry) -> dict[str, Any]:
+    amount = str(entry.fields["amount"])
+    return {"amount": amount, "scheduledAt": entry.time, "scheduledBlockIndex": entry.block_index}
+
+
+def _failed(entry: Entry, reason: tuple[str, str], about: list[Entry]) -> dict[str, Any]:
+    shown = failure(entry, "SENDING_FAILED", *reason)
+    found = [each for each in about if each.name in _PAYLOADS]
+    payload = found[-1].fields["transaction_payload"] if found else None
+    if isinstance(payload, dict) and "chain_id" in payload:
+        shown["transactionPayload"] = {
+            "contract": f"0x{payload['contract'].hex()}",
+            "value": str(payload["value"]),
+            "chainId": str(payload["chain_id"]),
+            "data": f"0x{payload['data'].hex()}",
+        }
+    return shown
+
+
+def _fallback(index: SwapIndex, end: Entry, asset: str, receiver: Any, amount: int) -> Entry | None:
+    """The fallback of a transfer, which is asked for in the block in which its broadcast succeeded."""
+    if ASSETS[asset].chain != end.chain:
+        return None
+    found = index.find("fallback", asset, receiver, amount)
+    return next((each for each in found if each.block == end.block), None)
+
+
+def _first(entries: list[Entry], names: tuple[str, ...]) -> Entry | None:
+    return next((each for each in entries if each.name in names), None)

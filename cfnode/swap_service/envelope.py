@@ -1,0 +1,44 @@
+"""In what do SDKs up to 1.9 wrap their requests for channels? The envelope of tRPC 10 with superjson.
+
+`{"json": {…}}` asks, alone or as the only entry `"0"` of a batch. The answer stands under `result.data.json`;
+`meta` beside it says which of its members are big integers. An error has a code of JSON-RPC, by which the
+client knows it for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cfnode.core.jsonrpc import ErrorCode
+from cfnode.swap_service.fields import Refusal
+
+__all__ = ["unwrapped", "wrapped", "wrapped_refusal"]
+
+BIG_INTEGERS: Final = ("srcChainExpiryBlock", "channelOpeningFee", "value")
+
+_NAMES: Final = {429: "TOO_MANY_REQUESTS", 503: "SERVICE_UNAVAILABLE"}
+
+
+def unwrapped(body: Mapping[str, Any], *, is_batch: bool) -> Mapping[str, Any]:
+    """The request inside. Raises Refusal."""
+    asked = body.get("0") if is_batch else body
+    inner = asked.get("json") if isinstance(asked, Mapping) else None
+    if not isinstance(inner, Mapping):
+        raise Refusal(400, "invalid request: json")
+    return inner
+
+
+def wrapped(answer: Any, *, is_batch: bool) -> Any:
+    """An answer inside the envelope."""
+    values = {name: ["bigint"] for name in BIG_INTEGERS if isinstance(answer, Mapping) and name in answer}
+    result = {"result": {"data": {"json": answer, "meta": {"values": values}}}}
+    return [result] if is_batch else result
+
+
+def wrapped_refusal(refusal: Refusal, *, is_batch: bool) -> Any:
+    """A refusal as an error whose message the client throws."""
+    data = {"code": _NAMES.get(refusal.status, "BAD_REQUEST"), "httpStatus": refusal.status}
+    error = {"message": refusal.message, "code": ErrorCode.INVALID_REQUEST, "data": data}
+    result = {"error": {"json": error}}
+    return [result] if is_batch else result

@@ -1,0 +1,117 @@
+"""Which swap does a name mean? A deposit channel's id, a swap's, or a transaction's hash."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from cfnode.core.assets import ASSETS
+from cfnode.rpc.known import known
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.index import Entry, SwapIndex
+
+__all__ = ["NOT_FOUND", "Located", "locate"]
+
+NOT_FOUND: Final = Refusal(404, "resource not found")
+MAX_REFERENCE: Final = 200
+_CHANNEL: Final = re.compile(r"(\d{1,10})-([A-Za-z]+)-(\d{1,20})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What is known of a swap's beginning.
+
+    `channel` is SwapDepositAddressReady, `request` SwapRequested, `deposit` DepositFinalised, -Boosted or
+    -Failed. What pays boosters back is no deposit of its own.
+    """
+
+    channel: Entry | None = None
+    deposit: Entry | None = None
+    request: Entry | None = None
+
+
+def locate(index: SwapIndex, reference: str) -> Located:
+    """The swap of that name; of a channel its latest deposit. Raises Refusal."""
+    if len(reference) > MAX_REFERENCE:
+        raise NOT_FOUND
+    if found := _CHANNEL.match(reference):
+        return _by_channel(index, int(found[1]), found[2], int(found[3]))
+    if reference.isascii() and reference.isdigit() and len(reference) <= 20:
+        return _by_request(index, int(reference))
+    return _by_transaction(index, reference)
+
+
+def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) -> Located:
+    chain = next((name for name in known().chains if name.lower() == chain_name.lower()), None)
+    if chain is None:
+        raise Refusal(400, f"Invalid chain: {chain_name}")
+    entries = index.find("channel", chain, channel_id)
+    opened = [
+        each for each in entries if each.name == "SwapDepositAddressReady" and each.block.number == block
+    ]
+    if not opened:
+        raise NOT_FOUND
+    at_address = index.find("address", opened[-1].fields["deposit_address"])
+    deposits = [each for each in entries if _is_deposit(each)]
+    deposits += [each for each in at_address if each.name == "DepositFailed"]
+    if not deposits:
+        return Located(opened[-1])
+    last = max(deposits, key=lambda each: (each.block.number, each.index))
+    return Located(opened[-1], last, _request_of(index, last))
+
+
+def _by_request(index: SwapIndex, request_id: int) -> Located:
+    entries = index.find("request", request_id)
+    request = next((each for each in entries if each.name == "SwapRequested"), None)
+    if request is None or not _is_for_an_address(request):
+        raise NOT_FOUND  # the chain's own swaps are nobody's, a provider's are its own
+    deposit = next((each for each in entries if _is_deposit(each)), None)
+    return Located(_channel_of(index, request), deposit, request)
+
+
+def _is_for_an_address(request: Entry) -> bool:
+    kind = request.fields["request_type"]
+    return isinstance(kind, tuple) and kind[1]["output_action"][0] == "Egress"
+
+
+def _by_transaction(index: SwapIndex, reference: str) -> Located:
+    try:
+        data = bytes.fromhex(reference.removeprefix("0x"))
+    except ValueError:
+        raise NOT_FOUND from None
+    seen = index.find("transaction", data) or index.find("transaction", data[::-1])
+    deposits = [each for each in seen if _is_deposit(each) or each.name == "DepositFailed"]
+    if not deposits:
+        raise NOT_FOUND
+    deposit = deposits[-1]
+    request = _request_of(index, deposit)
+    if request is not None:
+        return Located(_channel_of(index, request), deposit, request)
+    channel_id = deposit.fields.get("channel_id")
+    return Located(_opened(index, deposit.chain, channel_id), deposit)
+
+
+def _is_deposit(entry: Entry) -> bool:
+    action = entry.fields.get("action")
+    is_credit = isinstance(action, tuple) and action[0] == "BoostersCredited"
+    return entry.name in ("DepositFinalised", "DepositBoosted") and not is_credit
+
+
+def _request_of(index: SwapIndex, deposit: Entry) -> Entry | None:
+    action = deposit.fields.get("action")
+    if not isinstance(action, tuple) or action[0] != "Swap":
+        return None
+    entries = index.find("request", action[1]["swap_request_id"])
+    return next((each for each in entries if each.name == "SwapRequested"), None)
+
+
+def _channel_of(index: SwapIndex, request: Entry) -> Entry | None:
+    kind, origin = request.fields["origin"]
+    chain = ASSETS[request.fields["input_asset"]].chain
+    return _opened(index, chain, origin["channel_id"]) if kind == "DepositChannel" else None
+
+
+def _opened(index: SwapIndex, chain: str, channel_id: int | None) -> Entry | None:
+    entries = index.find("channel", chain, channel_id)
+    return next((each for each in entries if each.name == "SwapDepositAddressReady"), None)

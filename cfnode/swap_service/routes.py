@@ -1,0 +1,152 @@
+"""Which requests does the swap service of a development node answer?
+
+| request | answer |
+|---|---|
+| GET /v2/quote, GET /quote | quotes: all, or the one without chunks |
+| GET /v2/swaps/‹id›, GET /swaps/‹id› | the status of a swap, in either form |
+| GET /api/networkInfo, GET /trpc/networkStatus | what can be swapped |
+| POST /api/openSwapDepositChannel | a deposit channel; 201 |
+| POST /api/encodeVaultSwapData | what to send to the vault, instead of paying into a channel |
+| POST /api/encodeCfParameters | the terms of such a swap alone |
+| POST /trpc/‹any of these› | the same in the envelope of older SDKs |
+| GET /healthcheck | OK |
+
+An error is `{"message": …}` with a status of 400, 404, 413, 429 or 503.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from cfnode.core import jsonrpc
+from cfnode.core.jsonrpc import RpcError
+from cfnode.node.submission import TooManyCalls
+from cfnode.rpc.errors import explain
+from cfnode.rpc.known import known_at, reading_by
+from cfnode.rpc.pages import Answer
+from cfnode.swap_service.channels import DefaultBroker
+from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.flat_status import flat_status
+from cfnode.swap_service.network import network_info, network_status
+from cfnode.swap_service.quotes import quote, quotes
+from cfnode.swap_service.source import SwapSource
+from cfnode.swap_service.statuses import status
+from cfnode.swap_service.vault_swaps import encode_terms, encode_vault_swap
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["MAX_BODY", "SwapService"]
+
+MAX_QUERY: Final = 4096
+MAX_QUERY_FIELDS: Final = 32
+MAX_BODY: Final = 128 * 1024
+"""Bytes of a request for a channel: a message of 15,000 bytes is 30,000 digits."""
+_STATUS: Final = ("/v2/swaps/", "/swaps/")
+_GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/trpc/networkStatus", "/healthcheck"})
+_API, _OLDER = "/api", "/trpc"
+
+Make = Callable[[Mapping[str, Any]], Awaitable[Any]]
+"""What a POST asks for: the answer to a body. Raises Refusal."""
+
+
+class SwapService:
+    """The swap service of one development node; `cfnode.rpc.pages.Pages`."""
+
+    max_body = MAX_BODY
+
+    def __init__(self, node: Node, source: SwapSource) -> None:
+        self._node = node
+        self._source = source
+        self._broker = broker = DefaultBroker(node, source)
+        self._posts: dict[str, tuple[int, Make]] = {
+            "openSwapDepositChannel": (201, broker.open),
+            "encodeVaultSwapData": (200, partial(encode_vault_swap, node, broker)),
+            "encodeCfParameters": (200, partial(encode_terms, node, broker)),
+        }
+
+    def serves(self, method: str, path: str) -> bool:
+        """Whether a request is for the swap service."""
+        if method == "GET":
+            return path in _GETS or path.startswith(_STATUS)
+        place, _, name = path.rpartition("/")
+        return method == "POST" and place in (_API, _OLDER) and name in self._posts
+
+    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+        """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
+        try:
+            with reading_by(await known_at(self._node, self._node.chain.best.hash)):
+                return await self._answer(path, query, body, sdk_version)
+        except Refusal as refusal:
+            return _json(refusal.status, {"message": refusal.message})
+        # As in JSON-RPC: what went wrong inside is logged, and is no other client's business.
+        except Exception as error:
+            refused = error if isinstance(error, RpcError) else explain(error, path)
+            return _json(500, {"message": refused.message})
+
+    async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+        if path in ("/v2/quote", "/quote"):
+            asked = quotes if path.startswith("/v2") else quote
+            return _json(200, await asked(self._node, _read_query(query)))
+        if path.startswith(_STATUS):
+            return _json(200, await self._status(path))
+        if path == "/api/networkInfo":
+            return _json(200, await network_info(self._node, sdk_version))
+        if path == "/trpc/networkStatus":
+            return _json(200, wrapped(await network_status(self._node, sdk_version), is_batch=False))
+        if path == "/healthcheck":
+            return Answer(200, b"OK", is_text=True)
+        return await self._post(path, query, _read_object(body))
+
+    async def _post(self, path: str, query: bytes, body: Mapping[str, Any]) -> Answer:
+        place, _, name = path.rpartition("/")
+        code, make = self._posts[name]
+        if place == _API:
+            return _json(code, await _made(make, body))
+        is_batch = _read_query(query).get("batch") == "1"
+        try:
+            answer = await _made(make, unwrapped(body, is_batch=is_batch))
+        except Refusal as refusal:
+            return _json(refusal.status, wrapped_refusal(refusal, is_batch=is_batch))
+        return _json(200, wrapped(answer, is_batch=is_batch))
+
+    async def _status(self, path: str) -> dict[str, Any]:
+        reference = path.rpartition("/swaps/")[2]
+        found = await status(self._node, self._source, self._broker.expected, reference)
+        return found if path.startswith("/v2") else flat_status(found)
+
+
+async def _made(make: Make, body: Mapping[str, Any]) -> Any:
+    try:
+        return await make(body)
+    except TooManyCalls:
+        raise Refusal(429, "Too many requests, please try again later") from None
+
+
+def _json(code: int, document: Any) -> Answer:
+    return Answer(code, jsonrpc.encode(document))
+
+
+def _read_query(query: bytes) -> dict[str, str]:
+    if len(query) > MAX_QUERY:
+        raise Refusal(400, "invalid request")
+    try:
+        return dict(parse_qsl(query.decode(), max_num_fields=MAX_QUERY_FIELDS))
+    except ValueError:
+        raise Refusal(400, "invalid request") from None
+
+
+def _read_object(body: bytes) -> Mapping[str, Any]:
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Refusal(400, "invalid request: the body is not JSON") from None
+    if not isinstance(document, dict):
+        raise Refusal(400, "invalid request: the body is no object")
+    return document

@@ -1,0 +1,300 @@
+"""How far is a swap? The status of version 2, put together from the events of its way.
+
+The states are WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED and FAILED. RECEIVING and SENT are of
+transactions that other chains have not confirmed: here a deposit that `dev_announceDeposit` has announced,
+and an egress whose transaction is signed and given to an authority to send.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.addresses import NETWORKS, address_to_text, encode_foreign_address
+from cfnode.core.assets import ASSETS
+from cfnode.core.scale.metadata import Metadata
+from cfnode.rpc.convert import account
+from cfnode.swap_service.chunks import swap_progress
+from cfnode.swap_service.durations import confirmations, durations
+from cfnode.swap_service.egresses import egress, failure, ignored, is_sent, transaction_reference
+from cfnode.swap_service.fields import fee
+from cfnode.swap_service.index import Entry, SwapIndex, transactions_of
+from cfnode.swap_service.locate import NOT_FOUND, Located, locate
+from cfnode.swap_service.quotes import price_of
+from cfnode.swap_service.source import SwapSource
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["Expected", "status"]
+
+DAY_MS: Final = 86_400_000
+Expected = dict[str, int]
+"""The amounts that were expected on channels opened through this service, by channel id."""
+_SCHEDULED: Final = ("SwapEgressScheduled", "RefundEgressScheduled")
+_DEPOSIT_FAILURES: Final = {
+    "BelowMinimumDeposit": "The deposited amount was below the minimum required",
+    "NotEnoughToPayFees": "The deposited amount was not enough to pay the deposit fee",
+    "TransactionRejectedByBroker": "The transaction was rejected by the broker",
+}
+
+
+async def status(node: Node, source: SwapSource, expected: Expected, reference: str) -> dict[str, Any]:
+    """The status of the swap that `reference` names. Raises Refusal."""
+    index = source.swaps
+    await index.up_to_date()
+    found = locate(index, reference)
+    best = node.chain.best.hash
+    metadata = (await node.chain.runtime_at(best)).metadata
+    terms = _terms(found)
+    shown: dict[str, Any] = {"state": "", **terms, "fees": _fees(index, found)}
+    if found.channel is not None:
+        shown["depositChannel"] = _channel(node, metadata, found.channel, expected)
+    if found.deposit is not None:
+        shown["deposit"] = _deposit(index, found.deposit)
+    elif announced := _announced(source, found):
+        shown["deposit"] = announced
+    if found.channel is not None and found.channel.fields["boost_fee"]:
+        shown["boost"] = _boost(index, found)
+    if found.request is not None:
+        shown["swapId"] = str(found.request.fields["swap_request_id"])
+        shown["swap"] = swap_progress(index, found.request)
+        shown |= _egresses(index, found.request, metadata)
+    shown["state"] = _state(index, found, shown)
+    shown["lastStatechainUpdateAt"] = _now(node, metadata)
+    return shown
+
+
+# What was agreed on
+
+
+def _terms(found: Located) -> dict[str, Any]:
+    source, target, address = _ways(found)
+    times = durations(source, target)
+    shown: dict[str, Any] = {
+        "srcAsset": ASSETS[source].symbol,
+        "srcChain": ASSETS[source].chain,
+        "destAsset": ASSETS[target].symbol,
+        "destChain": ASSETS[target].chain,
+        "destAddress": address,
+        "srcChainRequiredBlockConfirmations": confirmations(ASSETS[source].chain),
+        "estimatedDurationsSeconds": times,
+        "estimatedDurationSeconds": sum(times.values()),
+        "brokers": _brokers(found),
+    }
+    if found.channel is not None:
+        shown |= _channel_terms(found.channel.fields, source, target)
+    return {name: each for name, each in shown.items() if each is not None}
+
+
+def _ways(found: Located) -> tuple[str, str, str]:
+    """Source, target, and the address where it goes."""
+    if found.request is not None:
+        fields = found.request.fields
+        address = address_to_text(_output(fields)["output_address"])
+        return fields["input_asset"], fields["output_asset"], address
+    if found.channel is None:
+        raise NOT_FOUND
+    fields = found.channel.fields
+    address = address_to_text(fields["destination_address"])
+    return fields["source_asset"], fields["destination_asset"], address
+
+
+def _output(request: dict[str, Any]) -> Any:
+    return request["request_type"][1]["output_action"][1]
+
+
+def _brokers(found: Located) -> list[dict[str, Any]]:
+    if found.request is not None:
+        fees = found.request.fields["broker_fees"]
+    else:
+        assert found.channel is not None
+        fields = found.channel.fields
+        own = {"account": fields["broker_id"], "bps": fields["broker_commission_rate"]}
+        fees = [own, *fields["affiliate_fees"]]
+    return [{"account": account(each["account"]), "commissionBps": each["bps"]} for each in fees]
+
+
+def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str, Any]:
+    refund, ccm, dca = (
+        fields[f"{name}"] for name in ("refund_parameters", "channel_metadata", "dca_parameters")
+    )
+    least = price_of(refund["min_price"], source, target)
+    shown: dict[str, Any] = {
+        "fillOrKillParams": {
+            "refundAddress": address_to_text(refund["refund_address"]),
+            "minPrice": least,
+            "retryDurationBlocks": refund["retry_duration"],
+        },
+        "ccmParams": ccm and {"gasBudget": str(ccm["gas_budget"]), "message": f"0x{ccm['message'].hex()}"},
+    }
+    if dca is not None and dca["number_of_chunks"] > 1:
+        shown["dcaParams"] = _dca(dca)
+    return shown
+
+
+def _dca(dca: dict[str, int]) -> dict[str, int]:
+    return {"numberOfChunks": dca["number_of_chunks"], "chunkIntervalBlocks": dca["chunk_interval"]}
+
+
+def _channel(node: Node, metadata: Metadata, opened: Entry, expected: Expected) -> dict[str, Any]:
+    fields = opened.fields
+    chain = ASSETS[fields["source_asset"]].chain
+    name = f"{opened.block.number}-{chain}-{fields['channel_id']}"
+    shown: dict[str, Any] = {
+        "id": name,
+        "createdAt": opened.time,
+        "depositAddress": address_to_text(fields["deposit_address"]),
+        "srcChainExpiryBlock": str(fields["source_chain_expiry_block"]),
+        "estimatedExpiryTime": opened.time + DAY_MS,
+        "isExpired": _height(node, metadata, chain) > fields["source_chain_expiry_block"],
+        "openedThroughBackend": name in expected,
+        "brokerCommissionBps": fields["broker_commission_rate"],
+        "affiliateBrokers": [
+            {"account": account(each["account"]), "commissionBps": each["bps"]}
+            for each in fields["affiliate_fees"]
+        ],
+    }
+    if name in expected:
+        shown["expectedDepositAmount"] = str(expected[name])
+    if fields["dca_parameters"] is not None:
+        shown["dcaParams"] = _dca(fields["dca_parameters"])
+    return shown
+
+
+# What has happened
+
+
+def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
+    if entry.name == "DepositFailed":
+        witness = entry.fields["details"][1]["deposit_witness"]
+        reason = entry.fields["reason"]
+        name = reason if isinstance(reason, str) else reason[0]
+        words = _DEPOSIT_FAILURES.get(name, "The deposit was rejected")
+        return _seen(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, words)
+    if entry.name == "DepositBoosted":
+        lent = sum(amount for _, amount in entry.fields["amounts"])
+        credited = index.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
+        return _seen(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
+    return _seen(entry, entry.fields, entry)
+
+
+def _announced(source: SwapSource, found: Located) -> dict[str, Any] | None:
+    """A deposit to the channel that nobody has confirmed yet."""
+    if found.channel is None:
+        return None
+    deposit = source.announced.get(found.channel.fields["deposit_address"])
+    if deposit is None:
+        return None
+    shown: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
+    if deposit.transaction is not None:
+        chain = ASSETS[found.channel.fields["source_asset"]].chain
+        shown["txRef"] = transaction_reference(chain, deposit.transaction)
+    return shown
+
+
+def _seen(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -> dict[str, Any]:
+    """Amount and transaction of a deposit, and when it was confirmed."""
+    shown: dict[str, Any] = {"amount": str(witness["amount"])}
+    if found := transactions_of(entry.chain, witness["deposit_details"]):
+        shown["txRef"] = transaction_reference(entry.chain, found[0])
+    if confirmed is not None:
+        shown |= {"witnessedAt": confirmed.time, "witnessedBlockIndex": confirmed.block_index}
+    return shown
+
+
+def _boost(index: SwapIndex, found: Located) -> dict[str, Any]:
+    """Whether the deposit was boosted, for what, or why not."""
+    assert found.channel is not None
+    fields = found.channel.fields
+    shown: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
+    if found.deposit is not None and found.deposit.name == "DepositBoosted":
+        boosted = found.deposit.fields
+        lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
+        shown["effectiveBoostFeeBps"] = taken * 10_000 // lent
+        return shown | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
+    entries = index.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
+    skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity"]
+    if skipped:
+        return shown | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
+    return shown
+
+
+def _egresses(index: SwapIndex, request: Entry, metadata: Metadata) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    for entry in index.find("request", request.fields["swap_request_id"]):
+        if entry.name == "SwapEgressScheduled":
+            shown["swapEgress"] = egress(index, entry, _output(request.fields)["output_address"])
+        elif entry.name == "RefundEgressScheduled":
+            shown["refundEgress"] = egress(index, entry, _refund_address(request.fields))
+        elif entry.name == "SwapEgressIgnored":
+            shown["swapEgress"] = ignored(entry, metadata)
+        elif entry.name == "RefundEgressIgnored":
+            shown["refundEgress"] = ignored(entry, metadata)
+    return shown
+
+
+def _refund_address(request: dict[str, Any]) -> Any:
+    _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
+    return encode_foreign_address(expiry["refund_address"][1], NETWORKS["Development"])
+
+
+def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
+    """What has been taken so far."""
+    taken: dict[tuple[str, str], int] = {}
+
+    def take(kind: str, asset: str, value: int) -> None:
+        taken[kind, asset] = taken.get((kind, asset), 0) + value
+
+    if found.deposit is not None and found.deposit.name == "DepositBoosted":
+        take(
+            "BOOST", found.deposit.fields["asset"], sum(each for _, each in found.deposit.fields["boost_fee"])
+        )
+    if found.deposit is not None and found.deposit.name != "DepositFailed":
+        take("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
+    number = found.request.fields["swap_request_id"] if found.request is not None else None
+    for entry in index.find("request", number):
+        fields = entry.fields
+        if entry.name == "SwapExecuted":
+            take("NETWORK", "Usdc", fields["network_fee"])
+            take("BROKER", "Usdc", fields["broker_fee"])
+        elif entry.name in _SCHEDULED:
+            take("EGRESS", fields["egress_fee"][1], fields["egress_fee"][0])
+            take("REFUND", fields["asset"], fields.get("refund_fee", 0))
+    return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
+
+
+def _state(index: SwapIndex, found: Located, shown: dict[str, Any]) -> str:
+    if "failure" in shown.get("deposit", {}):
+        return "FAILED"
+    sent = [shown[name] for name in ("swapEgress", "refundEgress") if name in shown]
+    if any("failure" in each for each in sent):
+        return "FAILED"
+    if sent and all("witnessedAt" in each for each in sent):
+        return "COMPLETED"
+    if found.request is None:
+        return "RECEIVING" if "deposit" in shown else "WAITING"
+    entries = index.find("request", found.request.fields["swap_request_id"])
+    if sent:
+        scheduled = [
+            each for each in entries if each.name in ("SwapEgressScheduled", "RefundEgressScheduled")
+        ]
+        return "SENT" if all(is_sent(index, each) for each in scheduled) else "SENDING"
+    return "COMPLETED" if any(each.name == "SwapRequestCompleted" for each in entries) else "SWAPPING"
+
+
+# The chain as it is now
+
+
+def _height(node: Node, metadata: Metadata, chain: str) -> int:
+    pallet = f"{chain}ChainTracking"
+    with node.chain.state(node.chain.best.hash) as state:
+        data = state.get(metadata.storage_key(pallet, "CurrentChainState"))
+    if data is None:
+        return 0
+    height: int = metadata.storage_codec(pallet, "CurrentChainState").decode(data)["block_height"]
+    return height
+
+
+def _now(node: Node, metadata: Metadata) -> int:
+    with node.chain.state(node.chain.best.hash) as state:
+        return int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")

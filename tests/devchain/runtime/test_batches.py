@@ -1,0 +1,152 @@
+"""How much goes out in a block, what waits, and what is not worth sending."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfnode.core.vault_calls import NATIVE
+from cfnode.devchain.runtime.keys import TOKENS
+from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from tests.devchain.runtime.broker import address_on, ccm, request
+from tests.devchain.runtime.swapper import ETHER, USDC, Swapper
+
+WALLET = address_on("Ethereum")[1]
+BTC_EGRESS = 880
+
+
+@pytest.fixture
+def broker() -> Swapper:
+    return Swapper()
+
+
+def sent_in_this_block(broker: Swapper) -> list[int]:
+    """How many transfers each batch of the block has."""
+    return [len(each["egress_ids"]) for each in broker.all_of("BatchBroadcastRequested")]
+
+
+def test_an_evm_batch_has_up_to_fifty_transfers_and_the_rest_goes_in_the_next_block(broker: Swapper) -> None:
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
+        for _ in range(101):
+            pallet.schedule_egress("Eth", ETHER, WALLET)
+    sizes = []
+    for _ in range(4):
+        broker.blocks(1)
+        sizes.append(sent_in_this_block(broker))
+    assert sizes == [[50], [50], [1], []]
+
+
+@pytest.mark.parametrize(("asset", "chain", "most"), [("Usdc", "Ethereum", 20), ("SolUsdc", "Solana", 5)])
+def test_a_block_fetches_no_more_than_its_chain_allows(
+    broker: Swapper, asset: str, chain: str, most: int
+) -> None:
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS[chain])
+        for _ in range(most + 1):
+            address = pallet.open_channel(broker.account, asset, "Unrefundable", 0).address
+            fetch = {"asset": asset, "deposit_address": address, "deposit_fetch_id": None, "amount": 1}
+            pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue, one=fetch: [*queue, ("Fetch", one)])
+    for left in (1, 0):
+        broker.blocks(1)
+        assert sent_in_this_block(broker) == [0]
+        assert len(broker.world.stored(f"{chain}IngressEgress", "ScheduledEgressFetchOrTransfer")) == left
+
+
+def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
+    message = {"channel_metadata": ccm() | {"ccm_additional_data": "NotRequired"}}
+    message |= {"source_chain": "Bitcoin", "source_address": None}
+    with broker.arranging() as runtime:
+        pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
+        pallet.DisabledEgressAssets.put("Eth", ())
+        for asset, amount in (("Eth", ETHER), ("Usdc", 1_000 * USDC)):
+            pallet.schedule_egress(asset, amount, WALLET)
+            pallet.schedule_egress(asset, amount, WALLET, message)
+    broker.blocks(1)
+    assert broker.event("BatchBroadcastRequested")["egress_ids"] == [("Ethereum", 3)]
+    assert broker.event("CcmBroadcastRequested")["egress_id"] == ("Ethereum", 4)
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Ethereum"]).DisabledEgressAssets.remove("Eth")
+    broker.blocks(1)
+    assert broker.event("BatchBroadcastRequested")["egress_ids"] == [("Ethereum", 1)]
+    assert broker.event("CcmBroadcastRequested")["egress_id"] == ("Ethereum", 2)
+
+
+@pytest.mark.parametrize(("net", "is_sent"), [(600, True), (599, False)])
+def test_an_output_is_sent_from_the_dust_limit_on_and_never_made_up_for(
+    broker: Swapper, net: int, is_sent: bool
+) -> None:
+    """What is too little is not kept for a later batch: the fee is withheld, the rest is nobody's."""
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Bitcoin"]).EgressDustLimit.put("Btc", 10**9)
+    broker.deposit("Eth", "Btc", ETHER)
+    broker.blocks(2)
+    output = broker.event("SwapEgressIgnored")["amount"]
+    withheld = broker.world.stored("AssetBalances", "WithheldAssets", "Btc")
+    assert withheld == BTC_EGRESS
+    assert broker.world.stored("BitcoinIngressEgress", "EgressIdCounter") == 0
+
+    limit = output - BTC_EGRESS - net + 600  # as much above the limit as `net` is above 600
+    other = Swapper()
+    with other.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Bitcoin"]).EgressDustLimit.put("Btc", limit)
+    other.deposit("Eth", "Btc", ETHER)
+    other.blocks(2)
+    assert bool(other.all_of("SwapEgressScheduled")) is is_sent
+    assert bool(other.all_of("SwapEgressIgnored")) is not is_sent
+
+
+def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
+    broker.deposit("Usdc", "Btc", 10 * USDC)
+    with broker.arranging() as runtime:
+        tracking = runtime.by_name["BitcoinChainTracking"]
+        state = tracking.CurrentChainState.get()  # type: ignore[attr-defined]
+        state["tracked_data"]["btc_fee_info"]["sats_per_kilobyte"] = 10**9
+        tracking.CurrentChainState.put(state)  # type: ignore[attr-defined]
+    broker.blocks(2)
+    (swapped,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == "Btc"]
+    assert broker.event("SwapEgressIgnored")["amount"] == swapped["output_amount"] > 0
+    withheld = broker.world.stored("AssetBalances", "WithheldAssets", "Btc")
+    assert withheld == swapped["output_amount"]
+
+
+def fetched(broker: Swapper, blocks: int) -> list[tuple[list[bytes], list[bytes]]]:
+    """The tokens of each Ethereum transaction of the next blocks: of contracts it deploys, and of others."""
+    found = []
+    for _ in range(blocks):
+        broker.blocks(1)
+        for sent in broker.all_of("TransactionBroadcastRequest"):
+            _, call = broker.world.stored("EthereumBroadcaster", "PendingApiCalls", sent["broadcast_id"])
+            lists = (call["call"][name] for name in ("fetch_deploy_params", "fetch_params"))
+            deploys, calls = ([each["asset"] for each in fetches] for fetches in lists)
+            found.append((deploys, calls))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("opened_for", "paid", "later"),
+    [("Eth", "Usdc", []), ("Usdc", "Flip", ["Flip"]), ("Usdc", "Eth", ["Eth"])],
+)
+def test_what_a_channel_was_opened_for_says_how_another_asset_is_fetched(
+    broker: Swapper, opened_for: str, paid: str, later: list[str]
+) -> None:
+    """Whatever comes first deploys the contract that the address belongs to."""
+    token = TOKENS | {"Eth": NATIVE}
+    address = broker.opened(**request(opened_for, "Btc"))["deposit_address"]
+    broker.pay(address, paid, {"Usdc": 100 * USDC, "Flip": 100 * ETHER, "Eth": ETHER}[paid])
+    transactions = fetched(broker, 4)
+    assert transactions[0] == ([token[opened_for]], [])
+    assert transactions[1:] == [([], [token[asset]]) for asset in later]
+
+
+def test_bitcoin_that_is_too_little_for_its_fee_is_no_swap(broker: Swapper) -> None:
+    address = broker.opened(**request("Btc", "Eth"))["deposit_address"]
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Bitcoin"]).MinimumDeposit.put("Btc", 0)
+    assert broker.pay(address, "Btc", 390) == [
+        "BitcoinIngressEgress.DepositFetchesScheduled",
+        "BitcoinIngressEgress.DepositFailed",
+    ]
+    assert broker.event("DepositFailed")["reason"] == "NotEnoughToPayFees"
+    assert broker.world.stored("AssetBalances", "WithheldAssets", "Btc") == 390
+    assert broker.pay(address, "Btc", 391)[-1] == "BitcoinIngressEgress.DepositFinalised"
+    assert broker.event("SwapRequested")["input_amount"] == 1

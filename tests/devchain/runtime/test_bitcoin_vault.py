@@ -1,0 +1,166 @@
+"""Bitcoin leaves the vault by spending its outputs: which ones, what comes back, and when they are joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core.addresses import NETWORKS, script_from_text, taproot
+from cfnode.core.addresses.bitcoin import script_bytes
+from cfnode.core.hashing import sha2_256
+from cfnode.devchain.runtime.keys import bitcoin_public_key
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.bitcoin_vault import Transaction, spend
+from cfnode.devchain.runtime.pallets.environment import Environment
+from tests.devchain.runtime.broker import address_on
+from tests.devchain.runtime.swapper import BITCOIN, Swapper
+
+FIXED, DEPOSIT, VAULT, OUTPUT = 80, 390, 290, 255
+"""At 5,000 satoshi for 1,000 bytes."""
+SCRIPT = ("P2WPKH", bytes(range(20)))
+OWN = taproot.deposit(bitcoin_public_key(), 0)
+
+
+@pytest.fixture
+def broker() -> Swapper:
+    return Swapper()
+
+
+def output(amount: int, number: int, *, deposit: bool = False) -> dict[str, Any]:
+    path = {
+        "salt": 1,
+        "tweaked_pubkey_bytes": bytes(33),
+        "tapleaf_hash": bytes(32),
+        "unlock_script": {"bytes": b""},
+    }
+    state = {"pubkey_x": OWN.public_key_x, "script_path": path if deposit else None}
+    return {"id": {"tx_id": bytes([number]) * 32, "vout": number}, "amount": amount, "deposit_address": state}
+
+
+def hold(broker: Swapper, outputs: list[dict[str, Any]], threshold: int = 200, size: int = 100) -> None:
+    with broker.arranging() as runtime:
+        environment = runtime.pallet(Environment)
+        environment.BitcoinAvailableUtxos.put(outputs)
+        environment.ConsolidationParameters.put(
+            {"consolidation_threshold": threshold, "consolidation_size": size}
+        )
+
+
+def held(broker: Swapper) -> list[int]:
+    return [each["amount"] for each in broker.world.stored("Environment", "BitcoinAvailableUtxos")]
+
+
+def withdraw(broker: Swapper, amount: int) -> int:
+    """Have the broker withdraw what it owns; what arrives."""
+    with broker.arranging() as runtime:
+        runtime.pallet(AssetBalances).credit(broker.account, "Btc", amount)
+    assert (
+        broker.submit("Swapping", "withdraw", asset="Btc", destination_address=address_on("Bitcoin")) == "Ok"
+    )
+    arrives: int = broker.event("WithdrawalRequested")["egress_amount"]
+    return arrives
+
+
+def test_without_outputs_a_batch_cannot_be_built_and_is_tried_again_in_each_block(broker: Swapper) -> None:
+    hold(broker, [])
+    amount = withdraw(broker, BITCOIN)
+    for _ in range(2):
+        assert broker.happened() == ["BitcoinIngressEgress.FailedToBuildAllBatchCall"]
+        assert broker.event("FailedToBuildAllBatchCall") == {"error": "UtxoSelectionFailed"}
+        ((kind, waiting),) = broker.world.stored("BitcoinIngressEgress", "ScheduledEgressFetchOrTransfer")
+        assert (kind, waiting["amount"]) == ("Transfer", amount)
+        broker.world.block()
+    cost = FIXED + VAULT + 2 * OUTPUT
+    hold(broker, [output(amount + cost - 1, 1)])
+    broker.world.block()
+    assert broker.happened() == ["BitcoinIngressEgress.FailedToBuildAllBatchCall"]
+    hold(broker, [output(amount + cost, 1)])
+    broker.world.block()
+    assert broker.happened() == ["BitcoinIngressEgress.BatchBroadcastRequested"]
+    assert held(broker) == []
+
+
+def test_change_comes_back_under_the_transactions_own_name(broker: Swapper) -> None:
+    source = output(2 * BITCOIN, 7)
+    hold(broker, [source])
+    amount = withdraw(broker, BITCOIN)
+    (change,) = broker.world.stored("Environment", "BitcoinAvailableUtxos")
+    left = 2 * BITCOIN - amount - FIXED - VAULT - 2 * OUTPUT
+    assert (change["amount"], change["id"]["vout"]) == (left, 1)
+    assert change["deposit_address"] == {"pubkey_x": OWN.public_key_x, "script_path": None}
+    receiver = script_from_text(address_on("Bitcoin")[1].decode(), NETWORKS["Development"])
+    code, own = script_bytes(receiver), b"\x51\x20" + OWN.public_key_x
+    plain = (
+        bytes.fromhex("02000000" "01") + bytes([7]) * 32 + bytes.fromhex("07000000" "00" "fdffffff" "02")
+        + amount.to_bytes(8, "little") + bytes([len(code)]) + code
+        + left.to_bytes(8, "little") + bytes([len(own)]) + own
+        + bytes(4)
+    )  # fmt: skip
+    assert change["id"]["tx_id"] == sha2_256(sha2_256(plain))
+
+
+@pytest.mark.parametrize(
+    ("amounts", "limit", "needed", "taken"),
+    [
+        ([50_000, 10_000, 30_000], 200, 5_000, [10_000, 30_000]),  # the smallest, and one more
+        ([50_000, 10_000, 30_000], 200, 45_000, [10_000, 30_000, 50_000]),
+        ([50_000, 10_000, 30_000], 2, 70_000, [30_000, 50_000]),  # no more than may be: the larger ones
+        ([50_000, 10_000, 30_000], 1, 5_000, [10_000]),
+        ([-190, 0, 90_000], 200, 5_000, [90_000]),  # two are not worth what spending them costs
+    ],
+)
+def test_the_smallest_that_do_are_taken(
+    broker: Swapper, amounts: list[int], limit: int, needed: int, taken: list[int]
+) -> None:
+    hold(broker, [output(each + VAULT, at) for at, each in enumerate(amounts)], limit)
+    with broker.arranging() as runtime:
+        made = spend(runtime.pallet(Environment), [(SCRIPT, needed - FIXED - 2 * OUTPUT)])
+        assert made is not None
+        assert [each["amount"] - VAULT for each in made.inputs] == taken
+        change = sum(taken) - needed
+        assert [amount for _, amount in made.outputs][1:] == ([change] if change >= 600 else [])
+
+
+@pytest.mark.parametrize(("change", "comes_back"), [(599, []), (600, [600])])
+def test_change_below_the_dust_limit_is_left_to_the_miners(
+    broker: Swapper, change: int, comes_back: list[int]
+) -> None:
+    hold(broker, [output(BITCOIN + DEPOSIT, 1, deposit=True)])
+    with broker.arranging() as runtime:
+        made = spend(runtime.pallet(Environment), [(SCRIPT, BITCOIN - FIXED - 2 * OUTPUT - change)])
+    assert made is not None
+    assert [amount for _, amount in made.outputs[1:]] == comes_back
+
+
+def test_outputs_are_joined_when_there_are_too_many(broker: Swapper) -> None:
+    small = [output(1_000, each) for each in range(3)] + [output(100, 9)]
+    hold(broker, small, threshold=4, size=2)
+    broker.world.block()
+    assert broker.happened() == [], "one of the four is worth nothing"
+    hold(broker, [*small, output(2_000, 5)], threshold=4, size=2)
+    broker.world.block()
+    assert broker.happened() == ["BitcoinIngressEgress.UtxoConsolidation"]
+    broadcast_id = broker.event("UtxoConsolidation")["broadcast_id"]
+    assert broadcast_id in broker.world.stored("BitcoinBroadcaster", "PendingBroadcasts")
+    assert held(broker) == [1_000, 2_000, 100, 2_000 - 2 * DEPOSIT - FIXED - OUTPUT]
+
+
+def test_the_vault_holds_what_the_first_liquidity_needs(broker: Swapper) -> None:
+    (first,) = held(broker)
+    assert broker.dev("set_pool", asset="Btc", price=None, depth=None) == "Ok"
+    assert held(broker) == [first]
+    assert broker.dev("set_pool", asset="Btc", price=1_000_000, depth=10**12) == "Ok"
+    assert sum(held(broker)) >= 10**6 * BITCOIN - 1 > first
+
+
+def test_many_inputs_and_long_scripts_are_counted_as_bitcoin_does() -> None:
+    inputs = [output(1, each % 256) for each in range(253)]
+    future = ("OtherSegwit", {"version": 2, "program": bytes(2)})
+    made = Transaction(inputs, [(future, 1), (("P2PKH", bytes(20)), 2), (("P2SH", bytes(20)), 3)])
+    plain = bytes.fromhex("02000000fdfd00")
+    for each in inputs:
+        plain += each["id"]["tx_id"] + each["id"]["vout"].to_bytes(4, "little") + bytes.fromhex("00fdffffff")
+    plain += bytes.fromhex("030100000000000000045202000002000000000000001976a914")
+    plain += bytes(20) + bytes.fromhex("88ac030000000000000017a914") + bytes(20) + b"\x87" + bytes(4)
+    assert made.id == sha2_256(sha2_256(plain))

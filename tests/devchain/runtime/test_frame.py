@@ -1,0 +1,181 @@
+"""A pallet is declared once; storage, events, errors and dispatch follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cfnode.core.hashing import twox_64, twox_128
+from cfnode.devchain.runtime.frame import (
+    Composition,
+    Cost,
+    DispatchError,
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    event,
+)
+from cfnode.devchain.runtime.frame.expressions import TypeLanguageError, describe, parse, parse_variant
+from cfnode.devchain.runtime.frame.table import TypeTable
+from cfnode.devchain.runtime.frame.types import COMMON, enum, struct
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
+from tests.devchain.runtime.memory import MemoryHost
+
+ALICE, BOB = b"A" * 32, b"B" * 32
+
+
+class Purse(Pallet):
+    """Coins of accounts."""
+
+    index = 200
+    crate = "test_purse"
+    names = {"Owner": "AccountId32"}
+
+    Coins = Map("Twox64Concat", "Owner", "u128")
+    Limit = Value("u128", default=1_000)
+    Patron = Value("Owner", optional=True)
+    Debts = DoubleMap("Identity", "Owner", "Twox64Concat", "Owner", "u64", optional=True)
+
+    class Event(EventSet):
+        Earned = event(0, who="Owner", amount="u128")
+        Robbed = event(3, "Owner")
+        Closed = event(4)
+
+    class Error(ErrorSet):
+        TooRich = "The purse is full."
+        TooPoor = "The purse is full."
+
+    @call(2, Cost(1_000), amount="Compact<u128>", from_="Owner")
+    def earn(self, origin: Origin, amount: int, from_: bytes) -> None:
+        """Put coins into the purse."""
+        who = origin.ensure_signed()
+        total = self.Coins.mutate(who, lambda coins: coins + amount)
+        self.deposit(self.Event.Earned, who=who, amount=amount)
+        self.ensure(total <= self.Limit.get(), self.Error.TooRich)
+
+
+@pytest.fixture
+def runtime() -> Iterator[Composition]:
+    composition = Composition([System, Purse], [], RELEASES[DEFAULT_RELEASE])
+    with composition.on(MemoryHost()):
+        composition.pallet(System).begin_block(1, bytes(32), {"logs": []})
+        yield composition
+
+
+def test_an_absent_value_reads_as_its_default_and_an_optional_one_as_none(runtime: Composition) -> None:
+    purse = runtime.pallet(Purse)
+    assert (purse.Limit.get(), purse.Patron.get(), purse.Coins.get(ALICE)) == (1_000, None, 0)
+    assert purse.Limit.default_bytes == (1_000).to_bytes(16, "little")
+
+
+def test_storage_keys_are_those_of_frame(runtime: Composition) -> None:
+    runtime.pallet(Purse).Coins.put(ALICE, 7)
+    key = twox_128(b"Purse") + twox_128(b"Coins") + twox_64(ALICE) + ALICE
+    assert runtime.host.get(key) == (7).to_bytes(16, "little")
+
+
+def test_maps_are_walked_in_storage_order_and_by_first_key(runtime: Composition) -> None:
+    purse = runtime.pallet(Purse)
+    for who, coins in ((ALICE, 1), (BOB, 2)):
+        purse.Coins.put(who, coins)
+    assert sorted(purse.Coins.items()) == [(ALICE, 1), (BOB, 2)]
+    assert [who for who, _ in purse.Coins.items()] == sorted((ALICE, BOB), key=twox_64)
+    purse.Debts.put(ALICE, BOB, 5)
+    purse.Debts.put(BOB, ALICE, 6)
+    assert list(purse.Debts.items(ALICE)) == [(BOB, 5)]
+    assert list(purse.Debts.all()) == [(ALICE, BOB, 5), (BOB, ALICE, 6)]
+    assert (purse.Debts.clear(BOB), purse.Debts.get(BOB, ALICE)) == (1, None)
+
+
+def test_a_call_is_decoded_dispatched_and_leaves_its_event(runtime: Composition) -> None:
+    encoded = bytes([200, 2]) + bytes([40]) + BOB
+    value = runtime.call_codec.decode(encoded)
+    assert value == ("Purse", ("earn", {"amount": 10, "from": BOB}))
+    runtime.dispatch(value, Origin.signed(ALICE))
+    assert runtime.pallet(Purse).Coins.get(ALICE) == 10
+    assert runtime.pallet(System).Events.get() == [
+        {
+            "phase": "Initialization",
+            "event": ("Purse", ("Earned", {"who": ALICE, "amount": 10})),
+            "topics": [],
+        }
+    ]
+
+
+def test_a_failed_call_undoes_its_writes_and_its_events(runtime: Composition) -> None:
+    value = ("Purse", ("earn", {"amount": 1_001, "from": BOB}))
+    with pytest.raises(DispatchError, match="The purse is full") as failure:
+        runtime.dispatch(value, Origin.signed(ALICE))
+    assert failure.value.value == ("Module", {"index": 200, "error": b"\0\0\0\0"})
+    assert runtime.pallet(Purse).Coins.get(ALICE) == 0
+    assert runtime.pallet(System).Events.get() == []
+
+
+def test_errors_with_the_same_text_stay_two_errors() -> None:
+    assert [(each.name, each.value) for each in Purse.Error] == [("TooRich", 0), ("TooPoor", 1)]
+
+
+def test_a_call_for_signers_refuses_others(runtime: Composition) -> None:
+    with pytest.raises(DispatchError, match="BadOrigin"):
+        runtime.dispatch(("Purse", ("earn", {"amount": 1, "from": BOB})), Origin())
+
+
+def test_accounts_come_and_go_with_their_references(runtime: Composition) -> None:
+    system = runtime.pallet(System)
+    system.inc_providers(ALICE)
+    system.inc_consumers(ALICE)
+    with pytest.raises(DispatchError, match="ConsumerRemaining"):
+        system.dec_providers(ALICE)
+    system.dec_consumers(ALICE)
+    system.dec_providers(ALICE)
+    assert not system.exists(ALICE)
+    names = [record["event"][1][0] for record in system.Events.get()]
+    assert names == ["NewAccount", "KilledAccount"]
+
+
+@pytest.mark.parametrize(
+    "text", ["u8", "Vec<(AccountId32, u128)>", "[u8; 32]", "BTreeMap<H160, Option<[u16; 2]>>", "()"]
+)
+def test_an_expression_reads_back_as_it_was_written(text: str) -> None:
+    assert describe(parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "Vec<", "Vec<u8", "(u8", "[u8]", "u8 u8", "5", "Vec<u8>>", "u8;"])
+def test_what_is_no_expression_is_refused_with_its_text(text: str) -> None:
+    with pytest.raises(TypeLanguageError):
+        parse(text)
+
+
+def test_variants_have_no_unnamed_or_named_fields() -> None:
+    assert parse_variant("Max") == ("Max", ())
+    assert parse_variant("Exact(u8)") == ("Exact", ((None, parse("u8")),))
+    assert parse_variant("A{b: c::D<u8>}") == ("A", (("b", parse("c::D<u8>")),))
+
+
+def test_an_unknown_type_is_named_with_the_expression_that_asks_for_it() -> None:
+    with pytest.raises(TypeLanguageError, match=r"'Vec<Nonsense>'.*'Nonsense'"):
+        TypeTable(COMMON).id("Vec<Nonsense>")
+
+
+def test_generic_and_recursive_types_have_one_row_for_each_use() -> None:
+    struct("test::Pair<A, B>", left="A", right="B", name="test::Pair")
+    enum("test::Tree<T>", "Leaf(T)", "Node(Vec<test::Tree<T>>)", name="test::Tree")
+    table = TypeTable(COMMON)
+    assert table.id("test::Pair<u8, Bytes>") == table.id("test::Pair<u8, Vec<u8>>")
+    tree = table.id("test::Tree<u8>")
+    codec = table.registry.codec(tree)
+    value = ("Node", [("Leaf", 1), ("Node", [])])
+    assert codec.decode(codec.encode(value)) == value
+
+
+def test_one_name_may_not_mean_two_types() -> None:
+    struct("test::Twice", "u8")
+    with pytest.raises(TypeLanguageError, match="declared twice"):
+        struct("test::other::Twice", "u8")

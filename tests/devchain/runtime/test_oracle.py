@@ -1,0 +1,104 @@
+"""What an oracle says about prices, and the swaps that do not run because of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.devchain.runtime.broker import refund
+from tests.devchain.runtime.swapper import ETHER, USDC, Swapper
+
+PROTECTED = {"max_oracle_price_slippage": 30, "retry_duration": 0}
+
+
+@pytest.fixture
+def broker() -> Swapper:
+    return Swapper()
+
+
+def says(broker: Swapper, feed: str, dollars: float | None, *, is_stale: bool = False) -> str:
+    price = None if dollars is None else int(dollars * USDC)
+    return broker.dev("read_oracle", feed=feed, price=price, is_stale=is_stale)
+
+
+def swapped(broker: Swapper, source: str, target: str, amount: int, **terms: Any) -> list[str]:
+    """Swap an amount; what happens in the block in which it is due."""
+    broker.deposit(source, target, amount, refund_parameters=refund("Ethereum", **terms))
+    return broker.blocks(2)[-1]
+
+
+def executed(broker: Swapper, target: str) -> Any:
+    (found,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == target]
+    return found
+
+
+def test_without_a_price_nothing_is_compared(broker: Swapper) -> None:
+    assert "Swapping.SwapExecuted" in swapped(broker, "Eth", "Usdc", ETHER, **PROTECTED)
+    told = executed(broker, "Usdc")
+    assert (told["oracle_delta"], told["oracle_delta_ex_fees"]) == (None, None)
+    assert broker.world.api("CustomRuntimeApi_cf_oracle_prices", None) == []
+
+
+def test_how_far_a_swap_is_from_the_oracle_is_told(broker: Swapper) -> None:
+    assert (says(broker, "Eth", 2_800), says(broker, "Usdc", 1)) == ("Ok", "Ok")
+    swapped(broker, "Eth", "Usdc", ETHER, **PROTECTED)
+    told = executed(broker, "Usdc")
+    gross = told["output_amount"] + told["network_fee"] + told["broker_fee"]
+    expected = told["input_amount"] * 2_800 * USDC / ETHER
+    assert told["oracle_delta_ex_fees"] == -int(1 + (1 - gross / expected) * 10_000)
+    assert told["oracle_delta"] == -int(1 + (1 - told["output_amount"] / expected) * 10_000)
+    assert told["oracle_delta"] < told["oracle_delta_ex_fees"] <= -3
+
+
+def test_a_swap_that_loses_too_much_against_the_oracle_is_refunded(broker: Swapper) -> None:
+    assert (says(broker, "Eth", 2_850), says(broker, "Usdc", 1)) == ("Ok", "Ok")  # the pool gives 1.8 % less
+    happened = swapped(broker, "Eth", "Usdc", ETHER, **PROTECTED)
+    assert "Swapping.RefundEgressScheduled" in happened
+    assert broker.event("SwapAborted")["reason"] == "OraclePriceSlippageExceeded"
+    assert "Swapping.SwapExecuted" in swapped(
+        broker, "Eth", "Usdc", ETHER, max_oracle_price_slippage=300, retry_duration=0
+    )
+
+
+def test_who_asks_for_nothing_is_protected_by_the_pools_own_limit(broker: Swapper) -> None:
+    assert (says(broker, "Eth", 2_850), says(broker, "Usdc", 1)) == ("Ok", "Ok")
+    swapped(broker, "Eth", "Usdc", ETHER, retry_duration=0)
+    assert broker.event("SwapAborted")["reason"] == "OraclePriceSlippageExceeded"  # 100 basis points
+    assert says(broker, "Eth", 2_815) == "Ok"
+    assert "Swapping.SwapExecuted" in swapped(broker, "Eth", "Usdc", ETHER, retry_duration=0)
+    assert says(broker, "Btc", 86_000) == "Ok"
+    assert "Swapping.SwapExecuted" in swapped(broker, "Eth", "Btc", ETHER, retry_duration=0)
+    through = executed(broker, "Btc")
+    assert -130 < through["oracle_delta_ex_fees"] < -110  # both legs: some 58 basis points each
+
+
+def test_an_old_price_stops_only_those_who_ask_for_protection(broker: Swapper) -> None:
+    assert (says(broker, "Eth", 2_800, is_stale=True), says(broker, "Usdc", 1)) == ("Ok", "Ok")
+    swapped(broker, "Eth", "Usdc", ETHER, **PROTECTED)
+    assert broker.event("SwapAborted")["reason"] == "OraclePriceStale"
+    assert "Swapping.SwapExecuted" in swapped(broker, "Eth", "Usdc", ETHER, retry_duration=0)
+    assert executed(broker, "Usdc")["oracle_delta"] is None
+
+
+def test_a_fee_in_a_token_is_taken_at_the_oracles_price(broker: Swapper) -> None:
+    assert (says(broker, "Eth", 2_000), says(broker, "Usdc", 1)) == ("Ok", "Ok")
+    broker.deposit("Usdc", "Sol", 1_000 * USDC)
+    fee = broker.event("DepositFinalised")["ingress_fee"]
+    gas = 80_000 * 2_100_000_000
+    dollars = -(-gas * 2_000 * USDC * 10_040 // 10_000 // ETHER)
+    assert fee == dollars * 1_000_000 // 999_000
+
+
+def test_the_prices_are_listed_and_taken_back(broker: Swapper) -> None:
+    assert (says(broker, "Usdt", 0.9998), says(broker, "Eth", 2_800)) == ("Ok", "Ok")
+    eth, usdt = broker.world.api("CustomRuntimeApi_cf_oracle_prices", None)
+    assert (eth["base_asset"], eth["quote_asset"], eth["price_status"]) == ("Eth", "Usd", "UpToDate")
+    assert eth["price"] == (2_800 * USDC << 128) // ETHER
+    assert eth["updated_at_statechain_block"] == broker.world.header.number
+    assert broker.world.api("CustomRuntimeApi_cf_oracle_prices", ("Usdt", "Usd")) == [usdt]
+    assert broker.world.api("CustomRuntimeApi_cf_oracle_prices", ("Eth", "Usdt")) == []
+    assert says(broker, "Eth", None) == "Ok"
+    assert broker.world.api("CustomRuntimeApi_cf_oracle_prices", None) == [usdt]
+    assert says(broker, "Fine", 1) == "Dev.InvalidPrice"
+    assert says(broker, "Eth", 0) == "Dev.InvalidPrice"

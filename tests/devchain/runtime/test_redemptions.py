@@ -1,0 +1,150 @@
+"""FLIP that leaves the chain: what is asked of the gateway contract, who may, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import decode
+
+from cfnode.core.aura import SLOT_MS
+from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime.config import FLIP
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.funding import Funding
+from tests.devchain.runtime.swapper import Swapper
+from tests.devchain.runtime.world import FIRST_SLOT
+
+ADDRESS, OTHER, EXECUTOR = b"\xad" * 20, b"\xae" * 20, b"\xee" * 20
+CHARLIE = Keypair.from_suri("//Charlie")
+TAX, TTL = FLIP // 2, 72 * 3_600
+ARGUMENTS = ["(uint256,uint256,address)", "bytes32", "uint256", "address", "uint48", "address"]
+
+
+class Owner(Swapper):
+    """Charlie, who has FLIP and no role."""
+
+    def redeem(self, amount: Any, address: bytes = ADDRESS, executor: bytes | None = None) -> str:
+        arguments = {"amount": amount, "address": address, "executor": executor}
+        return self.submit("Funding", "redeem", CHARLIE, **arguments)
+
+    def settle(self, expired: bool = False) -> str:
+        return self.dev("settle_redemption", account_id=CHARLIE.account, expired=expired)
+
+    @property
+    def flip(self) -> int:
+        balance: int = self.world.stored("Flip", "Account", CHARLIE.account)["balance"]
+        return balance
+
+    @property
+    def pending(self) -> Any:
+        return self.world.stored("Funding", "PendingRedemptions", CHARLIE.account)
+
+    def supply(self) -> tuple[int, int]:
+        """All FLIP there is, and what is outside of the chain."""
+        stored = self.world.stored
+        return stored("Flip", "TotalIssuance"), stored("Flip", "OffchainFunds")
+
+
+@pytest.fixture
+def owner() -> Owner:
+    return Owner()
+
+
+def test_flip_is_signed_away_and_paid_out(owner: Owner) -> None:
+    before, (issued, outside) = owner.flip, owner.supply()
+    assert owner.redeem(("Exact", 10 * FLIP), executor=EXECUTOR) == "Ok"
+    fee = owner.event("TransactionFeePaid")["actual_fee"]
+    asked = owner.event("RedemptionRequested")
+    now = (FIRST_SLOT + owner.world.header.number) * SLOT_MS // 1_000
+    assert (asked["amount"], asked["expiry_time"]) == (10 * FLIP, now + TTL)
+    assert owner.flip == before - fee - TAX - 10 * FLIP
+    assert owner.pending == {"total": 10 * FLIP, "restricted": 0, "redeem_address": ADDRESS}
+    assert owner.supply() == (issued - fee - TAX, outside)
+
+    owner.world.block()
+    transaction = owner.event("TransactionBroadcastRequest")["transaction_payload"]
+    gateway = owner.world.stored("Environment", "EthereumStateChainGatewayAddress")
+    assert transaction["contract"] == gateway
+    _, *told = decode(ARGUMENTS, transaction["data"][4:])
+    shown = [f"0x{each.hex()}" for each in (ADDRESS, EXECUTOR)]
+    assert told == [CHARLIE.account, 10 * FLIP, shown[0], asked["expiry_time"], shown[1]]
+
+    assert owner.settle() == "Ok"
+    settled = owner.event("RedemptionSettled")
+    assert (settled["account_id"], settled["amount"]) == (CHARLIE.account, 10 * FLIP)
+    assert owner.supply() == (issued - fee - TAX, outside + 10 * FLIP)
+    assert owner.pending is None
+    assert owner.settle() == "Funding.NoPendingRedemption"
+
+
+def test_who_takes_everything_pays_no_tax_and_is_gone_once_it_is_paid_out(owner: Owner) -> None:
+    before = owner.flip
+    assert owner.redeem("Max") == "Ok"
+    assert (
+        owner.event("RedemptionRequested")["amount"]
+        == before - owner.event("TransactionFeePaid")["actual_fee"]
+    )
+    assert owner.flip == 0
+    assert owner.settle() == "Ok"
+    assert owner.event("KilledAccount") == {"account": CHARLIE.account}
+
+
+def test_what_nobody_has_had_paid_out_in_time_comes_back(owner: Owner) -> None:
+    assert owner.redeem(("Exact", 10 * FLIP)) == "Ok"
+    assert owner.redeem(("Exact", FLIP)) == "Funding.PendingRedemption"
+    left = owner.flip
+    assert owner.settle(expired=True) == "Ok"
+    assert owner.event("RedemptionExpired")["account_id"] == CHARLIE.account
+    assert owner.flip == left + 10 * FLIP
+    assert owner.redeem(("Exact", FLIP)) == "Ok"
+
+
+def test_what_may_not_leave(owner: Owner) -> None:
+    owned = owner.flip
+    assert owner.redeem(("Exact", owned)) == "Funding.InsufficientBalance"
+    assert owner.redeem(("Exact", owned - FLIP)) == "Funding.BelowMinimumFunding"
+    with owner.arranging() as runtime:
+        runtime.pallet(Flip).set_bond(CHARLIE.account, owned - 3 * FLIP)
+    assert owner.redeem(("Exact", 4 * FLIP)) == "Funding.BondViolation"
+    assert owner.redeem("Max") == "Ok"  # what is not bonded, less the tax
+    assert owner.flip == owned - 3 * FLIP
+
+
+def test_a_bound_account_redeems_as_it_is_bound(owner: Owner) -> None:
+    assert owner.submit("Funding", "bind_redeem_address", CHARLIE, address=ADDRESS) == "Ok"
+    assert owner.redeem(("Exact", FLIP), OTHER) == "Funding.AccountBindingRestrictionViolated"
+    assert owner.submit("Funding", "bind_executor_address", CHARLIE, executor_address=EXECUTOR) == "Ok"
+    assert owner.redeem(("Exact", FLIP)) == "Funding.ExecutorBindingRestrictionViolated"
+    assert owner.redeem(("Exact", FLIP), executor=EXECUTOR) == "Ok"
+
+
+def test_nobody_leaves_with_a_role_nor_while_it_is_switched_off(owner: Owner) -> None:
+    assert owner.submit("LiquidityProvider", "register_lp_account", CHARLIE) == "Ok"
+    assert owner.redeem("Max") == "Funding.AccountMustBeUnregistered"
+    with owner.arranging() as runtime:
+        modes = runtime.pallet(Environment).RuntimeSafeMode
+        modes.put(modes.get() | {"funding": {"redeem_enabled": False}})
+    assert owner.redeem(("Exact", FLIP)) == "Funding.RedeemDisabled"
+
+
+def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner: Owner) -> None:
+    with owner.arranging() as runtime:
+        funding, free = runtime.pallet(Funding), runtime.pallet(Flip).balance(CHARLIE.account)
+        funding.RestrictedAddresses.put(ADDRESS, ())
+        source = ("EthTransaction", {"tx_hash": bytes(32), "funder": ADDRESS})
+        funding.fund_account(CHARLIE.account, 100 * FLIP, source)
+    assert owner.redeem(("Exact", free), OTHER) == "Funding.InsufficientUnrestrictedFunds"
+    assert owner.redeem(("Exact", 40 * FLIP), ADDRESS) == "Ok"
+    assert owner.pending["restricted"] == 40 * FLIP
+    left = 60 * FLIP - TAX
+    assert dict(owner.world.stored("Funding", "RestrictedBalances", CHARLIE.account)) == {ADDRESS: left}
+    assert owner.settle(expired=True) == "Ok"
+    again = dict(owner.world.stored("Funding", "RestrictedBalances", CHARLIE.account))
+    assert again == {ADDRESS: left + 40 * FLIP}
+
+
+def test_a_node_offers_what_may_be_redeemed(owner: Owner) -> None:
+    told = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
+    assert told["estimated_redeemable_balance"] == owner.flip

@@ -1,0 +1,162 @@
+"""A development chain in memory: blocks are made and executed through the runtime's entry points."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from cfnode.core.aura import SLOT_MS
+from cfnode.core.extrinsic import Era, bare_extrinsic, extrinsic_hash, sign_extrinsic
+from cfnode.core.header import DigestItem, DigestKind, Header
+from cfnode.core.keys import Keypair
+from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.trie import EMPTY_ROOT
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.genesis import dev_genesis
+from cfnode.devchain.runtime.release_names import RELEASE_NAMES
+from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
+from cfnode.devchain.runtime.runtime import DevRuntime
+from cfnode.runtime.journal import Journal
+from tests.runtime.memory_state import MemoryState
+
+FIRST_SLOT = 1_000
+
+ALICE = Keypair.from_suri("//Alice")
+BOB = Keypair.from_suri("//Bob")
+
+OLDEST = DevGenesis(release=RELEASE_NAMES[0])
+"""A chain of 2.2.3, for rules that ended with 2.2."""
+
+
+@lru_cache(maxsize=2)
+def described(release: str = DEFAULT_RELEASE) -> tuple[DevRuntime, Metadata]:
+    """A release's runtime and its metadata: between two calls it remembers nothing but its codecs."""
+    runtime = DevRuntime(RELEASES[release])
+    version = (15).to_bytes(4, "little")
+    cursor = Cursor(runtime.call("Metadata_metadata_at_version", version, Journal(MemoryState())))
+    assert cursor.boolean()
+    return runtime, decode_metadata(cursor.bytes())
+
+
+@lru_cache(maxsize=4)
+def genesis(config: DevGenesis | None) -> dict[bytes, bytes]:
+    """The storage of a genesis; not to be changed."""
+    return dev_genesis(config)
+
+
+class World:
+    """The chain's best block, and what a test does with it."""
+
+    def __init__(self, config: DevGenesis | None = None) -> None:
+        self.runtime, self.metadata = described((config or DevGenesis()).release)
+        self.state = MemoryState(genesis(config))
+        self.header = Header(bytes(32), 0, self.state.root, EMPTY_ROOT)
+        self.genesis_hash = self.header.hash
+        self.hashes = [self.genesis_hash]
+        self.bodies: list[list[bytes]] = [[]]
+
+    @property
+    def journal(self) -> Journal:
+        return Journal(self.state)
+
+    def api(self, function: str, *arguments: Any) -> Any:
+        """A runtime API's answer at the best block."""
+        method = self.metadata.api_method(function)
+        return method.decode(self.runtime.call(function, method.encode_args(*arguments), self.journal))
+
+    def stored(self, pallet: str, item: str, *keys: Any) -> Any:
+        """A storage item at the best block, by the metadata."""
+        storage = self.metadata.storage(pallet, item)
+        return storage.decode(self.state.get(storage.key(*keys)))
+
+    def events(self) -> list[tuple[Any, str, str, Any]]:
+        """(phase, pallet, event, fields) of the best block."""
+        found = []
+        for record in self.stored("System", "Events"):
+            pallet, inner = record["event"]
+            name, fields = (inner, None) if isinstance(inner, str) else inner
+            found.append((record["phase"], pallet, name, fields))
+        return found
+
+    def names(self, index: int | None = None) -> list[str]:
+        """The events of one extrinsic (or of all), as `Pallet.Event`."""
+        wanted = ("ApplyExtrinsic", index)
+        return [f"{p}.{n}" for phase, p, n, _ in self.events() if index is None or phase == wanted]
+
+    def call(self, pallet: str, name: str, /, **arguments: Any) -> bytes:
+        """An encoded call."""
+        return self.metadata.call_codec.encode((pallet, (name, arguments) if arguments else name))
+
+    def sign(self, call: bytes, pair: Keypair = ALICE, **options: Any) -> bytes:
+        """A signed extrinsic for the next block; `options` replace what would be right."""
+        right: dict[str, Any] = {
+            "nonce": self.api("AccountNonceApi_account_nonce", pair.account),
+            "era": Era.mortal(64, self.header.number),
+            "era_hash": self.hashes[Era.mortal(64, self.header.number).birth(self.header.number)],
+            "genesis_hash": self.genesis_hash,
+            "spec_version": self.runtime.composition.release.spec_version,
+            "transaction_version": 13,
+        }
+        return sign_extrinsic(self.metadata, call, pair, **(right | options))
+
+    def begin(self, journal: Journal, slot: int | None = None) -> Header:
+        """Begin the next block in a journal."""
+        number = self.header.number + 1
+        slot = FIRST_SLOT + number if slot is None else slot
+        digest = DigestItem(DigestKind.PRE_RUNTIME, b"aura", slot.to_bytes(8, "little"))
+        header = Header(self.header.hash, number, bytes(32), bytes(32), (digest,))
+        self.runtime.call("Core_initialize_block", header.encode(), journal)
+        return header
+
+    def inherents(self, journal: Journal, slot: int, extra: list[tuple[bytes, bytes]]) -> list[bytes]:
+        """The inherents of the block at hand, with their length prefixes."""
+        data = [
+            (b"timstap0", (slot * SLOT_MS).to_bytes(8, "little")),
+            (b"auraslot", slot.to_bytes(8, "little")),
+        ]
+        method = self.metadata.api_method("BlockBuilder_inherent_extrinsics")
+        args = method.encode_args({"data": [*data, *extra]})
+        made = method.decode(self.runtime.call("BlockBuilder_inherent_extrinsics", args, journal))
+        return [encode_compact(len(body)) + body for body in made]
+
+    def apply(self, journal: Journal, extrinsic: bytes) -> Any:
+        """("Ok", outcome) or ("Err", validity error) of one extrinsic."""
+        output = self.runtime.call("BlockBuilder_apply_extrinsic", extrinsic, journal)
+        return self.metadata.api_method("BlockBuilder_apply_extrinsic").decode(output)
+
+    def block(self, *extrinsics: bytes, extra: list[tuple[bytes, bytes]] | None = None) -> list[Any]:
+        """Make the next block, re-execute it, and go on from there; returns the outcomes."""
+        journal, slot = self.journal, FIRST_SLOT + self.header.number + 1
+        self.begin(journal)
+        body = [*self.inherents(journal, slot, extra or []), *extrinsics]
+        outcomes = [self.apply(journal, each) for each in body]
+        header = Header.decode(self.runtime.call("BlockBuilder_finalize_block", b"", journal))
+        self.execute(header, body)
+        self.state.apply(journal.changes())
+        assert self.state.root == header.state_root
+        self.header = header
+        self.hashes.append(header.hash)
+        self.bodies.append(body)
+        return outcomes[len(body) - len(extrinsics) :]
+
+    def execute(self, header: Header, body: list[bytes]) -> None:
+        """Execute a finished block on the best block's state; nothing is kept."""
+        block = header.encode() + encode_compact(len(body)) + b"".join(body)
+        self.runtime.call("Core_execute_block", block, self.journal)
+
+    def validate(self, extrinsic: bytes, source: str = "External") -> Any:
+        """The pool's question."""
+        arguments = (source, body_of(extrinsic), self.header.hash)
+        return self.api("TaggedTransactionQueue_validate_transaction", *arguments)
+
+
+def body_of(extrinsic: bytes) -> bytes:
+    """An extrinsic without its length prefix."""
+    for length in (1, 2, 4):
+        if encode_compact(len(extrinsic) - length) == extrinsic[:length]:
+            return extrinsic[length:]
+    raise AssertionError("no length prefix")
+
+
+__all__ = ["ALICE", "BOB", "FIRST_SLOT", "OLDEST", "World", "bare_extrinsic", "body_of", "extrinsic_hash"]
