@@ -79,12 +79,12 @@ def explained_by_a_runtime() -> Iterator[None]:
     """As `explained`, for commands that ask a runtime themselves."""
     from cfnode.core.scale import ScaleError
     from cfnode.devchain.authorities import AuthoritiesError
-    from cfnode.runtime.door import DoorError
+    from cfnode.runtime.calls import RuntimeCallError
 
     with explained():
         try:
             yield
         except AuthoritiesError as error:
             raise Failure(str(error), ExitCode.USAGE) from None
-        except (DoorError, ScaleError) as error:
+        except (RuntimeCallError, ScaleError) as error:
             raise Failure(f"the runtime gives no answer: {error}", ExitCode.CONFIGURATION) from None

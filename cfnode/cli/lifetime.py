@@ -109,7 +109,7 @@ def start_told() -> Iterator[None]:
     from cfnode.node.sync.checkpoint import BadCheckpoint
     from cfnode.rpc.peers import BadNetworkError
     from cfnode.rpc.server import ListenError
-    from cfnode.runtime.door import UnsupportedCode
+    from cfnode.runtime.calls import UnsupportedCode
 
     try:
         with single_errors():

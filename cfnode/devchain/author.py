@@ -29,7 +29,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import ChainRefusal, FinalityRefused, ImportRefused
 from cfnode.node.events import BestChanged
 from cfnode.node.pool import TransactionPool
-from cfnode.runtime.door import BuiltBlock, DoorError
+from cfnode.runtime.calls import BuiltBlock, RuntimeCallError
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateDiscarded, UnknownBlock
 
@@ -173,7 +173,7 @@ class Author:
             first = self._clock.next_slot(self._chain.slot_of(parent.hash))
             slot, _ = await self._next_own_slot(parent, first)
             return slot - first + 1
-        except (AuthorError, SlotInTheFuture, DoorError, UnknownBlock, StateDiscarded):
+        except (AuthorError, SlotInTheFuture, RuntimeCallError, UnknownBlock, StateDiscarded):
             return 1  # the attempt names the reason
 
     async def _is_overtaken(self, head: BlockRef, due: float) -> bool:
@@ -208,7 +208,7 @@ class Author:
         if made is not None and not self._finality.is_held:
             try:
                 await self._finality.finalize(made.block.hash)
-            except (FinalityRefused, DoorError) as error:
+            except (FinalityRefused, RuntimeCallError) as error:
                 log.debug("Not final: %s", error)
         return made
 
@@ -220,7 +220,7 @@ class Author:
                 if self._clock.is_real:
                     return None
                 await self._wait_for_real_time(error)
-            except (AuthorError, ImportRefused, DoorError) as error:
+            except (AuthorError, ImportRefused, RuntimeCallError) as error:
                 log.error("No block was made: %s", error)
                 return None
             else:
@@ -271,7 +271,7 @@ class Author:
             built = await self._executor.build_block(
                 parent.hash, [pre_runtime_item(slot)], self._inherents(slot), candidates, self._deadline_s
             )
-        except (DoorError, UnknownBlock, StateDiscarded) as error:
+        except (RuntimeCallError, UnknownBlock, StateDiscarded) as error:
             raise AuthorError(f"no block on #{parent.number} 0x{parent.hash.hex()}: {error}") from error
         header = sealed(built.header, key.sign(built.header.hash))
         self._log_prepared(built, header, trio.current_time() - started)

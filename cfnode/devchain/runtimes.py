@@ -5,7 +5,7 @@ A development chain's `:code` begins with a mark of its own; everything else is 
 
 from __future__ import annotations
 
-from cfnode.runtime.door import Runtime
+from cfnode.runtime.calls import Runtime
 
 __all__ = ["RUNTIMES", "runtime_for"]
 

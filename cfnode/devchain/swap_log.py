@@ -20,7 +20,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.node.block_events import Event
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 __all__ = ["SwapLines", "SwapLog"]
@@ -59,7 +59,7 @@ class SwapLog:
             return
         try:
             events = (await self._chain.events(block.hash)).all
-        except (DoorError, ScaleError, StateDiscarded, StoreError, UnknownBlock) as error:
+        except (RuntimeCallError, ScaleError, StateDiscarded, StoreError, UnknownBlock) as error:
             log.debug("the events of block %d are not logged: %s", block.number, error)
             return
         for line in self._lines.of(block.number, events):

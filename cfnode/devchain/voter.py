@@ -21,7 +21,7 @@ from cfnode.core.keys import Keypair
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import FinalityRefused, NotInTree
 from cfnode.node.events import BestChanged
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 
 log = logging.getLogger("cfnode.grandpa")
 
@@ -104,7 +104,7 @@ class Voter:
             await self.finalize(target)
         except NoMajority as error:
             log.debug("Nothing becomes final: %s", error)
-        except (FinalityRefused, DoorError) as error:  # the next block tries again
+        except (FinalityRefused, RuntimeCallError) as error:  # the next block tries again
             log.warning("Block #%d is not final yet: %s", number, error)
 
     async def finalize(self, block_hash: bytes) -> None:
@@ -112,7 +112,7 @@ class Voter:
         async with self.signing:
             if self._is_final(block_hash):
                 return
-            if not self._chain.can_win(block_hash):
+            if not self._chain.descends_from_finalized(block_hash):
                 raise NotInTree(block_hash)
             while (change := self._chain.next_set_change(block_hash)) and change.hash != block_hash:
                 await self._justify(change)

@@ -22,8 +22,8 @@ from cfnode.network.admission import Admission, origin_of
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.dnsaddr import behind
+from cfnode.network.peer_store import PeerStore
 from cfnode.network.settings import Settings
-from cfnode.network.standing import Standing
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
 
@@ -56,7 +56,7 @@ class Connections:
         self,
         identity: Keypair,
         settings: Settings,
-        standing: Standing,
+        standing: PeerStore,
         reserved: Container[str],
         useful: Container[str] = frozenset(),
         *,

@@ -14,8 +14,8 @@ import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.discovery import Ask, Discovery
+from cfnode.network.peer_store import PeerStore
 from cfnode.network.settings import Settings
-from cfnode.network.standing import Standing
 from cfnode.network.transport import DialError
 
 __all__ = ["Dialing"]
@@ -39,7 +39,7 @@ class Dialing:
     """
 
     def __init__(
-        self, settings: Settings, discovery: Discovery, standing: Standing,
+        self, settings: Settings, discovery: Discovery, standing: PeerStore,
         *, reserved: Container[str], connected: Container[str], alone: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.unreachable: dict[str, str] = {}

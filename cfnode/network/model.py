@@ -178,7 +178,7 @@ class Network(Protocol):
     def useful(self, peer_id: str) -> None:
         """A peer has delivered something that was verified: it has a place, now and after a restart."""
 
-    def make_way(self, peer_id: str, reason: str) -> None:
+    def evict(self, peer_id: str, reason: str) -> None:
         """A peer is of no use: if all places are taken and somebody else is known, it gives up its place."""
 
     def disconnect(self, peer_id: str, reason: str) -> None:

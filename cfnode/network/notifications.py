@@ -41,7 +41,7 @@ MESSAGE = 60.0
 """Seconds in which a notification that has begun has to be whole."""
 EVENTS = 4
 """Messages between the peers and the consumer; each peer's next one waits in its own substream."""
-MOST_SHORT = 3
+MAX_SHORT = 3
 """How often in a row a peer may open and end it at once before it has to wait, too."""
 MAX_REMEMBERED = 64
 """Messages of a peer that a repeated one is compared with, by their hashes."""
@@ -202,7 +202,7 @@ class Notifications:
     def _impatience(self, link: _Link | None, peer: str) -> str | None:
         """Why a peer that opens it again has to wait."""
         short = self._pauses.failures(peer)
-        if link is not None or short < MOST_SHORT or self._pauses.allows(peer, trio.current_time()):
+        if link is not None or short < MAX_SHORT or self._pauses.allows(peer, trio.current_time()):
             return None
         return f"it has ended {short} times in a row"
 

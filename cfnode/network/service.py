@@ -45,10 +45,10 @@ from cfnode.network.model import (
     RequestLimits,
 )
 from cfnode.network.notifications import Notifications
+from cfnode.network.peer_store import PeerStore
 from cfnode.network.rate import Rate
 from cfnode.network.reports import Reports
 from cfnode.network.settings import Settings
-from cfnode.network.standing import Standing
 from cfnode.network.substream import Substream
 from cfnode.network.transport import Listening
 from cfnode.network.useful import UsefulPeers
@@ -77,7 +77,7 @@ class Service:
         """Where we do listen, with real ports; set when `run` has started."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
-        self._standing = Standing(spared=self._reserved)
+        self._standing = PeerStore(spared=self._reserved)
         self._useful = UsefulPeers(settings.useful_peers)
         self._connections = Connections(
             identity,
@@ -222,7 +222,7 @@ class Service:
     def useful(self, peer_id: str) -> None:
         self._reports.useful(peer_id)
 
-    def make_way(self, peer_id: str, reason: str) -> None:
+    def evict(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)
         ours = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
         if ours and self._membership.free <= 0 and self._dialing.knows_more():

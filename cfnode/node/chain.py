@@ -35,9 +35,9 @@ from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState
 from cfnode.node.tree import BlockTree
 from cfnode.node.votes import verified, verify_path
-from cfnode.runtime.door import LocalFault, Verdict
+from cfnode.runtime.calls import LocalFault, Verdict
 from cfnode.runtime.executor import Executor
-from cfnode.store import Adoption, Store, StoreCopy
+from cfnode.store import StateImport, Store, StoreCopy
 
 log = logging.getLogger("cfnode.sync")
 
@@ -123,7 +123,7 @@ class Chain(ChainView):
             if block_hash != self.finalized.hash:
                 await self._finalize(block_hash, justification)
 
-    async def stand_on(self, remote: RemoteState, justification: bytes | None) -> None:
+    async def set_anchor(self, remote: RemoteState, justification: bytes | None) -> None:
         """Stand on a proven block whose state is not here yet; listeners hear of it as best and final."""
         async with self._changing:
             self.states.remote = remote
@@ -131,7 +131,7 @@ class Chain(ChainView):
 
     async def adopt(
         self,
-        adoption: Adoption,
+        adoption: StateImport,
         header: Header,
         body: Sequence[bytes],
         justifications: Sequence[tuple[bytes, bytes]],

@@ -121,7 +121,7 @@ class ChainView:
             return self._tree.is_ancestor(base, block_hash)
         return low.number <= self.finalized.number and self.is_canonical(low)
 
-    def can_win(self, block_hash: bytes) -> bool:
+    def descends_from_finalized(self, block_hash: bytes) -> bool:
         """Is it the finalized block, or does it descend from it?"""
         return block_hash in self._tree
 

@@ -18,7 +18,7 @@ import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.node.chain_errors import ImportRefused
-from cfnode.runtime.door import LocalFault, StoreFault, UnsupportedCode
+from cfnode.runtime.calls import LocalFault, StoreFault, UnsupportedCode
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 __all__ = ["MANY", "LocalFaults", "patiently", "stored", "tried_again"]

@@ -16,7 +16,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.metrics import NetworkFigures
 from cfnode.node.pool import TransactionPool
-from cfnode.node.sync.memory import FILE_NAME, SetsFile
+from cfnode.node.sync.authority_set_cache import FILE_NAME, AuthoritySetCache
 from cfnode.node.sync.service import ChainSync, genesis_trust
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
@@ -95,7 +95,7 @@ def chain_sync(
         return ChainSync(network, chain, store, author=author, pool=pool)
     beginning, checkpoint = genesis_trust(spec, store), config.checkpoint
     root = chain.genesis_hash if checkpoint is None else checkpoint.block
-    memory = SetsFile(paths.network / FILE_NAME, chain.genesis_hash, root)
+    memory = AuthoritySetCache(paths.network / FILE_NAME, chain.genesis_hash, root)
     return ChainSync(
         network, chain, store, beginning=beginning, checkpoint=checkpoint, memory=memory, pool=pool
     )

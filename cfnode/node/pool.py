@@ -218,7 +218,7 @@ class TransactionPool:
     def _catch_up(self) -> None:
         """See what has become of the chain since the last event that was heard."""
         best, seen = self._chain.best, self._processed
-        if self._chain.can_win(seen.hash):
+        if self._chain.descends_from_finalized(seen.hash):
             route = self._chain.tree_route(seen.hash, best.hash)
             left = tuple(block.hash for block in route.retracted)
             joined = tuple(block.hash for block in route.enacted)

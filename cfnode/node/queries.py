@@ -15,7 +15,7 @@ from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
 from cfnode.node.states import States
-from cfnode.runtime.door import AtBlock, Unanswerable, Verdict
+from cfnode.runtime.calls import BlockSource, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor
 
 MAX_NONCES = 256
@@ -99,11 +99,11 @@ class RuntimeQueries:
 
     async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
         """Is the extrinsic (with its length prefix) valid on top of `at`?"""
-        return decode_validity(await self._executor.validate(AtBlock(at), source, extrinsic))
+        return decode_validity(await self._executor.validate(BlockSource(at), source, extrinsic))
 
     async def dry_run(self, at: bytes, extrinsic: bytes) -> DryRun:
         """What would applying the extrinsic on top of `at` give?"""
-        cursor = Cursor(await self._executor.dry_run(AtBlock(at), extrinsic))
+        cursor = Cursor(await self._executor.dry_run(BlockSource(at), extrinsic))
         if cursor.boolean():
             return DryRun(invalid=decode_validity_error(cursor))
         if cursor.boolean():

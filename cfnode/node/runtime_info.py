@@ -21,7 +21,7 @@ from cfnode.core.state import CODE
 from cfnode.node.local_faults import patiently
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States
-from cfnode.runtime.door import Unanswerable
+from cfnode.runtime.calls import Unanswerable
 from cfnode.store import StateDiscarded, UnknownBlock
 
 MAX_BLOCKS = 4096
@@ -85,7 +85,7 @@ class RuntimeCache:
             self._remember(block_hash, code_hash)
 
     async def at(self, block_hash: bytes) -> RuntimeInfo:
-        """The runtime of a block's state. Raises UnknownBlock, StateDiscarded or DoorError."""
+        """The runtime of a block's state. Raises UnknownBlock, StateDiscarded or RuntimeCallError."""
         code_hash = self._code_of.get(block_hash) or await self._read_code_hash(block_hash)
         info = self._infos.get(code_hash)
         if info is None:

@@ -16,7 +16,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, State
-from cfnode.runtime.door import AtBlock
+from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 
@@ -91,14 +91,14 @@ class States:
         return await trio.to_thread.run_sync(work)
 
     async def call_all(self, block: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The outputs of calls (function, args) on the state of a block. Raises as `at`, and DoorError."""
+        """The outputs of calls (function, args) on a block's state. Raises as `at`, and RuntimeCallError."""
         remote = self.elsewhere(block)
         if remote is None:
-            return await self.executor.call_all(AtBlock(block), calls)
+            return await self.executor.call_all(BlockSource(block), calls)
         outputs = await remote.call_all(calls)
         self.on_proof += len(calls)
         return outputs
 
     async def prove_call(self, block: bytes, function: str, args: bytes) -> bytes:
         """The encoded proof of what a call reads in a state that is here. Raises as `call_all`."""
-        return await self.executor.prove_call(AtBlock(block), function, args)
+        return await self.executor.prove_call(BlockSource(block), function, args)

@@ -33,13 +33,13 @@ from cfnode.node.pool import TransactionPool
 from cfnode.node.pool_errors import InvalidTransaction, NotJudged, PoolError, TooLowPriority
 from cfnode.node.runtime_info import RuntimeInfo
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
-from cfnode.runtime.door import LocalFault, RuntimeTrap
+from cfnode.runtime.calls import LocalFault, RuntimeTrap
 from cfnode.store import StateDiscarded, StoreError
 
 LIFETIME_BLOCKS = 128
 DRY_RUNS = 4
 """Dry runs that may be with the executor at a time: what makes the next block must not queue behind many."""
-MOST_WAITING = 2048
+MAX_WAITING = 2048
 """Calls that may wait until it is their turn to be tried, or to be signed."""
 MAX_ATTEMPTS = 10
 FUNDING_HINT = (
@@ -199,7 +199,7 @@ class SignedClient:
 
     def _require_room(self) -> None:
         waiting = self._trying.statistics().tasks_waiting + self._submitting.statistics().tasks_waiting
-        if waiting >= MOST_WAITING:
+        if waiting >= MAX_WAITING:
             raise TooManyCalls(f"{waiting} calls wait to be signed")
 
     def _require_ready(self) -> None:

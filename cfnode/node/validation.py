@@ -21,7 +21,7 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.queries import RuntimeQueries
-from cfnode.runtime.door import LocalFault, Verdict
+from cfnode.runtime.calls import LocalFault, Verdict
 from cfnode.store import StateDiscarded, UnknownBlock
 
 SIGNED_MASK, SIGNED = 0b1100_0000, 0b1000_0000

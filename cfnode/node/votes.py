@@ -30,7 +30,7 @@ class Tree(Protocol):
     @property
     def finalized(self) -> BlockRef: ...
 
-    def can_win(self, block_hash: bytes) -> bool: ...
+    def descends_from_finalized(self, block_hash: bytes) -> bool: ...
 
     def block_ref(self, block_hash: bytes) -> BlockRef | None: ...
 
@@ -99,7 +99,7 @@ def _require_known(chain: Tree, block: bytes, number: int) -> None:
     known = chain.block_ref(block)
     if known is not None and known.number != number:
         raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which it is not")
-    if chain.can_win(block):
+    if chain.descends_from_finalized(block):
         return
     if known is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
         raise UnknownVote(block)

@@ -31,7 +31,7 @@ Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class OriginPolicy:
     """Which hosts and origins are served. Made by `gate_for`."""
 
     hosts: frozenset[bytes]
@@ -75,13 +75,13 @@ def _matches(origin: str, pattern: str) -> bool:
     return fnmatchcase(origin, pattern) if "*" in pattern else origin == pattern
 
 
-def gate_for(cors: tuple[str, ...] | None, port: int) -> Gate:
+def gate_for(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
     """The gate of `--rpc-cors`: None is the local origins, ("all",) everybody."""
     if cors is not None and "all" in cors:
-        return Gate(frozenset(), ())
+        return OriginPolicy(frozenset(), ())
     hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
     origins = tuple(origin.lower().rstrip("/") for origin in (LOCAL_ORIGINS if cors is None else cors))
-    return Gate(frozenset(host.encode() for host in hosts), origins or ("null",))
+    return OriginPolicy(frozenset(host.encode() for host in hosts), origins or ("null",))
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:

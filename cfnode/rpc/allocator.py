@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import trio
 
-from cfnode.rpc.burden import Burdens
+from cfnode.rpc.memory_budget import MemoryBudgets
 
 __all__ = ["fix_threshold", "trim_after_bursts"]
 
@@ -43,7 +43,7 @@ def fix_threshold() -> None:
         mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
-async def trim_after_bursts(burdens: Burdens) -> None:
+async def trim_after_bursts(burdens: MemoryBudgets) -> None:
     """Give back what is free inside of the heap, whenever clients hold much less than they did."""
     malloc_trim = _glibc("malloc_trim")
     while malloc_trim is not None:

@@ -18,10 +18,10 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import Gate, Headers
-from cfnode.rpc.burden import Burden
+from cfnode.rpc.access import Headers, OriginPolicy
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.fairness import CLIENT
+from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.pages import Pages
 from cfnode.rpc.peers import Peers
 from cfnode.rpc.reply import Reply, whole
@@ -57,7 +57,7 @@ class App:
         self,
         dispatcher: Dispatcher,
         config: RpcConfig,
-        gate: Gate,
+        gate: OriginPolicy,
         peers: Peers,
         pages: Pages | None = None,
     ) -> None:
@@ -230,7 +230,7 @@ async def _read_body(
 class Wire:
     """Whole messages of one WebSocket. One that was received counts until the next is asked for."""
 
-    def __init__(self, receive: Receive, send: Send, burden: Burden) -> None:
+    def __init__(self, receive: Receive, send: Send, burden: MemoryBudget) -> None:
         self._receive = receive
         self._send = send
         self._burden = burden
@@ -252,9 +252,9 @@ class Wire:
         return message
 
 
-def _burden(scope: Scope) -> Burden:
+def _burden(scope: Scope) -> MemoryBudget:
     """What is held for the connection."""
-    burden: Burden = scope["state"]["connection"].burden
+    burden: MemoryBudget = scope["state"]["connection"].burden
     return burden
 
 

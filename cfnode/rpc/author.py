@@ -21,7 +21,7 @@ from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, to_hex
 from cfnode.rpc.extrinsics import EMPTY, decoded
 from cfnode.rpc.serde_types import enum
 from cfnode.rpc.table import Access, Method, Param, Reader, Subscription
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.calls import RuntimeTrap
 from cfnode.store.keystore import KEY_TYPE_LENGTH, KeystoreError
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ HASH_PARAM: Final = Param("hash", HASH, optional=True, also=("at",))
 Key = TypeVar("Key")
 
 
-class Remembered(Generic[Key]):
+class JsonCache(Generic[Key]):
     """JSON text made once and used again: what many clients ask for, or are told, is encoded once."""
 
     def __init__(self, capacity: int) -> None:
@@ -67,7 +67,7 @@ MAX_RUNTIME_CALLS: Final = 8
 """Runtime calls of all clients that may be with the executor, which does one after the other."""
 
 CLIENT_CALLS: Final = FairLimiter(MAX_RUNTIME_CALLS)
-_headers: Remembered[bytes] = Remembered(256)
+_headers: JsonCache[bytes] = JsonCache(256)
 
 
 async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) -> bytes:

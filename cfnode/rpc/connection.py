@@ -26,9 +26,9 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
 from cfnode.rpc.bounded_stream import BoundedStream
-from cfnode.rpc.burden import Burdens
 from cfnode.rpc.dispatch import Client
 from cfnode.rpc.http1 import Http1
+from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.turns import Turn, Turns
 
 __all__ = ["Connection"]
@@ -49,7 +49,7 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         client: Client,
-        burdens: Burdens,
+        burdens: MemoryBudgets,
         turns: Turns,
     ) -> None:
         self.client = client

@@ -20,10 +20,10 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
-from cfnode.rpc.burden import Burden
+from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.errors import explain
-from cfnode.rpc.held import Held
 from cfnode.rpc.known import read_by_runtime
+from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
 from cfnode.rpc.serde import Misread, located
@@ -77,9 +77,9 @@ class Client:
     unsubscribe: Callable[[str], bool] | None = None
     pace: Callable[[], Awaitable[None]] | None = None
     """Waits until the rate limit allows one more call; None without a limit."""
-    memory: Burden | None = None
+    memory: MemoryBudget | None = None
     """What is held for the connection."""
-    held: Held | None = None
+    held: ConnectionState | None = None
     """What the connection holds between its calls; None where it ends with each (HTTP)."""
 
 

@@ -21,7 +21,7 @@ from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
 from cfnode.node.submission import NotReady, NotYetIncluded, TooManyCalls
 from cfnode.rpc.extrinsics import BadExtrinsic, execution_failed
 from cfnode.rpc.serde import quoted
-from cfnode.runtime.door import DoorError, UnknownFunction
+from cfnode.runtime.calls import RuntimeCallError, UnknownFunction
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 log = logging.getLogger("cfnode.rpc")
@@ -206,7 +206,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (ApiRefused, _refused),
     (ApiNothing, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
-    (DoorError, _runtime),
+    (RuntimeCallError, _runtime),
     (ChainRefusal, _said(ErrorCode.CALL_FAILED)),
     (StoreError, _store),
 )

@@ -12,7 +12,7 @@ from typing import Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import decode_compact
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.calls import RuntimeTrap
 
 __all__ = ["DECODE_ERROR", "EMPTY", "BadExtrinsic", "decoded", "execution_failed", "read_extrinsic"]
 

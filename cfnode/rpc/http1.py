@@ -14,7 +14,7 @@ from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.typing import H11SendableEvent
 
 from cfnode.rpc.bounded_stream import BoundedStream
-from cfnode.rpc.burden import Burden
+from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.reply import Part
 from cfnode.rpc.turns import Turn
 from cfnode.rpc.websocket import WebSocketStream
@@ -41,7 +41,7 @@ class Http1(H11Protocol):
     """The protocol of one connection."""
 
     bounded: BoundedStream
-    burden: Burden
+    burden: MemoryBudget
     turn: Turn
     is_pipelined = False
     """Whether a request was taken since the last read: then the next one was sent ahead."""

@@ -22,7 +22,7 @@ from cfnode.core.scale.types import Variants
 from cfnode.rpc.blocks import AT, CLIENT_CALLS
 from cfnode.rpc.serde_types import Read
 from cfnode.rpc.table import Row
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ __all__ = [
 T = TypeVar("T")
 MAX_RUNTIMES: Final = 8
 """Runtimes whose names are kept: a chain that is upgraded has two, and tests run several chains."""
-_NO_STATE: Final = (UnknownBlock, StateDiscarded, DoorError)
+_NO_STATE: Final = (UnknownBlock, StateDiscarded, RuntimeCallError)
 Arguments = list[Any] | dict[str, Any]
 
 

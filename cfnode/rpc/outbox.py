@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from cfnode.rpc.burden import Burden
+from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.reply import Reply
 from cfnode.rpc.table import SlowReader
 
@@ -27,7 +27,7 @@ PATIENCE_S = 1.0
 class Outbox:
     """Messages on their way to one client, sent in the order in which they were put in."""
 
-    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, burden: Burden) -> None:
+    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, burden: MemoryBudget) -> None:
         self._send = send
         self._burden = burden
         self._capacity = capacity

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import forwarded_for, is_within, networks
 from cfnode.rpc.dispatch import Client
-from cfnode.rpc.pace import Pace
+from cfnode.rpc.rate_limit import RateLimiter
 
 
 class BadNetworkError(Exception):
@@ -35,7 +35,7 @@ class Peers:
         """A new connection from an address."""
         pace = None
         if self._rate_limit and not is_within(address, self._unlimited):
-            pace = Pace(self._rate_limit).wait
+            pace = RateLimiter(self._rate_limit).wait
         return Client(address=address, may_use_broker=self._may_use_broker(address), pace=pace)
 
     def behind_proxy(self, client: Client, forwarded: bytes | None) -> Client:

@@ -1,6 +1,6 @@
 """What is an answer while it waits to be sent? Pieces, of which many clients may share the largest.
 
-The metadata, a block's environment and the like are encoded once and kept as text (`blocks.Remembered`). An
+The metadata, a block's environment and the like are encoded once and kept as text (`blocks.JsonCache`). An
 answer with such a text in it has a head of its own and a view of the text, so that a hundred clients that
 read slowly hold one copy of it and not one each."""
 

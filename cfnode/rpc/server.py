@@ -28,9 +28,9 @@ from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import gate_for
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
-from cfnode.rpc.burden import Burdens
 from cfnode.rpc.connection import Connection
 from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
+from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
 from cfnode.rpc.pages import Pages
 from cfnode.rpc.peers import Peers
@@ -153,7 +153,7 @@ class Server:
         self._settings = hypercorn_config(config)
         self._context = WorkerContext(None)
         self._peers = peers
-        self._burdens = Burdens()
+        self._burdens = MemoryBudgets()
         self._turns = Turns()
         self._shares = Shares(config)
         self._served: set[Connection] = set()

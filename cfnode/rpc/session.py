@@ -26,10 +26,10 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Incoming, Refused, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.burden import Burden
+from cfnode.rpc.connection_state import ConnectionState, Job
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.errors import BUSY, explain
-from cfnode.rpc.held import Held, Job
+from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.outbox import Outbox
 from cfnode.rpc.reply import Reply, notification
 from cfnode.rpc.table import TOO_MANY, SlowReader, Subscription
@@ -101,7 +101,7 @@ class Session:
         config: RpcConfig,
         client: Client,
         send: Callable[[Reply], Awaitable[None]],
-        burden: Burden,
+        burden: MemoryBudget,
     ) -> None:
         self._dispatcher = dispatcher
         self._config = config
@@ -110,7 +110,7 @@ class Session:
         self._burden = burden
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
         self._subscriptions: dict[str, Opened] = {}
-        self._held = Held(dispatcher.pins)
+        self._held = ConnectionState(dispatcher.pins)
         self._kept = 0
         self._waiting = 0
         """Calls that wait for their blocks."""

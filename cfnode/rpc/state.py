@@ -12,7 +12,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import State
 from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
-from cfnode.rpc.blocks import AT, Remembered, ask_runtime, at_or_best
+from cfnode.rpc.blocks import AT, JsonCache, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, STORAGE_KEY, TEXT, U32, listed, to_hex
 from cfnode.rpc.storage import (
     MAX_PAGE,
@@ -41,8 +41,8 @@ MAX_RANGE: Final = 4096
 BAD_RANGE: Final = 4001
 BAD_COUNT: Final = 4002
 
-_metadata: Remembered[bytes] = Remembered(4)
-_versions: Remembered[bytes] = Remembered(16)
+_metadata: JsonCache[bytes] = JsonCache(4)
+_versions: JsonCache[bytes] = JsonCache(16)
 
 
 def _hex_or_none(value: bytes | None) -> str | None:

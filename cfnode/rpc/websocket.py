@@ -24,8 +24,8 @@ from wsproto.frame_protocol import CloseReason
 
 from cfnode.core.jsonrpc import Incoming
 from cfnode.rpc.bounded_stream import BoundedStream
-from cfnode.rpc.burden import Burden
 from cfnode.rpc.frames import FRAMES_A_TURN, FrameBudget, text_frame_head
+from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.turns import Turn
 
 log = logging.getLogger("cfnode.rpc")
@@ -35,9 +35,9 @@ class WebSocketStream(WSStream):
     """The WebSocket of one connection. Made by hypercorn; `attach` gives it what is ours."""
 
     _bounded: BoundedStream
-    _burden: Burden
+    _burden: MemoryBudget
 
-    def attach(self, bounded: BoundedStream, burden: Burden, turn: Turn) -> None:
+    def attach(self, bounded: BoundedStream, burden: MemoryBudget, turn: Turn) -> None:
         """Tell it its connection."""
         self._bounded, self._burden, self._turn = bounded, burden, turn
         self._frames = FrameBudget()

@@ -21,7 +21,7 @@ from cfnode.core.header import DigestItem, Header
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
 from cfnode.core.state import Changes
 from cfnode.core.trie import ordered_root
-from cfnode.runtime.door import BlockRefused, BuiltBlock, InherentData, Runtime, RuntimeTrap
+from cfnode.runtime.calls import BlockRefused, BuiltBlock, InherentData, Runtime, RuntimeTrap
 from cfnode.runtime.journal import Journal
 
 __all__ = ["BuildOrder", "build_block", "execute_block"]
@@ -32,7 +32,7 @@ _DIGEST_KEY = twox_128(b"System") + twox_128(b"Digest")
 _NO_ROOT = bytes(32)
 _ONLY_INHERENTS = b"\x01"  # ExtrinsicInclusionMode
 _EXHAUSTS_RESOURCES = b"\x01\x00\x06"  # Err(TransactionValidityError::Invalid(ExhaustsResources))
-MOST_SKIPPED = 8
+MAX_SKIPPED = 8
 """Candidates that may be too large for what is left of the block before building ends."""
 
 
@@ -104,7 +104,7 @@ def _apply_candidates(
     """Each extrinsic that is in, with None, and each that will never be, with the reason."""
     skipped = 0
     for extrinsic in candidates:
-        if skipped == MOST_SKIPPED or not in_time():
+        if skipped == MAX_SKIPPED or not in_time():
             return
         journal.begin()
         try:

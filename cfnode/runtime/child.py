@@ -22,7 +22,7 @@ import msgspec
 import trio
 
 from cfnode.runtime import frames
-from cfnode.runtime.door import ExecutorDied
+from cfnode.runtime.calls import ExecutorDied
 
 __all__ = ["Child"]
 

@@ -17,9 +17,16 @@ from cfnode.core.aura import AuraError, without_seal
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
-from cfnode.runtime.door import AtBlock, BlockRefused, BuiltBlock, ExecutorDied, InherentData, StateRef
-from cfnode.runtime.line import Line
+from cfnode.runtime.calls import (
+    BlockRefused,
+    BlockSource,
+    BuiltBlock,
+    ExecutorDied,
+    InherentData,
+    StateSource,
+)
 from cfnode.runtime.requests import Request
+from cfnode.runtime.worker_queue import WorkerQueue
 from cfnode.store import Overlay, Store, UnknownBlock
 
 __all__ = ["Executor"]
@@ -49,8 +56,8 @@ class Executor:
         self._store = store
         self._runtimes = runtimes
         self._nursery = nursery
-        self._first = Line(store, runtimes)
-        self._beside: Line | None = None
+        self._first = WorkerQueue(store, runtimes)
+        self._beside: WorkerQueue | None = None
         """Starting or started; it has the calls once it is ready."""
         self._calls = self._first
         self._ids = iter(range(1, 1 << 62))
@@ -72,13 +79,15 @@ class Executor:
 
     # --- what can be asked; each raises a Verdict, a LocalFault, UnknownBlock or StateDiscarded
 
-    async def call(self, at: StateRef, function: str, args: bytes = b"", *, seconds: float = CALL_S) -> bytes:
+    async def call(
+        self, at: StateSource, function: str, args: bytes = b"", *, seconds: float = CALL_S
+    ) -> bytes:
         """The SCALE output of a runtime function; what it writes is thrown away."""
         (output,) = await self.call_all(at, [(function, args)], seconds=seconds)
         return output
 
     async def call_all(
-        self, at: StateRef, calls: Sequence[tuple[str, bytes]], *, seconds: float = CALL_S
+        self, at: StateSource, calls: Sequence[tuple[str, bytes]], *, seconds: float = CALL_S
     ) -> list[bytes]:
         """The outputs of calls (function, args) on one state, in one message each way; at least one call.
 
@@ -90,7 +99,7 @@ class Executor:
         assert isinstance(answer, list)
         return answer
 
-    async def prove_call(self, at: AtBlock, function: str, args: bytes = b"") -> bytes:
+    async def prove_call(self, at: BlockSource, function: str, args: bytes = b"") -> bytes:
         """The encoded proof (`core.trie.encode_proof`) of what a call reads, for whoever has no state."""
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
@@ -98,12 +107,12 @@ class Executor:
         assert isinstance(answer, list)
         return answer[0]
 
-    async def validate(self, at: AtBlock, source: int, extrinsic: bytes) -> bytes:
+    async def validate(self, at: BlockSource, source: int, extrinsic: bytes) -> bytes:
         """SCALE TransactionValidity of an extrinsic; source 0: in a block, 1: local, 2: external."""
         args = bytes((source,)) + extrinsic + at.hash
         return await self.call(at, "TaggedTransactionQueue_validate_transaction", args)
 
-    async def dry_run(self, at: StateRef, extrinsic: bytes) -> bytes:
+    async def dry_run(self, at: StateSource, extrinsic: bytes) -> bytes:
         """SCALE ApplyExtrinsicResult of an extrinsic, as if it came next after the state's block."""
         return await self.call(at, "BlockBuilder_apply_extrinsic", extrinsic)
 
@@ -171,10 +180,10 @@ class Executor:
     # --- who answers
 
     @property
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[WorkerQueue]:
         return [self._first] if self._beside is None else [self._first, self._beside]
 
-    async def _ask(self, request: Request, line: Line) -> list[bytes] | Changes | BuiltBlock:
+    async def _ask(self, request: Request, line: WorkerQueue) -> list[bytes] | Changes | BuiltBlock:
         try:
             line.put(request)
         except ExecutorDied:
@@ -198,7 +207,7 @@ class Executor:
 
     def _help(self) -> None:
         if self._beside is None:
-            self._beside = Line(self._store, self._runtimes)
+            self._beside = WorkerQueue(self._store, self._runtimes)
             self._nursery.start_soon(self._serve_beside, self._beside)
 
     async def _serve(self) -> None:
@@ -207,7 +216,7 @@ class Executor:
         finally:
             await self._first.close()
 
-    async def _serve_beside(self, line: Line) -> None:
+    async def _serve_beside(self, line: WorkerQueue) -> None:
         """Run a second process. If it does not start, one goes on with all, and the next call tries again."""
         try:
             await line.start()

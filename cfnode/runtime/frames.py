@@ -16,7 +16,7 @@ from itertools import accumulate
 import msgspec
 
 from cfnode.core.state import Changes
-from cfnode.runtime.door import AtBlock, InherentData, OnProof
+from cfnode.runtime.calls import BlockSource, InherentData, ProofSource
 
 __all__ = [
     "LENGTH_SIZE",
@@ -63,7 +63,7 @@ class Call(msgspec.Struct, frozen=True, tag=True):
     """
 
     id: int
-    at: AtBlock | OnProof
+    at: BlockSource | ProofSource
     calls: list[tuple[str, bytes]]
     prove: bool = False
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from cfnode.core.chainspec import RawGenesis
 from cfnode.core.state import CHILD_STORAGE_PREFIX, CODE, TOP
 from cfnode.core.trie import update
-from cfnode.runtime.door import Runtime, RuntimeFactory, UnsupportedCode
+from cfnode.runtime.calls import Runtime, RuntimeFactory, UnsupportedCode
 from cfnode.runtime.journal import Journal
 
 __all__ = ["GenesisRuntime", "GenesisState"]
@@ -59,9 +59,9 @@ class GenesisRuntime:
         self._runtime: Runtime = runtime_for(code)
 
     def version(self) -> bytes:
-        """SCALE RuntimeVersion; raises DoorError."""
+        """SCALE RuntimeVersion; raises RuntimeCallError."""
         return self._runtime.version()
 
     def call(self, function: str, args: bytes = b"") -> bytes:
-        """The output of an entry point; what it writes is thrown away. Raises DoorError."""
+        """The output of an entry point; what it writes is thrown away. Raises RuntimeCallError."""
         return self._runtime.call(function, args, Journal(self.state))

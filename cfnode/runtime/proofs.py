@@ -9,12 +9,12 @@ from contextlib import suppress
 
 from cfnode.core.state import State
 from cfnode.core.trie import Recorder, TrieError
-from cfnode.runtime.door import MessageTooLarge, Runtime, RuntimeTrap
+from cfnode.runtime.calls import MessageTooLarge, Runtime, RuntimeTrap
 from cfnode.runtime.journal import Journal
 
-__all__ = ["MOST_BYTES", "prove_call"]
+__all__ = ["MAX_BYTES", "prove_call"]
 
-MOST_BYTES = 15 << 20
+MAX_BYTES = 15 << 20
 """Bytes of a proof: what an answer over the network may have, less its framing."""
 
 
@@ -27,6 +27,6 @@ def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> li
     with suppress(RuntimeTrap):
         runtime.call(function, args, Journal(recorder))
     try:
-        return recorder.proof(MOST_BYTES)
+        return recorder.proof(MAX_BYTES)
     except TrieError as error:
         raise MessageTooLarge(f"the proof of {function}: {error}") from error

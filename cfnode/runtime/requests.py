@@ -8,7 +8,7 @@ import trio
 
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
-from cfnode.runtime.door import (
+from cfnode.runtime.calls import (
     BlockRefused,
     BuiltBlock,
     Deadline,

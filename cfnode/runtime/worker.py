@@ -29,16 +29,16 @@ from cfnode.core.state import CODE, State
 from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
-from cfnode.runtime.door import (
-    AtBlock,
+from cfnode.runtime.calls import (
     BlockRefused,
+    BlockSource,
     Deadline,
     HostFault,
     LocalFault,
     MessageTooLarge,
-    OnProof,
     OutOfMemory,
     Prepares,
+    ProofSource,
     Runtime,
     RuntimeFactory,
     RuntimeTrap,
@@ -106,7 +106,7 @@ class Worker:
 
     def _execute(self, order: frames.Execute) -> None:
         header = Header.decode(order.header)
-        with self._state(AtBlock(header.parent_hash)) as (state, runtime):
+        with self._state(BlockSource(header.parent_hash)) as (state, runtime):
             changes = execute_block(runtime, Journal(state), header, order.body)
         for part in frames.changes_in_slices(changes):
             self._send(part)
@@ -117,7 +117,7 @@ class Worker:
         what = BuildOrder(
             order.parent, order.number, digest, order.inherents, order.candidates, order.seconds
         )
-        with self._state(AtBlock(order.parent)) as (state, runtime):
+        with self._state(BlockSource(order.parent)) as (state, runtime):
             built = build_block(runtime, Journal(state), what, time.monotonic)
         for part in frames.changes_in_slices(built.changes):
             self._send(part)
@@ -126,8 +126,8 @@ class Worker:
         )
 
     @contextmanager
-    def _state(self, at: AtBlock | OnProof) -> Iterator[tuple[State, Runtime]]:
-        if isinstance(at, OnProof):
+    def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[State, Runtime]]:
+        if isinstance(at, ProofSource):
             with _foreign_errors():
                 yield ProofState(at.root, at.nodes), self._runtime_for(at.code)
             return

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from cfnode.store.adoption import Adoption
 from cfnode.store.errors import BasePathError, StateDiscarded, StoreError, UnknownBlock
 from cfnode.store.finality import ARCHIVE, Finalized, Pruning
 from cfnode.store.overlays import Overlay
 from cfnode.store.reader import StoreReader
 from cfnode.store.state import StateView
+from cfnode.store.state_import import StateImport
 from cfnode.store.store import Store, StoreCopy
 
 __all__ = [
     "ARCHIVE",
-    "Adoption",
     "BasePathError",
     "Finalized",
     "Overlay",
     "Pruning",
     "StateDiscarded",
+    "StateImport",
     "StateView",
     "Store",
     "StoreCopy",

@@ -2,8 +2,8 @@
 
 Headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash; number → hash
 of the finalized chain; the unfinalized blocks in order, and the *stale* ones, which lost against a finalized
-block and stay readable for one more window of bodies; of those, the ones whose overlays are *kept*. `Facts`
-is one row, so that a snapshot is asked once what its finalized block is and how far back it reaches.
+block and stay readable for one more window of bodies; of those, the ones whose overlays are *kept*.
+`ChainMetadata` is one row: one read tells a snapshot its finalized block and how far back it reaches.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CHANGE_TAGS = (b"\1", b"\2")  # ConsensusLog::ScheduledChange and ForcedChange 
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ChainMetadata:
     """What a snapshot says of itself."""
 
     finalized: BlockRef
@@ -67,15 +67,15 @@ class Blocks:
         self._set_changes = database.table("set-changes")
         self._periodic = database.table("periodic")
 
-    def facts(self, txn: Transaction) -> Facts | None:
+    def facts(self, txn: Transaction) -> ChainMetadata | None:
         """None before the store has been initialised."""
         data = txn.get(b"facts", db=self._meta)
         if data is None:
             return None
         number, block, oldest_state, oldest_body, generation, justified = _FACTS.unpack(data)
-        return Facts(BlockRef(block, number), oldest_state, oldest_body, generation, justified)
+        return ChainMetadata(BlockRef(block, number), oldest_state, oldest_body, generation, justified)
 
-    def put_facts(self, txn: Transaction, facts: Facts) -> None:
+    def put_facts(self, txn: Transaction, facts: ChainMetadata) -> None:
         data = _FACTS.pack(
             facts.finalized.number, facts.finalized.hash, facts.oldest_state, facts.oldest_body,
             facts.generation, facts.newest_justified,

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cfnode.core.block import BlockRef
-from cfnode.store.blocks import NO_BLOCK, Facts, Justification
+from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.errors import StateDiscarded, UnknownBlock
-from cfnode.store.holds import MOST_BEHIND, MOST_KEPT, MOST_KEPT_BYTES
+from cfnode.store.holds import MAX_BEHIND, MAX_KEPT, MAX_KEPT_BYTES
 from cfnode.store.overlays import OverlayEntry, OverlayTree
 from cfnode.store.rows import RowChange, row_changes
 from cfnode.store.state import Tables
@@ -70,7 +70,7 @@ class Finality:
         self._pruning = pruning
 
     def finalize(
-        self, txn: Transaction, facts: Facts, tree: OverlayTree, block: bytes,
+        self, txn: Transaction, facts: ChainMetadata, tree: OverlayTree, block: bytes,
         justification: Justification | None, held: Mapping[bytes, int],
     ) -> Finalized:  # fmt: skip
         """`held`: the blocks that are held, each with its base (`holds.py`)."""
@@ -94,7 +94,7 @@ class Finality:
         self._blocks.put_facts(txn, after)
         return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept)
 
-    def _run_to(self, txn: Transaction, block: bytes, facts: Facts) -> list[BlockRef]:
+    def _run_to(self, txn: Transaction, block: bytes, facts: ChainMetadata) -> list[BlockRef]:
         """The blocks from the finalized one (exclusive) to `block`, oldest first; none if it is final."""
         run = []
         number = self._blocks.number(txn, block)
@@ -112,7 +112,9 @@ class Finality:
             current, number = parent, number - 1
         return run[::-1]
 
-    def _justify(self, txn: Transaction, facts: Facts, block: bytes, justification: Justification) -> None:
+    def _justify(
+        self, txn: Transaction, facts: ChainMetadata, block: bytes, justification: Justification
+    ) -> None:
         self._blocks.put_justifications(txn, block, [justification])
         number = self._blocks.number(txn, block)
         before = self._blocks.number(txn, facts.newest_justified)
@@ -121,12 +123,17 @@ class Finality:
         if number is not None and number < facts.oldest_body:  # pruning has passed it and will not come again
             self._blocks.prune_justification(txn, BlockRef(block, number))
 
-    def _newest_justified(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> bytes:
+    def _newest_justified(self, txn: Transaction, facts: ChainMetadata, run: Sequence[BlockRef]) -> bytes:
         justified = [ref for ref in run if self._blocks.justifications(txn, ref.hash)]
         return max(justified, key=lambda ref: ref.number).hash if justified else facts.newest_justified
 
     def _fold(
-        self, txn: Transaction, before: Facts, after: Facts, tree: OverlayTree, run: Sequence[BlockRef]
+        self,
+        txn: Transaction,
+        before: ChainMetadata,
+        after: ChainMetadata,
+        tree: OverlayTree,
+        run: Sequence[BlockRef],
     ) -> None:
         """Makes the tables those of the end of the run. Blocks that no state will be read of any more are
         folded together as far as they are on the shelf: it knows what each branch has come to."""
@@ -142,7 +149,7 @@ class Finality:
             self._tables.shelf.discard(txn, ref.hash)
 
     def _fold_shelved(
-        self, txn: Transaction, before: Facts, tree: OverlayTree, run: Sequence[BlockRef]
+        self, txn: Transaction, before: ChainMetadata, tree: OverlayTree, run: Sequence[BlockRef]
     ) -> int:
         """Folds the part of a run that is on the shelf, without undo rows; the number of its blocks."""
         shelved = list(itertools.takewhile(lambda ref: tree.get(ref.hash) is None, run))
@@ -168,7 +175,7 @@ class Finality:
             raise UnknownBlock(block)
         return self._tables.shelf.changes(txn, place)
 
-    def _drop(self, txn: Transaction, facts: Facts, run: Sequence[BlockRef]) -> list[BlockRef]:
+    def _drop(self, txn: Transaction, facts: ChainMetadata, run: Sequence[BlockRef]) -> list[BlockRef]:
         """Makes stale what does not descend from the end of the run.
 
         Whatever loses has a losing ancestor beside the run; where there is none, nothing above is looked at.
@@ -189,7 +196,7 @@ class Finality:
         return dropped
 
     def _keep(
-        self, txn: Transaction, after: Facts, tree: OverlayTree, dropped: Sequence[BlockRef],
+        self, txn: Transaction, after: ChainMetadata, tree: OverlayTree, dropped: Sequence[BlockRef],
         held: Mapping[bytes, int],
     ) -> frozenset[bytes]:  # fmt: skip
         """Keeps the overlays of lost blocks that are held, and of those below them that have lost too; what
@@ -201,7 +208,7 @@ class Finality:
         for block in sorted(filter(lost.__contains__, held), key=lambda block: block not in before):
             branch, fork = self._lost_branch(txn, tree, block, lost)
             added = {entry.hash: entry.size for entry in branch if entry.hash not in kept}
-            has_room = len(kept) + len(added) <= MOST_KEPT and size + sum(added.values()) <= MOST_KEPT_BYTES
+            has_room = len(kept) + len(added) <= MAX_KEPT and size + sum(added.values()) <= MAX_KEPT_BYTES
             if fork >= after.oldest_state and has_room:
                 kept |= dict.fromkeys(added, fork)
                 size += sum(added.values())
@@ -224,7 +231,7 @@ class Finality:
         number = self._blocks.number(txn, block)
         return branch, -1 if number is None else number
 
-    def _prune(self, txn: Transaction, before: Facts, after: Facts) -> None:
+    def _prune(self, txn: Transaction, before: ChainMetadata, after: ChainMetadata) -> None:
         for number in range(before.oldest_state + 1, min(after.oldest_state, before.finalized.number) + 1):
             self._tables.storage.prune(txn, number)
             self._tables.nodes.prune(txn, number)
@@ -232,7 +239,9 @@ class Finality:
             self._blocks.prune(txn, number, after.newest_justified)
         self._forget_older_justification(txn, before, after)
 
-    def _forget_older_justification(self, txn: Transaction, before: Facts, after: Facts) -> None:
+    def _forget_older_justification(
+        self, txn: Transaction, before: ChainMetadata, after: ChainMetadata
+    ) -> None:
         if before.newest_justified in (after.newest_justified, NO_BLOCK):
             return
         number = self._blocks.number(txn, before.newest_justified)
@@ -250,15 +259,15 @@ def _begins_period(before: int, number: int) -> bool:
 
 
 def _advanced(
-    oldest: int, before: Facts, target: BlockRef, window: int | None, held: Mapping[bytes, int]
+    oldest: int, before: ChainMetadata, target: BlockRef, window: int | None, held: Mapping[bytes, int]
 ) -> int:
     """Where a window begins after finality has come to `target`, and what is held has kept it back."""
     wanted = _wanted(oldest, before, target, window)
-    kept_back = max(min(held.values(), default=wanted), wanted - MOST_BEHIND)
+    kept_back = max(min(held.values(), default=wanted), wanted - MAX_BEHIND)
     return max(oldest, min(wanted, kept_back))
 
 
-def _wanted(oldest: int, before: Facts, target: BlockRef, window: int | None) -> int:
+def _wanted(oldest: int, before: ChainMetadata, target: BlockRef, window: int | None) -> int:
     """Where it would begin if nothing was held."""
     if window is None or target.number - window <= oldest:
         return oldest

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-MOST_BEHIND = 512
+MAX_BEHIND = 512
 """Blocks before the window whose states and bodies stay, while somebody holds one of them."""
-MOST_KEPT = 64
+MAX_KEPT = 64
 """Blocks of lost branches whose overlays stay."""
-MOST_KEPT_BYTES = 16 << 20
+MAX_KEPT_BYTES = 16 << 20
 
 
 class Holds:

@@ -2,7 +2,7 @@
 
 An *overlay* is one block with what it changed. The overlays of all unfinalized blocks form a tree; a state is
 the overlays from a block down to the first one that the database holds, laid over the database. The tree is
-bounded: beyond `MOST_BLOCKS` or `MOST_BYTES` the oldest ones move to the shelf in the database.
+bounded: beyond `MAX_BLOCKS` or `MAX_BYTES` the oldest ones move to the shelf in the database.
 
 A read looks through the layers from the newest on, so its cost grows with their number. Where a branch is
 long, groups of blocks are therefore read as one layer, merged at the first read.
@@ -18,8 +18,8 @@ import msgspec
 
 from cfnode.core.state import Changes
 
-MOST_BLOCKS = 64
-MOST_BYTES = 64 << 20
+MAX_BLOCKS = 64
+MAX_BYTES = 64 << 20
 KEPT_SHARE = 0.75
 """The rest goes to the shelf at once: neighbouring rows share pages, and one commit serves many blocks."""
 GROUP = 8

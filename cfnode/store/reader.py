@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
-from cfnode.store.blocks import Facts
+from cfnode.store.blocks import ChainMetadata
 from cfnode.store.database import Database
 from cfnode.store.errors import StoreError
 from cfnode.store.overlays import Overlay, OverlayEntry, OverlayTree
@@ -48,8 +48,14 @@ class StoreReader:
             self._drop_needless(txn)
             facts = self._tables.blocks.facts(txn)
             parent = self._tree.get(entry.parent)
-            can_win = {parent.hash} if parent is not None and not self._is_kept(txn, parent) else set()
-            if facts is None or self._is_kept(txn, entry) or self._can_win(txn, facts, entry, can_win):
+            descends_from_finalized = (
+                {parent.hash} if parent is not None and not self._is_kept(txn, parent) else set()
+            )
+            if (
+                facts is None
+                or self._is_kept(txn, entry)
+                or self._can_win(txn, facts, entry, descends_from_finalized)
+            ):
                 self._tree = self._tree.adding(entry)
 
     @property
@@ -88,20 +94,22 @@ class StoreReader:
             return
         self._generation = facts.generation
         needed: list[OverlayEntry] = []
-        can_win: set[bytes] = set()
+        descends_from_finalized: set[bytes] = set()
         for entry in self._tree.oldest_first():
             if self._is_kept(txn, entry):
                 needed.append(entry)
-            elif self._can_win(txn, facts, entry, can_win):
+            elif self._can_win(txn, facts, entry, descends_from_finalized):
                 needed.append(entry)
-                can_win.add(entry.hash)
+                descends_from_finalized.add(entry.hash)
         self._tree = OverlayTree(needed)
 
     def _is_kept(self, txn: Transaction, entry: OverlayEntry) -> bool:
         """Whether the block has lost, and its overlay stays because it is held."""
         return self._tables.blocks.fork_of_kept(txn, entry.hash) is not None
 
-    def _can_win(self, txn: Transaction, facts: Facts, entry: OverlayEntry, others: set[bytes]) -> bool:
+    def _can_win(
+        self, txn: Transaction, facts: ChainMetadata, entry: OverlayEntry, others: set[bytes]
+    ) -> bool:
         """Whether the block is still unfinalized, not on the shelf, and grows from what is either: from
         `others` that can win, or from what the database holds."""
         shelf = self._tables.shelf

@@ -15,11 +15,11 @@ import ctypes
 import mmap
 from pathlib import Path
 
-MOST_MAPPED = 128 << 20
+MAX_MAPPED = 128 << 20
 """Bytes of mapped files (libraries too) in the resident set beyond which the database's are given back."""
 
 
-def give_back(file: Path, most: int = MOST_MAPPED) -> bool:
+def give_back(file: Path, most: int = MAX_MAPPED) -> bool:
     """Gives the resident pages of a mapped file back if there are too many; True if it did so."""
     try:
         resident = int(Path("/proc/self/statm").read_bytes().split()[2]) * mmap.PAGESIZE

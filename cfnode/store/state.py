@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
-from cfnode.store.blocks import Blocks, Facts
+from cfnode.store.blocks import Blocks, ChainMetadata
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.overlays import OverlayEntry, OverlayTable, OverlayTree, layers
-from cfnode.store.shelf import UNTOUCHED, Place, SegmentView, Shelf, ShelfTable
+from cfnode.store.spill import UNTOUCHED, Branch, OverlaySpill, SegmentView, SpillTable
 from cfnode.store.versioned import RowIndex, TableView, VersionedTable
 
 if TYPE_CHECKING:
@@ -118,12 +118,12 @@ class StateView:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LayerStack:
     """What lies between a block and the tables: overlays and branches, the newest first; `at` is the block of
     the tables below them, None for the finalized one."""
 
     overlays: list[OverlayEntry]
-    places: list[Place]
+    places: list[Branch]
     at: int | None
 
 
@@ -133,13 +133,13 @@ class Tables:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.blocks = Blocks(database)
-        self.shelf = Shelf(database)
+        self.shelf = OverlaySpill(database)
         index = RowIndex(database.table("undo-index"))
         self.storage = VersionedTable(0, database.table("storage"), database.table("storage-undo"), index)
         self.nodes = VersionedTable(1, database.table("nodes"), database.table("nodes-undo"), index)
 
     @property
-    def with_shelves(self) -> Sequence[tuple[VersionedTable, ShelfTable]]:
+    def with_shelves(self) -> Sequence[tuple[VersionedTable, SpillTable]]:
         return (self.storage, self.shelf.storage), (self.nodes, self.shelf.nodes)
 
     @contextmanager
@@ -159,7 +159,7 @@ class Tables:
             raise UnknownBlock(block)
         laid = layers(way.overlays)
 
-        def layered(laid: list[OverlayTable], shelf: ShelfTable, table: VersionedTable) -> Layered:
+        def layered(laid: list[OverlayTable], shelf: SpillTable, table: VersionedTable) -> Layered:
             branches = [SegmentView(shelf, txn, place.branch, place.number) for place in way.places]
             return Layered(laid, branches, TableView(table, txn, way.at))
 
@@ -176,7 +176,7 @@ class Tables:
         )
         return StateView(0, root, storage, nodes)
 
-    def way(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> Way:
+    def way(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> LayerStack:
         facts = self.blocks.facts(txn)
         if facts is None:
             raise UnknownBlock(block)
@@ -188,21 +188,23 @@ class Tables:
                 raise
             return kept
 
-    def _way(self, txn: Transaction, facts: Facts, block: bytes, overlays: OverlayTree) -> Way:
+    def _way(self, txn: Transaction, facts: ChainMetadata, block: bytes, overlays: OverlayTree) -> LayerStack:
         laid = list(_overlays_above(facts, block, overlays))
         below = laid[-1].parent if laid else block
         if below == facts.finalized.hash:
             if facts.oldest_state > facts.finalized.number:
                 raise StateDiscarded(block)
-            return Way(laid, [], None)
+            return LayerStack(laid, [], None)
         places = list(self.places(txn, facts, below))
         if places:
-            return Way(laid, places, None)
+            return LayerStack(laid, places, None)
         if laid:
             raise StateDiscarded(block)
-        return Way([], [], self._past(txn, facts, block))
+        return LayerStack([], [], self._past(txn, facts, block))
 
-    def _kept_way(self, txn: Transaction, facts: Facts, block: bytes, overlays: OverlayTree) -> Way | None:
+    def _kept_way(
+        self, txn: Transaction, facts: ChainMetadata, block: bytes, overlays: OverlayTree
+    ) -> LayerStack | None:
         """To a block that has lost and is held: its branch lies over the final state that it grew from."""
         fork = self.blocks.fork_of_kept(txn, block)
         if fork is None or fork < facts.oldest_state:
@@ -214,9 +216,9 @@ class Tables:
                 return None
             laid.append(entry)
             block = entry.parent
-        return Way(laid, [], fork)
+        return LayerStack(laid, [], fork)
 
-    def places(self, txn: Transaction, facts: Facts, block: bytes) -> Iterator[Place]:
+    def places(self, txn: Transaction, facts: ChainMetadata, block: bytes) -> Iterator[Branch]:
         """The branches from a shelved block down to the finalized one, each up to where it is left."""
         while (place := self.shelf.place(txn, block)) is not None:
             yield place
@@ -224,7 +226,7 @@ class Tables:
                 return
             block = place.origin
 
-    def _past(self, txn: Transaction, facts: Facts, block: bytes) -> int:
+    def _past(self, txn: Transaction, facts: ChainMetadata, block: bytes) -> int:
         """The number of a finalized block within the window."""
         number = self.blocks.number(txn, block)
         if number is None:
@@ -243,7 +245,7 @@ class Tables:
         return self.shelf.place(txn, block) is not None
 
 
-def _overlays_above(facts: Facts, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
+def _overlays_above(facts: ChainMetadata, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
     while block != facts.finalized.hash:
         entry = overlays.get(block)
         if entry is None or entry.number <= facts.finalized.number:

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
-from cfnode.store.adoption import Adoption
-from cfnode.store.blocks import NO_BLOCK, Facts, Justification
+from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.database import INITIAL_MAP, Database
 from cfnode.store.errors import StoreError, UnknownBlock
 from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, Finalized, Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.holds import Holds
-from cfnode.store.overlays import MOST_BLOCKS, MOST_BYTES, Overlay, OverlayEntry, OverlayTree
+from cfnode.store.overlays import MAX_BLOCKS, MAX_BYTES, Overlay, OverlayEntry, OverlayTree
 from cfnode.store.rows import row_changes
 from cfnode.store.state import StateView, Tables
+from cfnode.store.state_import import StateImport
 
 if TYPE_CHECKING:
     from cfnode.store.database import Transaction
@@ -49,7 +49,7 @@ class Store:
 
     def __init__(
         self, database: Database, pruning: Pruning, *,
-        most_blocks: int = MOST_BLOCKS, most_bytes: int = MOST_BYTES,
+        most_blocks: int = MAX_BLOCKS, most_bytes: int = MAX_BYTES,
     ) -> None:  # fmt: skip
         self.database = database
         self.pruning = pruning
@@ -83,7 +83,7 @@ class Store:
             return self._blocks.genesis_hash(txn)
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ChainMetadata:
         with self.database.read() as txn:
             return self._facts(txn)
 
@@ -205,11 +205,11 @@ class Store:
             self._tables.nodes.fill(txn, row_changes(changes.nodes))
         self._blocks.put_genesis(txn, header)
         ref = BlockRef(header.hash, header.number)
-        self._blocks.put_facts(txn, Facts(ref, oldest_state, header.number, 0, NO_BLOCK))
+        self._blocks.put_facts(txn, ChainMetadata(ref, oldest_state, header.number, 0, NO_BLOCK))
 
-    def adopt(self) -> Adoption:
+    def adopt(self) -> StateImport:
         """The way in for a state that was downloaded: in place of the chain there is."""
-        return Adoption(self._tables, self._forget)
+        return StateImport(self._tables, self._forget)
 
     def _forget(self) -> None:
         with self._changing:
@@ -298,7 +298,7 @@ class Store:
             self._tree, self._kept = copy.tree, copy.kept
         return self.overlays()
 
-    def _facts(self, txn: Transaction) -> Facts:
+    def _facts(self, txn: Transaction) -> ChainMetadata:
         facts = self._blocks.facts(txn)
         if facts is None:
             raise StoreError(f"the database in {self.database.path} holds no chain yet")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import lmdb
 
-MOST_TABLES = 64
+MAX_TABLES = 64
 
 
 def survives_reading(path: Path) -> bool:
@@ -24,7 +24,7 @@ def survives_reading(path: Path) -> bool:
 def read_all(path: str) -> int:
     """Reads every row; the number of bytes in them."""
     with (
-        lmdb.open(path, readonly=True, create=False, max_dbs=MOST_TABLES) as environment,
+        lmdb.open(path, readonly=True, create=False, max_dbs=MAX_TABLES) as environment,
         environment.begin() as txn,
     ):
         tables = [environment.open_db(name, txn, create=False) for name, _ in txn.cursor()]

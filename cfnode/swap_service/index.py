@@ -22,7 +22,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged
-from cfnode.runtime.door import DoorError, LocalFault
+from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
 __all__ = ["Entry", "Key", "SwapIndex"]
@@ -132,7 +132,7 @@ class SwapIndex:
             except (StateDiscarded, UnknownBlock):
                 log.debug("the events of block %d are gone already", block.number)
                 return []
-            except (DoorError, ScaleError) as error:
+            except (RuntimeCallError, ScaleError) as error:
                 log.warning("the events of block %d cannot be read: %s", block.number, error)
                 return []
         return []

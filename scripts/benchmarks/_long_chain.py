@@ -33,7 +33,7 @@ from cfnode.core.trie import EMPTY_ROOT, update
 from cfnode.devchain.authorities import well_known
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities, dev_chain_spec
-from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.wasm.runtime import wasm_runtime
 from cfnode.store import Pruning, Store
@@ -83,7 +83,7 @@ class LongChain:
         assert isinstance(self.spec.genesis, RawGenesis)
         self.head = genesis_header(self.spec)
         self.store.initialise(self.head, self.spec.genesis.top)
-        self.beginning = Trust(self.head, self._voters)
+        self.beginning = TrustedSet(self.head, self._voters)
 
     @classmethod
     def weighted(cls, base: Path, authorities: int = 150) -> LongChain:

@@ -24,7 +24,7 @@ from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.devchain.runtime.version import TRANSACTION_VERSION
 from cfnode.devchain.runtimes import RUNTIMES
-from cfnode.runtime.door import AtBlock
+from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 
@@ -96,7 +96,7 @@ class _Chain:
     @classmethod
     async def begin(cls, executor: Executor, store: Store, genesis: Header) -> _Chain:
         """With a funded broker, after two blocks."""
-        metadata = Cursor(await executor.call(AtBlock(genesis.hash), "Metadata_metadata")).bytes()
+        metadata = Cursor(await executor.call(BlockSource(genesis.hash), "Metadata_metadata")).bytes()
         chain = cls(executor, store, genesis, metadata)
         await chain._grow([])
         await chain._grow([chain._signed(("Swapping", "register_as_broker"))])

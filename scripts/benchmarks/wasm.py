@@ -31,7 +31,7 @@ from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
-from cfnode.runtime.door import AtBlock, BuiltBlock
+from cfnode.runtime.calls import BlockSource, BuiltBlock
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.wasm.runtime import wasm_runtime
@@ -175,7 +175,7 @@ class _Bench:
 
     async def _timed(self, function: str, args: bytes) -> float:
         started = perf_counter()
-        await self._executor.call(AtBlock(self._head.hash), function, args)
+        await self._executor.call(BlockSource(self._head.hash), function, args)
         return perf_counter() - started
 
     async def _build(self, candidates: Sequence[bytes], seconds: float) -> BuiltBlock:
@@ -251,7 +251,7 @@ class _Bench:
 
     async def _long_run(self) -> list[Row]:
         """Ten thousand calls and a thousand blocks, once the window of states is full and so is the file."""
-        at, account = AtBlock(self._head.hash), self._chain.keys[0].public
+        at, account = BlockSource(self._head.hash), self._chain.keys[0].public
         nonce = Cursor(await self._executor.call(at, "AccountNonceApi_account_nonce", account)).u32()
         await self._remarks(range(nonce, nonce + 2 * WINDOW))
         before = self._resident()

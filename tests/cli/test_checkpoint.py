@@ -10,7 +10,7 @@ from cfnode.cli.exits import Failure
 from cfnode.cli.run import run
 from cfnode.node.config import Checkpoint, Config
 from cfnode.node.sync.checkpoint import BadCheckpoint
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.calls import UnsupportedCode
 
 HASH = "5e1f" * 16
 

@@ -189,7 +189,7 @@ async def test_the_author_offers_funds_for_accounts_that_miss_them(make_rig: Mak
 async def test_a_block_that_cannot_be_made_costs_that_block_only(
     make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:
-    from cfnode.runtime.door import ExecutorDied
+    from cfnode.runtime.calls import ExecutorDied
 
     rig = await make_rig(seal="slots", block_time_ms=500)
     build = rig.executor.build_block

@@ -69,7 +69,7 @@ class Tree:
     def header(self, block_hash: bytes) -> None:
         return None
 
-    def can_win(self, block: bytes) -> bool:
+    def descends_from_finalized(self, block: bytes) -> bool:
         return block in (BLOCK, OTHER)
 
     def block_ref(self, block: bytes) -> BlockRef:

@@ -197,7 +197,7 @@ class RustNetwork:
     def useful(self, peer_id: str) -> None:
         pass
 
-    def make_way(self, peer_id: str, reason: str) -> None:
+    def evict(self, peer_id: str, reason: str) -> None:
         pass
 
     def disconnect(self, peer_id: str, reason: str) -> None:

@@ -18,7 +18,7 @@ from cfnode.core.wire.light import LightResponse, RemoteRead
 from cfnode.network import RequestLimits
 from cfnode.network.model import RequestFailed
 from cfnode.network.service import Service
-from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.service import ChainSync
 from tests.conftest import PEERS
 from tests.interop.rust_network import BACKENDS, RustNetwork, running_network
@@ -152,7 +152,7 @@ class RustPeer:
         self.network = RustNetwork(program, backend, rig.chain.genesis_hash)
         genesis = rig.store.header(rig.chain.genesis_hash)
         assert genesis is not None
-        beginning = Trust(genesis, voter_set(KEYS, 0)) if light else None
+        beginning = TrustedSet(genesis, voter_set(KEYS, 0)) if light else None
         self.sync = ChainSync(
             self.network, rig.chain, rig.store, beginning=beginning, author=not light, pool=rig.pool
         )

@@ -16,8 +16,8 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.peer_id import peer_id
 from cfnode.network.admission import MAX_PENDING, SPARE_CONNECTIONS, USEFUL_PLACES, Admission, newest_of_crowd
+from cfnode.network.peer_store import BANNED, LOWEST_BEGINNING, PeerStore
 from cfnode.network.service import Service
-from cfnode.network.standing import BANNED, LOWEST_BEGINNING, Standing
 from cfnode.network.useful import FILE_NAME, MAX_USEFUL, MIN_DELIVERED, UsefulPeers
 from tests.network.conftest import address_of, key, running, service, until
 from tests.network.test_notifications import Node
@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_read_is_ignored_with_a_line(
 
 
 def test_a_liar_that_comes_back_under_a_new_name_has_less_to_lose() -> None:
-    standing = Standing()
+    standing = PeerStore()
     assert standing.report("liar", -(1 << 31), 0, "8.8.8.8")
     standing.meet("liar again", "8.8.8.8", 1)
     assert not standing.banned("liar again", 1)
@@ -215,7 +215,7 @@ def test_a_liar_that_comes_back_under_a_new_name_has_less_to_lose() -> None:
 
 
 def test_a_fresh_identity_does_not_begin_better_than_a_peer_that_has_delivered() -> None:
-    standing = Standing()
+    standing = PeerStore()
     standing.report("known", 1 << 10, 0, "8.8.8.8")
     standing.report("liar", -(1 << 29), 0, "8.8.8.8")
     for peer in ("known", "fresh"):

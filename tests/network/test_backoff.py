@@ -11,7 +11,7 @@ from cfnode.network.backoff import FIRST_WAIT, LASTING, LONGEST_ALONE, LONGEST_W
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import accept_protocol, propose
 from cfnode.network.model import NotificationLimits
-from cfnode.network.notifications import MOST_SHORT, Notifications
+from cfnode.network.notifications import MAX_SHORT, Notifications
 from cfnode.network.substream import Substream, SubstreamEnded
 from tests.network.test_time import both, framed, ignore
 
@@ -131,12 +131,12 @@ async def test_a_peer_that_opens_and_resets_without_end_makes_us_open_ours_a_few
                 except SubstreamEnded:
                     pass
             await trio.sleep(0.01)
-        assert answered == MOST_SHORT
+        assert answered == MAX_SHORT
         await trio.sleep(LONGEST_WAIT)
         async with stranger.substream() as substream:
             await propose(substream, NAME, framed(b"after the pause"))
             await trio.sleep(1)
-        assert answered == MOST_SHORT + 1
+        assert answered == MAX_SHORT + 1
 
 
 async def test_a_lost_connection_is_no_fault_of_its_protocols(autojump_clock: trio.testing.MockClock) -> None:

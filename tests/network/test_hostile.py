@@ -23,8 +23,8 @@ from cfnode.network.admission import MAX_PENDING, MAX_PER_ADDRESS
 from cfnode.network.dialing import CALL, MAX_DIALS, UPKEEP
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.peer_store import BANNED, PeerStore
 from cfnode.network.service import Service
-from cfnode.network.standing import BANNED, Standing
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import address_of, key, running, service, until
@@ -346,7 +346,7 @@ async def test_a_boot_node_that_hangs_up_at_once_is_not_called_again_at_once() -
 
 
 def test_reputation_fades() -> None:
-    standing = Standing()
+    standing = PeerStore()
     assert standing.report("liar", -(1 << 31), now=0)
     assert standing.banned("liar", now=10)
     assert not standing.banned("liar", now=100)

@@ -181,14 +181,14 @@ async def test_a_peer_of_no_use_makes_way_where_somebody_else_is_known() -> None
         node = Node(3, out_peers=1, boot_nodes=[address_of(useless.service)])
         async with running(node.service):
             await until(lambda: node.announces.peers == {useless.id})
-            node.service.make_way(useless.id, "it refuses")
+            node.service.evict(useless.id, "it refuses")
             await trio.testing.wait_all_tasks_blocked(0.02)
             assert node.announces.peers == {useless.id}, "nobody else is known"
             node.service._discovery.learn(other.id, other.service.listening, met=False)
-            node.service.make_way(useless.id, "it refuses")
+            node.service.evict(useless.id, "it refuses")
             await until(lambda: node.announces.peers == {other.id})
-            useless.service.make_way(node.id, "it asks for too much")
-            other.service.make_way(node.id, "it asks for too much")
+            useless.service.evict(node.id, "it asks for too much")
+            other.service.evict(node.id, "it asks for too much")
             await trio.testing.wait_all_tasks_blocked(0.02)
             assert other.announces.peers == {node.id}, "who called us takes no place that others could have"
 

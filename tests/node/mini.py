@@ -35,7 +35,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.graph import Limit
 from cfnode.node.pool import READY_LIMIT, TransactionPool
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
-from cfnode.runtime.door import AtBlock, BuiltBlock, Missing, OnProof, RuntimeTrap, UnknownFunction
+from cfnode.runtime.calls import BlockSource, BuiltBlock, Missing, ProofSource, RuntimeTrap, UnknownFunction
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.proofs import prove_call
 from cfnode.store import Overlay, Pruning, Store
@@ -225,13 +225,15 @@ class LocalExecutor:
         self.store = store
         self.runtime = runtime
 
-    async def call(self, at: AtBlock | OnProof, function: str, args: bytes) -> bytes:
+    async def call(self, at: BlockSource | ProofSource, function: str, args: bytes) -> bytes:
         (output,) = await self.call_all(at, [(function, args)])
         return output
 
-    async def call_all(self, at: AtBlock | OnProof, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
+    async def call_all(
+        self, at: BlockSource | ProofSource, calls: Sequence[tuple[str, bytes]]
+    ) -> list[bytes]:
         await trio.lowlevel.checkpoint()
-        if isinstance(at, OnProof):
+        if isinstance(at, ProofSource):
             try:
                 shown = ProofState(at.root, at.nodes)
                 return [self.runtime.call(function, args, Journal(shown)) for function, args in calls]
@@ -240,16 +242,16 @@ class LocalExecutor:
         with self.store.state(at.hash) as state:
             return [self.runtime.call(function, args, Journal(state)) for function, args in calls]
 
-    async def prove_call(self, at: AtBlock, function: str, args: bytes) -> bytes:
+    async def prove_call(self, at: BlockSource, function: str, args: bytes) -> bytes:
         await trio.lowlevel.checkpoint()
         with self.store.state(at.hash) as state:
             return encode_proof(prove_call(self.runtime, state, function, args))
 
-    async def validate(self, at: AtBlock, source: int, extrinsic: bytes) -> bytes:
+    async def validate(self, at: BlockSource, source: int, extrinsic: bytes) -> bytes:
         args = bytes((source,)) + extrinsic + at.hash
         return await self.call(at, "TaggedTransactionQueue_validate_transaction", args)
 
-    async def dry_run(self, at: AtBlock, extrinsic: bytes) -> bytes:
+    async def dry_run(self, at: BlockSource, extrinsic: bytes) -> bytes:
         return await self.call(at, "BlockBuilder_apply_extrinsic", extrinsic)
 
     async def execute_block(self, header: Header, body: list[bytes]) -> Changes:

@@ -118,7 +118,7 @@ async def test_a_fork_of_depth_five_overtakes_and_both_branches_stay_readable(ri
     assert rig.read("branch", new[2]) == "new 2"
     with pytest.raises(LookupError):
         rig.read("branch", old[4])
-    assert not rig.chain.can_win(old[4])
+    assert not rig.chain.descends_from_finalized(old[4])
     assert rig.chain.leaves == 1
 
 

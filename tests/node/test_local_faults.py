@@ -24,14 +24,14 @@ from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.progress import Progress
 from cfnode.node.upkeep import PAUSE_S, kept_up
-from cfnode.runtime.door import (
+from cfnode.runtime.calls import (
     Deadline,
-    DoorError,
     ExecutorDied,
     HostFault,
     LocalFault,
     MessageTooLarge,
     OutOfMemory,
+    RuntimeCallError,
     RuntimeTrap,
     StoreFault,
     Unanswerable,
@@ -59,7 +59,7 @@ class Failing(LocalExecutor):
         super().__init__(store, runtime)
         self.instead: list[Exception] = []
         self.attempts = 0
-        self.call_fault: DoorError | None = None
+        self.call_fault: RuntimeCallError | None = None
 
     async def execute_block(self, header: Header, body: list[bytes]) -> Changes:
         self.attempts += 1

@@ -25,7 +25,7 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
-from cfnode.runtime.door import ExecutorDied
+from cfnode.runtime.calls import ExecutorDied
 from cfnode.store import ARCHIVE
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, account, hash_of, put, tx

@@ -27,7 +27,7 @@ from cfnode.node.outcome import (
 )
 from cfnode.node.submission import Call, SignedClient, Submission, TooManyCalls
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
-from cfnode.runtime.door import Deadline, ExecutorDied, LocalFault
+from cfnode.runtime.calls import Deadline, ExecutorDied, LocalFault
 
 
 class RefusingPool:
@@ -201,7 +201,7 @@ def test_a_missing_event_is_told_as_a_success_that_cannot_be_read() -> None:
 async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(submission, "MOST_WAITING", 3)
+    monkeypatch.setattr(submission, "MAX_WAITING", 3)
     sending, refused = client(RefusingPool()), list[TooManyCalls]()
 
     async def submit() -> None:

@@ -17,8 +17,8 @@ from cfnode.rpc import server
 from cfnode.rpc.access import gate_for, is_within, networks
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Dispatcher
-from cfnode.rpc.pace import Pace
 from cfnode.rpc.peers import BadNetworkError, Peers
+from cfnode.rpc.rate_limit import RateLimiter
 from cfnode.rpc.server import allows_unsafe
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method, Table
@@ -197,7 +197,7 @@ def test_addresses_that_are_none_are_within_nothing() -> None:
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
-    pace = Pace(60)
+    pace = RateLimiter(60)
     started = trio.current_time()
     for _ in range(10):
         await pace.wait()

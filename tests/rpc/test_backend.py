@@ -148,7 +148,7 @@ async def test_more_requests_than_can_wait_are_told_to_come_again(
     instant: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (await post(instant, "/api/openSwapDepositChannel", CHANNEL))[0] == 201
-    monkeypatch.setattr(submission, "MOST_WAITING", 0)
+    monkeypatch.setattr(submission, "MAX_WAITING", 0)
     text = "Too many requests, please try again later"
     assert await post(instant, "/api/openSwapDepositChannel", CHANNEL) == (429, {"message": text})
     code, answer = await post(instant, "/trpc/openSwapDepositChannel", {"json": CHANNEL})

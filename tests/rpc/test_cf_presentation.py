@@ -26,8 +26,8 @@ from cfnode.core.scale.types import Variants
 from cfnode.node.runtime_api import ApiMissing
 from cfnode.node.runtime_info import RuntimeInfo, RuntimeVersion
 from cfnode.rpc.cf import controlled, witnessed
+from cfnode.rpc.cf.json_overrides import vanity_name
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.cf.rules import vanity_name
 from cfnode.rpc.table import Method
 from tests.conftest import shared
 from tests.rpc.samples import ACCOUNT, AMOUNT, BTC, ETH, PARAMS, SOL, USDC, Sampler

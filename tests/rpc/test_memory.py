@@ -17,8 +17,8 @@ import trio.testing
 from cfnode.core.jsonrpc import Incoming
 from cfnode.rpc import server
 from cfnode.rpc.allocator import BURST_BYTES, TRIM_INTERVAL_S
-from cfnode.rpc.burden import Burdens
 from cfnode.rpc.convert import BYTES, listed
+from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notification, success, whole
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
@@ -40,10 +40,10 @@ ASK = b'{"jsonrpc":"2.0","id":1,"method":"test_metadata"}'
 
 
 @pytest.fixture
-def burdens(monkeypatch: pytest.MonkeyPatch) -> Burdens:
+def burdens(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
     """Those of the next server."""
-    made = Burdens()
-    monkeypatch.setattr(server, "Burdens", lambda: made)
+    made = MemoryBudgets()
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: made)
     return made
 
 
@@ -75,7 +75,7 @@ def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
 
 
 def test_what_the_answers_of_a_connection_share_counts_once() -> None:
-    burdens = Burdens(10_000_000)
+    burdens = MemoryBudgets(10_000_000)
     first, second = (burdens.begin(lambda: None) for _ in range(2))
     replies = [success(b"%d" % number, TEXT, MOST) for number in range(60)]
     for burden in (first, second):
@@ -88,7 +88,9 @@ def test_what_the_answers_of_a_connection_share_counts_once() -> None:
 
 
 @pytest.mark.parametrize("transport", ["http", "websocket"])
-async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(transport: str, burdens: Burdens) -> None:
+async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
+    transport: str, burdens: MemoryBudgets
+) -> None:
     async def leave(port: int, task_status: trio.TaskStatus[None]) -> None:
         connection = Http(port) if transport == "http" else WebSocket(port)
         async with connection as client:
@@ -119,7 +121,7 @@ def _data(each: object) -> object:
     return max((part for part in each.parts), key=len, default=None) if isinstance(each, Reply) else None
 
 
-async def test_messages_that_wait_to_be_taken_count(burdens: Burdens) -> None:
+async def test_messages_that_wait_to_be_taken_count(burdens: MemoryBudgets) -> None:
     rows = [Method("test_wait", wait), *METHODS]
     async with served(rows) as port, WebSocket(port) as ws:
         for _ in range(17):
@@ -137,7 +139,7 @@ async def wait(node: StandIn) -> None:
     await trio.sleep_forever()
 
 
-async def test_answers_of_a_batch_count_while_they_wait_for_the_others(burdens: Burdens) -> None:
+async def test_answers_of_a_batch_count_while_they_wait_for_the_others(burdens: MemoryBudgets) -> None:
     rows = [Method("test_wait", wait), Method("test_text", lambda node: "x" * 1_000_000)]
     calls = [{"jsonrpc": "2.0", "id": 1, "method": method} for method in (*["test_text"] * 5, "test_wait")]
     async with served(rows) as port:
@@ -150,8 +152,8 @@ async def test_answers_of_a_batch_count_while_they_wait_for_the_others(burdens: 
 
 
 async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    burdens = Burdens(20_000_000)
-    monkeypatch.setattr(server, "Burdens", lambda: burdens)
+    burdens = MemoryBudgets(20_000_000)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
 
     async def beside(node: StandIn) -> str:
         await trio.lowlevel.checkpoint()
@@ -241,7 +243,7 @@ def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
 
 
 async def test_after_a_burst_the_heap_is_trimmed_once(
-    monkeypatch: pytest.MonkeyPatch, burdens: Burdens, jumping_clock: trio.testing.MockClock
+    monkeypatch: pytest.MonkeyPatch, burdens: MemoryBudgets, jumping_clock: trio.testing.MockClock
 ) -> None:
     from cfnode.rpc import allocator
 
@@ -259,7 +261,7 @@ async def test_after_a_burst_the_heap_is_trimmed_once(
         nursery.cancel_scope.cancel()
 
 
-async def test_nobody_who_is_cut_off_goes_on_being_answered(burdens: Burdens) -> None:
+async def test_nobody_who_is_cut_off_goes_on_being_answered(burdens: MemoryBudgets) -> None:
     async with served([METADATA, *METHODS]) as port, WebSocket(port) as ws:
         await ws.call("system_health")
         (burden,) = burdens._all

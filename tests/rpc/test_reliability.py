@@ -15,7 +15,7 @@ import trio.testing
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
 from cfnode.rpc.bounded_stream import SEND_DEADLINE
-from cfnode.rpc.burden import Burdens
+from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.server import ListenError, allow_files, listen
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method
@@ -215,8 +215,8 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
 async def test_of_clients_that_read_nothing_the_heaviest_go_and_who_reads_is_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    burdens = Burdens(150_000_000)
-    monkeypatch.setattr(server, "Burdens", lambda: burdens)
+    burdens = MemoryBudgets(150_000_000)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
     async with served([*ROWS, Method("test_beside", beside)]) as port, trio.open_nursery() as nursery:
         for _ in range(6):
             await nursery.start(hoard, port)
@@ -247,7 +247,7 @@ async def hoard(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS
 
 
 def test_the_heaviest_burden_goes_first_and_counts_no_more() -> None:
-    burdens, gone = Burdens(100), list[str]()
+    burdens, gone = MemoryBudgets(100), list[str]()
     light, heavy, third = (burdens.begin(partial(gone.append, name)) for name in ("light", "heavy", "third"))
     light.add(30)
     heavy.add(60)

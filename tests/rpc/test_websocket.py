@@ -12,8 +12,8 @@ import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.rpc import server
-from cfnode.rpc.burden import Burdens
 from cfnode.rpc.convert import TEXT, U32
+from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.session import SUBSCRIPTION_BYTES
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
@@ -128,8 +128,8 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
 async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    burdens = Burdens(100 * SUBSCRIPTION_BYTES)
-    monkeypatch.setattr(server, "Burdens", lambda: burdens)
+    burdens = MemoryBudgets(100 * SUBSCRIPTION_BYTES)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
     call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [0]}
     async with served(ROWS) as port, WebSocket(port) as modest, WebSocket(port) as greedy:
         assert "result" in await modest.call("test_subscribeCount", 0)

@@ -10,8 +10,8 @@ import pytest
 from cfnode.core.aura import pre_runtime_item
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP
-from cfnode.runtime.blocks import MOST_SKIPPED, BuildOrder, build_block, execute_block
-from cfnode.runtime.door import BlockRefused, BuiltBlock, RuntimeTrap
+from cfnode.runtime.blocks import MAX_SKIPPED, BuildOrder, build_block, execute_block
+from cfnode.runtime.calls import BlockRefused, BuiltBlock, RuntimeTrap
 from cfnode.runtime.journal import Journal
 from tests.runtime.memory_state import MemoryState
 from tests.runtime.toy import CODE, Toy, extrinsic, put
@@ -55,7 +55,7 @@ def test_what_can_never_be_included_is_refused_with_its_reason_and_leaves_no_tra
 def test_what_does_not_fit_now_is_neither_in_nor_refused() -> None:
     built = build(replace(ORDER, candidates=[extrinsic(b"x"), put(b"a", b"1")]))
     assert (built.body[1:], built.refused) == ([put(b"a", b"1")], [])
-    full = [extrinsic(b"x", bytes([i])) for i in range(MOST_SKIPPED)]
+    full = [extrinsic(b"x", bytes([i])) for i in range(MAX_SKIPPED)]
     assert build(replace(ORDER, candidates=[*full, put(b"a", b"1")])).body[1:] == []
 
 

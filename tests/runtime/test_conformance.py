@@ -17,12 +17,12 @@ from cfnode.core.header import Header
 from cfnode.core.trie import ProofState, decode_proof
 from cfnode.devchain.runtimes import RUNTIMES
 from cfnode.node.runtime_info import RuntimeVersion
-from cfnode.runtime.door import (
-    AtBlock,
+from cfnode.runtime.calls import (
     BlockRefused,
+    BlockSource,
     BuiltBlock,
     Missing,
-    OnProof,
+    ProofSource,
     RuntimeTrap,
     UnknownFunction,
 )
@@ -72,7 +72,7 @@ async def keep(executor: Executor, store: Store, built: BuiltBlock) -> Header:
 
 async def test_version_and_metadata_are_told(chain: Subject, store: Store) -> None:
     async with running(store) as executor:
-        at = AtBlock(chain.genesis.hash)
+        at = BlockSource(chain.genesis.hash)
         version = RuntimeVersion.decode(await executor.call(at, "Core_version"))
         assert version.system_version == 1
         assert bytes.fromhex("df6acb689907609b") in dict(version.apis)
@@ -80,7 +80,7 @@ async def test_version_and_metadata_are_told(chain: Subject, store: Store) -> No
 
 
 async def test_failures_are_of_the_same_kinds_and_cost_one_call(chain: Subject, store: Store) -> None:
-    at = AtBlock(chain.genesis.hash)
+    at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         await executor.call(at, "Core_version")
         pid = executor.pid
@@ -92,12 +92,12 @@ async def test_failures_are_of_the_same_kinds_and_cost_one_call(chain: Subject, 
         with pytest.raises(RuntimeTrap):
             await executor.call(at, "BlockBuilder_finalize_block", b"")
         with pytest.raises(UnknownBlock):
-            await executor.call(AtBlock(bytes(32)), "Core_version")
+            await executor.call(BlockSource(bytes(32)), "Core_version")
         assert executor.pid == pid
 
 
 async def test_extrinsics_are_validated_and_tried(chain: Subject, store: Store) -> None:
-    at = AtBlock(chain.genesis.hash)
+    at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         assert (await executor.validate(at, 2, chain.good(0)))[:1] == b"\0"
         assert (await executor.validate(at, 2, chain.stale))[:2] == b"\x01\0"
@@ -163,7 +163,7 @@ async def test_one_flipped_bit_of_the_state_is_refused(chain: Subject, tmp_path:
 async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_state(
     chain: Subject, store: Store
 ) -> None:
-    at = AtBlock(chain.genesis.hash)
+    at = BlockSource(chain.genesis.hash)
     with store.state(chain.genesis.hash) as state:
         async with running(store) as executor:
             wanted = [b":code"]
@@ -172,7 +172,7 @@ async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_sta
                 code = ProofState(state.root, nodes).get(b":code")
                 assert code is not None
                 try:
-                    shown = OnProof(state.root, nodes, code)
+                    shown = ProofSource(state.root, nodes, code)
                     args = b"\x02" + chain.good(0) + at.hash
                     answer = await executor.call(shown, "TaggedTransactionQueue_validate_transaction", args)
                     break
@@ -182,7 +182,9 @@ async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_sta
             assert answer == await executor.validate(at, 2, chain.good(0))
 
 
-async def outcome(executor: Executor, place: AtBlock | OnProof, call: tuple[str, bytes]) -> bytes | str:
+async def outcome(
+    executor: Executor, place: BlockSource | ProofSource, call: tuple[str, bytes]
+) -> bytes | str:
     """What a call gives, or the words of its trap."""
     try:
         return await executor.call(place, *call)
@@ -193,34 +195,36 @@ async def outcome(executor: Executor, place: AtBlock | OnProof, call: tuple[str,
 async def test_a_recorded_proof_answers_as_the_state_does_and_needs_each_of_its_entries(
     chain: Subject, store: Store
 ) -> None:
-    at, code, root = AtBlock(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
+    at, code, root = BlockSource(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
     async with running(store) as executor:
         validation = "TaggedTransactionQueue_validate_transaction", b"\x02" + chain.good(0) + at.hash
         for function, args in (("Core_version", b""), validation):
             proof = decode_proof(await executor.prove_call(at, function, args))
             ProofState(root, proof).check_needed()
             expected = await executor.call(at, function, args)
-            assert await executor.call(OnProof(root, proof, code), function, args) == expected
+            assert await executor.call(ProofSource(root, proof, code), function, args) == expected
         without_root = [entry for entry in proof if blake2_256(entry) != root]
         assert len(without_root) == len(proof) - 1
         if chain.name != "counter":  # its validation reads nothing but how much memory it may have
             with pytest.raises(Missing):
-                await executor.call(OnProof(root, without_root, code), *validation)
+                await executor.call(ProofSource(root, without_root, code), *validation)
 
 
 async def test_nonsense_fails_on_its_proof_as_on_the_state(chain: Subject, store: Store) -> None:
-    at, code, root = AtBlock(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
+    at, code, root = BlockSource(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
     nonsense = "BlockBuilder_apply_extrinsic", b"\x04\xff"
     async with running(store) as executor:
         proof = decode_proof(await executor.prove_call(at, *nonsense))
-        here, there = [await outcome(executor, place, nonsense) for place in (at, OnProof(root, proof, code))]
+        here, there = [
+            await outcome(executor, place, nonsense) for place in (at, ProofSource(root, proof, code))
+        ]
         assert here == there
         with pytest.raises(UnknownFunction):
             await executor.prove_call(at, "Core_wishes")
 
 
 async def test_a_killed_process_costs_nothing_but_time(chain: Subject, store: Store) -> None:
-    at = AtBlock(chain.genesis.hash)
+    at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         before = await executor.call(at, "Core_version")
         for _ in range(3):

@@ -18,19 +18,19 @@ import trio
 import trio.testing
 
 from cfnode.core.aura import pre_runtime_item, sealed
-from cfnode.runtime.door import (
-    AtBlock,
+from cfnode.runtime.calls import (
     BlockRefused,
+    BlockSource,
     Deadline,
-    DoorError,
     ExecutorDied,
     HostFault,
     LocalFault,
     MessageTooLarge,
     Missing,
-    OnProof,
     OutOfMemory,
     ProofRefused,
+    ProofSource,
+    RuntimeCallError,
     RuntimeTrap,
     StoreFault,
     UnknownFunction,
@@ -47,7 +47,7 @@ from tests.runtime.chain import GENESIS, GENESIS_STATE, RUNTIMES, extend, toy_st
 from tests.runtime.memory_state import MemoryState
 from tests.runtime.toy import CODE, put
 
-AT = AtBlock(GENESIS.hash)
+AT = BlockSource(GENESIS.hash)
 
 
 @pytest.fixture
@@ -85,14 +85,14 @@ async def test_a_chain_grows_by_built_and_executed_blocks_and_forks(store: Store
         two = await extend(executor, store, one, [put(b"a", b"2")])
         fork = await extend(executor, store, one, [put(b"a", b"3"), put(b"b", b"x" * 40)])
         for block, value in ((one, b"1"), (two, b"2"), (fork, b"3")):
-            assert await executor.call(AtBlock(block.hash), "Toy_get", b"a") == b"\x01" + value
+            assert await executor.call(BlockSource(block.hash), "Toy_get", b"a") == b"\x01" + value
         store.finalize(fork.hash)
-        assert await executor.call(AtBlock(fork.hash), "Toy_get", b"b") == b"\x01" + b"x" * 40
-        assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+        assert await executor.call(BlockSource(fork.hash), "Toy_get", b"b") == b"\x01" + b"x" * 40
+        assert await executor.call(BlockSource(one.hash), "Toy_get", b"a") == b"\x011"
         with pytest.raises(StateDiscarded):
-            await executor.call(AtBlock(two.hash), "Toy_get", b"a")
+            await executor.call(BlockSource(two.hash), "Toy_get", b"a")
         with pytest.raises(UnknownBlock):
-            await executor.call(AtBlock(bytes(32)), "Toy_get", b"a")
+            await executor.call(BlockSource(bytes(32)), "Toy_get", b"a")
         with pytest.raises(UnknownBlock):
             await executor.build_block(bytes(32), [], [], [], 1.0)
 
@@ -121,13 +121,13 @@ async def test_errors_cross_the_door_as_what_they_are_and_the_process_stays(stor
             await executor.call(AT, "Toy_unheard_of")
         assert caught.value.function == "Toy_unheard_of"
         with pytest.raises(UnsupportedCode):
-            await executor.call(OnProof(bytes(32), [], b"\0asm"), "Toy_get", b"")
+            await executor.call(ProofSource(bytes(32), [], b"\0asm"), "Toy_get", b"")
         assert executor.pid == pid
 
 
 def test_each_error_is_a_verdict_or_a_local_fault() -> None:
-    kinds = [kind for base in DoorError.__subclasses__() for kind in base.__subclasses__()]
-    assert DoorError.__subclasses__() == [Verdict, LocalFault]
+    kinds = [kind for base in RuntimeCallError.__subclasses__() for kind in base.__subclasses__()]
+    assert RuntimeCallError.__subclasses__() == [Verdict, LocalFault]
     assert {kind for kind in kinds if issubclass(kind, Verdict)} == {
         *(RuntimeTrap, UnknownFunction, BlockRefused, Missing, ProofRefused)
     }
@@ -161,7 +161,7 @@ async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grant
         await executor.call(AT, "Toy_pid")
         for error in errors:
             with monkeypatch.context() as patched:
-                patched.setattr("cfnode.runtime.line.Child.start", refusal(error))
+                patched.setattr("cfnode.runtime.worker_queue.Child.start", refusal(error))
                 with pytest.raises(ExecutorDied):
                     await executor.call(AT, "Toy_kill")
                 with pytest.raises(ExecutorDied, match="cannot be started"):
@@ -171,7 +171,7 @@ async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grant
 
 async def test_on_a_proof_a_call_tells_what_is_missing(store: Store) -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
-    shown = OnProof(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
+    shown = ProofSource(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
     async with running(store) as executor:
         assert await executor.call(shown, "Toy_get", b"\x05\x05") == b"\x01" + b"v" * 40
         with pytest.raises(Missing) as caught:
@@ -179,13 +179,13 @@ async def test_on_a_proof_a_call_tells_what_is_missing(store: Store) -> None:
         assert caught.value.key == b"\x25\x25"
         more = replace_nodes(shown, build_proof(state.node, state.get, [b"\x05\x05", caught.value.key]))
         assert await executor.call(more, "Toy_get", b"\x25\x25") == b"\x01" + b"v" * 40
-        forged = OnProof(GENESIS.hash, [GENESIS.encode()], CODE)
+        forged = ProofSource(GENESIS.hash, [GENESIS.encode()], CODE)
         with pytest.raises(ProofRefused):
             await executor.call(forged, "Toy_get", b"a")
 
 
-def replace_nodes(shown: OnProof, nodes: list[bytes]) -> OnProof:
-    return OnProof(shown.root, nodes, shown.code)
+def replace_nodes(shown: ProofSource, nodes: list[bytes]) -> ProofSource:
+    return ProofSource(shown.root, nodes, shown.code)
 
 
 async def test_outputs_and_changes_of_any_size_arrive_whole(store: Store) -> None:
@@ -194,7 +194,10 @@ async def test_outputs_and_changes_of_any_size_arrive_whole(store: Store) -> Non
             assert await executor.call(AT, "Toy_large", b"%d" % size) == b"\xab" * size
         candidates = [put(b"key%d" % i, bytes([i]) * 50_000) for i in range(30)]
         block = await extend(executor, store, GENESIS, candidates)
-        assert await executor.call(AtBlock(block.hash), "Toy_get", b"key29") == b"\x01" + bytes([29]) * 50_000
+        assert (
+            await executor.call(BlockSource(block.hash), "Toy_get", b"key29")
+            == b"\x01" + bytes([29]) * 50_000
+        )
 
 
 async def test_calls_that_go_together_see_nothing_of_each_other_and_come_back_in_order(store: Store) -> None:
@@ -256,11 +259,11 @@ async def test_a_process_that_dies_in_a_call_costs_that_call_and_says_why(store:
         with pytest.raises(ExecutorDied, match=r"ended with code 3.*the reason"):
             await executor.call(AT, "Toy_exit", b"3")
         # the new process knows the unfinalized block
-        assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+        assert await executor.call(BlockSource(one.hash), "Toy_get", b"a") == b"\x011"
         with pytest.raises(ExecutorDied, match="signal 9"):
             await executor.call(AT, "Toy_kill")
         two = await extend(executor, store, one, [put(b"a", b"2")])
-        assert await executor.call(AtBlock(two.hash), "Toy_get", b"a") == b"\x012"
+        assert await executor.call(BlockSource(two.hash), "Toy_get", b"a") == b"\x012"
 
 
 async def test_a_process_that_is_killed_while_idle_costs_nothing(store: Store) -> None:
@@ -321,7 +324,7 @@ _NODE = """
 import os, sys, trio, trio.testing
 from pathlib import Path
 from cfnode.core.aura import pre_runtime_item
-from cfnode.runtime.door import AtBlock
+from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from tests.conftest import ROOT
 from tests.runtime.chain import GENESIS, RUNTIMES, toy_store
@@ -331,13 +334,13 @@ from tests.lengths import repeats
 async def main():
     with toy_store(Path(sys.argv[1])) as store:
         async with Executor.start(store, runtimes=RUNTIMES) as executor, trio.open_nursery() as nursery:
-            await executor.call(AtBlock(GENESIS.hash), "Toy_pid")
+            await executor.call(BlockSource(GENESIS.hash), "Toy_pid")
             endless = [extrinsic(b"w", b"/no/such/file")]
             nursery.start_soon(executor.build_block, GENESIS.hash, [pre_runtime_item(1)], [], endless, 60.0)
             await trio.testing.wait_all_tasks_blocked()
-            await executor.call(AtBlock(GENESIS.hash), "Toy_pid")
+            await executor.call(BlockSource(GENESIS.hash), "Toy_pid")
             print(*executor.pids, flush=True)
-            await executor.call(AtBlock(GENESIS.hash), sys.argv[2])
+            await executor.call(BlockSource(GENESIS.hash), sys.argv[2])
 
 trio.run(main)
 """
@@ -379,7 +382,7 @@ async def _kills_under_load(store: Store) -> None:
         nonlocal died, answered
         while len(pids) < kills:
             try:
-                assert await executor.call(AtBlock(head.hash), "Toy_get", b"old") == b"\x01value"
+                assert await executor.call(BlockSource(head.hash), "Toy_get", b"old") == b"\x01value"
                 answered += 1
             except ExecutorDied:
                 died += 1
@@ -405,13 +408,15 @@ async def _kills_under_load(store: Store) -> None:
             while len(pids) < kills:
                 with suppress(StateDiscarded, ExecutorDied):  # a kill may meet a process that only starts
                     for _ in range(1 + len(pids) % 4):
-                        pid = int(await executor.call(AtBlock(head.hash), "Toy_pid"))
+                        pid = int(await executor.call(BlockSource(head.hash), "Toy_pid"))
                 if len(pids) % 2 and executor.pid is not None:
                     pid = executor.pid  # the one with the blocks, if there are two
                 pids.add(pid)
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)  # while a call of another task is in hand
-        assert await executor.call(AtBlock(head.hash), "Toy_get", b"number") == b"\x01%d" % (head.number - 1)
+        assert await executor.call(BlockSource(head.hash), "Toy_get", b"number") == b"\x01%d" % (
+            head.number - 1
+        )
     assert answered > kills
     assert died <= 2 * kills
     assert all(map(gone, pids))

@@ -15,12 +15,12 @@ from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, ProofState, root
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtimes import RUNTIMES
-from cfnode.runtime.door import (
-    AtBlock,
+from cfnode.runtime.calls import (
     BlockRefused,
-    DoorError,
+    BlockSource,
     Missing,
-    OnProof,
+    ProofSource,
+    RuntimeCallError,
     RuntimeTrap,
     UnsupportedCode,
 )
@@ -37,7 +37,7 @@ async def test_development_blocks_pass_the_door_and_forged_ones_do_not(tmp_path:
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis, state)
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
-        metadata = await executor.call(AtBlock(genesis.hash), "Metadata_metadata")
+        metadata = await executor.call(BlockSource(genesis.hash), "Metadata_metadata")
         assert decode_metadata(metadata[4:]).pallet("System").name == "System"
         head = genesis
         for number in (1, 2, 3):
@@ -58,7 +58,7 @@ async def test_development_blocks_pass_the_door_and_forged_ones_do_not(tmp_path:
             head = header
         store.finalize(head.hash)
         assert await _by_proofs(executor, store, head) == await executor.call(
-            AtBlock(head.hash), "AuraApi_authorities"
+            BlockSource(head.hash), "AuraApi_authorities"
         )
     store.close()
 
@@ -72,7 +72,7 @@ async def _by_proofs(executor: Executor, store: Store, head: Header) -> bytes:
         code = ProofState(head.state_root, nodes).get(b":code")
         assert code is not None
         try:
-            return await executor.call(OnProof(head.state_root, nodes, code), "AuraApi_authorities")
+            return await executor.call(ProofSource(head.state_root, nodes, code), "AuraApi_authorities")
         except Missing as missing:
             assert missing.key not in wanted
             wanted.append(missing.key)
@@ -85,7 +85,7 @@ async def test_code_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     store.initialise(genesis, state)
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         with pytest.raises(UnsupportedCode, match="has no memory"):
-            await executor.call(AtBlock(genesis.hash), "Core_version")
-        with pytest.raises(DoorError, match="another development runtime"):
-            await executor.call(OnProof(bytes(32), [], b"cfnode-dev:other" + bytes(32)), "Core_version")
+            await executor.call(BlockSource(genesis.hash), "Core_version")
+        with pytest.raises(RuntimeCallError, match="another development runtime"):
+            await executor.call(ProofSource(bytes(32), [], b"cfnode-dev:other" + bytes(32)), "Core_version")
     store.close()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
-from cfnode.runtime.door import AtBlock, OnProof
+from cfnode.runtime.calls import BlockSource, ProofSource
 
 TABLES = st.dictionaries(
     st.sampled_from([b"", b"child"]),
@@ -27,8 +27,10 @@ def through(message: frames.Order | frames.Answer, decode: object) -> object:
 @pytest.mark.parametrize(
     "order",
     [
-        frames.Call(1, AtBlock(bytes(32)), [("Core_version", b"")]),
-        frames.Call(2, OnProof(bytes(32), [b"node"], b"code"), [("Core_version", b"args"), ("Toy_get", b"")]),
+        frames.Call(1, BlockSource(bytes(32)), [("Core_version", b"")]),
+        frames.Call(
+            2, ProofSource(bytes(32), [b"node"], b"code"), [("Core_version", b"args"), ("Toy_get", b"")]
+        ),
         frames.Execute(3, b"header", [b"extrinsic"]),
         frames.Build(4, bytes(32), 7, [b"item"], [(b"timstap0", b"now")], [b"x"], 1.5),
         frames.AddOverlay(bytes(32), bytes(32), 9, bytes(32)),

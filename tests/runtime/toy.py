@@ -19,7 +19,7 @@ from cfnode.core.hashing import twox_128
 from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.trie import MissingNode, ordered_root
-from cfnode.runtime.door import Runtime, RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.runtime.calls import Runtime, RuntimeTrap, UnknownFunction, UnsupportedCode
 from cfnode.runtime.journal import Journal
 
 CODE = b"toy:"

@@ -12,15 +12,15 @@ from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.header import Header
 from cfnode.core.peer_id import peer_id
 from cfnode.network.useful import UsefulPeers
-from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.store import StoreError, atomic_file
 from tests.network.conftest import key
 
-TRUST = Trust(Header(bytes(32), 5, bytes(32), bytes(32)), AuthoritySet(7, ((b"v" * 32, 1),)))
+TRUST = TrustedSet(Header(bytes(32), 5, bytes(32), bytes(32)), AuthoritySet(7, ((b"v" * 32, 1),)))
 
 
 def write_sets(path: Path) -> None:
-    SetsFile(path, b"g" * 32).save(TRUST)
+    AuthoritySetCache(path, b"g" * 32).save(TRUST)
 
 
 def write_useful_peers(path: Path) -> None:

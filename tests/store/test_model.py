@@ -38,7 +38,7 @@ KEYS = (
     *(LONG + b"\xff", LONG + b"\xff" * 9, b"\xff" * 700, b"\xff" * 700 + b"\0"),
 )
 WINDOW = 3
-MOST_BEHIND = 2
+MAX_BEHIND = 2
 
 Contents = dict[bytes, dict[bytes, bytes]]
 
@@ -129,7 +129,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert list(done.hashes) == run[::-1]
         assert set(done.dropped) == set(dropped)
         wanted = max(self.headers[target].number - WINDOW, self.oldest)
-        kept_back = max(min(self.held.values(), default=wanted), wanted - MOST_BEHIND)
+        kept_back = max(min(self.held.values(), default=wanted), wanted - MAX_BEHIND)
         self.oldest = max(self.oldest, min(wanted, kept_back))
         self.keep({*dropped, *self.kept}, in_memory)
         assert done.kept == self.kept
@@ -260,7 +260,7 @@ class StoreMachine(RuleBasedStateMachine):
 def held_for_a_short_while() -> Iterator[None]:
     """The bound on what is held is met soon."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finality, "MOST_BEHIND", MOST_BEHIND)
+        patch.setattr(finality, "MAX_BEHIND", MAX_BEHIND)
         yield
 
 

@@ -21,8 +21,8 @@ from .ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
 
 __all__ = ["Collected", "Filled", "LimitOrder", "LimitPool", "other"]
 
-MOST_AT_A_PRICE = 2**128 - 1
-MOST_POOLS = 2**128 - 1
+MAX_AT_A_PRICE = 2**128 - 1
+MAX_POOLS = 2**128 - 1
 Owner = tuple[bytes, int]
 Pools = Mapping[int, dict[str, Any]]
 Positions = Mapping[tuple[int, Owner], dict[str, Any]]
@@ -156,7 +156,7 @@ class LimitPool:
             position = {"pool_instance": fixed["pool_instance"], "amount": 0}
             position["last_percent_remaining"] = fixed["percent_remaining"]
         available, total = fixed["available"] + amount, position["amount"] + amount
-        if available > MOST_AT_A_PRICE:
+        if available > MAX_AT_A_PRICE:
             raise OrderRefused("MaximumGrossLiquidity")
         pool = self._with_fixed(side, sqrt_price, fixed | {"available": available})
         made = position | {"amount": total, "original_amount": total}
@@ -204,7 +204,7 @@ class LimitPool:
         fixed = self.fixed_pools[side].get(sqrt_price)
         if fixed is not None:
             return fixed, self.next_pool_instance
-        if self.next_pool_instance >= MOST_POOLS:
+        if self.next_pool_instance >= MAX_POOLS:
             raise OrderRefused("MaximumPoolInstances")
         number = self.next_pool_instance
         made = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}

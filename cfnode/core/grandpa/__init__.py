@@ -30,7 +30,7 @@ from cfnode.core.grandpa.messages import (
     CommitMessage,
     EncodedJustification,
     Justification,
-    NeighbourPacket,
+    NeighborPacket,
     Precommit,
 )
 from cfnode.core.grandpa.plausible import check_plausible
@@ -66,7 +66,7 @@ __all__ = [
     "FinalityError",
     "ForcedChange",
     "Justification",
-    "NeighbourPacket",
+    "NeighborPacket",
     "PackedWarpProof",
     "Precommit",
     "Round",

@@ -20,7 +20,7 @@ __all__ = [
     "CommitMessage",
     "EncodedJustification",
     "Justification",
-    "NeighbourPacket",
+    "NeighborPacket",
     "Precommit",
 ]
 
@@ -155,7 +155,7 @@ class CommitMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourPacket:
+class NeighborPacket:
     """What a peer is interested in: commits of this set above this finalized number."""
 
     round: int
@@ -168,7 +168,7 @@ class NeighbourPacket:
         return bytes((NEIGHBOUR, 1)) + numbers + self.finalized.to_bytes(4, "little")
 
     @classmethod
-    def decode(cls, data: bytes) -> NeighbourPacket:
+    def decode(cls, data: bytes) -> NeighborPacket:
         """The whole message, with its leading `NEIGHBOUR` byte; raises ScaleError."""
         cursor = Cursor(data)
         if cursor.take(2) != bytes((NEIGHBOUR, 1)):

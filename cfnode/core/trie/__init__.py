@@ -6,7 +6,7 @@ from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, encode_node
 from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
 from cfnode.core.trie.diff import Change, differences
 from cfnode.core.trie.errors import MissingNode, TrieError
-from cfnode.core.trie.mend import Found, Hole, Mend
+from cfnode.core.trie.healing import Found, Healing, MissingSubtrie
 from cfnode.core.trie.proof import ProofState, decode_proof, encode_proof
 from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, read_range, trie_rows
 from cfnode.core.trie.recorder import Recorder, prove_keys
@@ -18,9 +18,9 @@ __all__ = [
     "EMPTY_ROOT",
     "Change",
     "Found",
-    "Hole",
-    "Mend",
+    "Healing",
     "MissingNode",
+    "MissingSubtrie",
     "Node",
     "NodeReader",
     "Position",

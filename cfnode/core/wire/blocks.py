@@ -17,14 +17,14 @@ from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MOST_BLOCKS", "SUFFIX", "Attributes", "BlockData", "BlockRequest", "BlockResponse"]
+__all__ = ["MAX_BLOCKS", "SUFFIX", "Attributes", "BlockData", "BlockRequest", "BlockResponse"]
 
 SUFFIX = "sync/2"
 
-MOST_BLOCKS = 128
+MAX_BLOCKS = 128
 """Blocks of one answer, as Substrate's servers cap it."""
 
-MOST_BODY_BYTES = 8 << 20
+MAX_BODY_BYTES = 8 << 20
 """Bytes of bodies after which a server ends its answer; the first block always fits."""
 
 MAX_JUSTIFICATIONS = 8
@@ -56,7 +56,7 @@ class BlockRequest:
     attributes: Attributes
     most: int = 0
     descending: bool = False
-    several_justifications: bool = True
+    multiple_justifications: bool = True
 
     def encode(self) -> bytes:
         start = self.start
@@ -69,7 +69,7 @@ class BlockRequest:
             parts.append(uint_field(_DIRECTION, 1))
         if self.most:
             parts.append(uint_field(_MOST, self.most))
-        if self.several_justifications:
+        if self.multiple_justifications:
             parts.append(uint_field(_SEVERAL, 1))
         return b"".join(parts)
 
@@ -107,12 +107,12 @@ class BlockData:
     body: tuple[bytes, ...] = ()
     justifications: tuple[tuple[bytes, bytes], ...] = ()
 
-    def encode(self, *, several_justifications: bool = True) -> bytes:
+    def encode(self, *, multiple_justifications: bool = True) -> bytes:
         parts = [bytes_field(_D_HASH, self.hash)]
         if self.header is not None:
             parts.append(bytes_field(_D_HEADER, self.header.encode()))
         parts += [bytes_field(_D_BODY, extrinsic) for extrinsic in self.body]
-        if self.justifications and several_justifications:
+        if self.justifications and multiple_justifications:
             parts.append(bytes_field(_D_ALL, _encode_justifications(self.justifications)))
         elif self.justifications:
             parts += [bytes_field(_D_ONE, data) for engine, data in self.justifications if engine == GRANDPA]
@@ -158,12 +158,12 @@ class BlockResponse:
 
     blocks: tuple[BlockData, ...]
 
-    def encode(self, *, several_justifications: bool = True) -> bytes:
-        parts = (block.encode(several_justifications=several_justifications) for block in self.blocks)
+    def encode(self, *, multiple_justifications: bool = True) -> bytes:
+        parts = (block.encode(multiple_justifications=multiple_justifications) for block in self.blocks)
         return b"".join(bytes_field(_BLOCK, part) for part in parts)
 
     @classmethod
-    def decode(cls, data: bytes, most: int = MOST_BLOCKS) -> BlockResponse:
+    def decode(cls, data: bytes, most: int = MAX_BLOCKS) -> BlockResponse:
         """The answer in these bytes, of at most so many blocks; raises WireError."""
         with reading("block answer"):
             items = Message.decode(data).repeated(_BLOCK)

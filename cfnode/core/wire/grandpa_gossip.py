@@ -16,7 +16,7 @@ from cfnode.core.grandpa import (
     CatchUp,
     CatchUpRequest,
     CommitMessage,
-    NeighbourPacket,
+    NeighborPacket,
     Vote,
 )
 from cfnode.core.wire.errors import WireError, reading
@@ -33,12 +33,12 @@ MAX_CATCH_UP = 2 * MAX_COMMIT
 
 _LIMITS: dict[int | None, int] = {COMMIT: MAX_COMMIT, CATCH_UP: MAX_CATCH_UP}
 
-GossipMessage = CommitMessage | NeighbourPacket | Vote | CatchUpRequest | CatchUp
+GossipMessage = CommitMessage | NeighborPacket | Vote | CatchUpRequest | CatchUp
 
 _DECODERS: dict[int | None, Callable[[bytes], GossipMessage]] = {
     VOTE: Vote.decode,
     COMMIT: lambda data: CommitMessage.decode(data[1:]),
-    NEIGHBOUR: NeighbourPacket.decode,
+    NEIGHBOUR: NeighborPacket.decode,
     CATCH_UP_REQUEST: CatchUpRequest.decode,
     CATCH_UP: CatchUp.decode,
 }

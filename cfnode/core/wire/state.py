@@ -13,11 +13,11 @@ from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.trie import decode_proof, encode_proof
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_KEY", "MOST_BYTES", "SUFFIX", "StateEntries", "StateRequest", "StateResponse"]
+__all__ = ["MAX_BYTES", "MAX_KEY", "SUFFIX", "StateEntries", "StateRequest", "StateResponse"]
 
 SUFFIX = "state/2"
 
-MOST_BYTES = 2 << 20
+MAX_BYTES = 2 << 20
 """Bytes of proof after which a server ends its answer; one larger value may exceed them."""
 
 MAX_KEY = 64 * 1024

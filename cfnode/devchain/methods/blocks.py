@@ -29,12 +29,6 @@ MAX_AUTHORITIES: Final = 10_000
 MAX_EXACT: Final = 2**53
 """Integers beyond it are not exact in every reader of JSON."""
 
-TRANSACTIONS: Final = 4096
-MAX_AUTHORITIES: Final = 10_000
-MAX_EXACT: Final = 2**53
-"""Integers beyond it are not exact in every reader of JSON."""
-FUNDS: Final = 1_000 * 10**18
-
 TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
 _NEW_BLOCK: Final = Struct(
     "an object",

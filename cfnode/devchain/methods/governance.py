@@ -16,8 +16,8 @@ from cfnode.rpc.convert import (
     excerpt,
     to_hex,
 )
+from cfnode.rpc.metadata_reader import read_call
 from cfnode.rpc.table import Param, Reader
-from cfnode.rpc.typed import read_call
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.scale.metadata import encode_metadata
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.calls import RuntimeTrap
 
 from .executive import SHAPE, Executive
 from .frame import Composition, Cost, RuntimeApi, TransactionValidityError, alias, method, weight

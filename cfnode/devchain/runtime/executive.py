@@ -18,7 +18,7 @@ from cfnode.core.keys import account_id, verify
 from cfnode.core.scale import ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.trie import ordered_root
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.calls import RuntimeTrap
 
 from .config import DevGenesis
 from .extensions import EXTENSIONS, Extension, Transaction, check_size, take_room

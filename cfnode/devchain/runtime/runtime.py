@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.scale.metadata import encode_metadata
-from cfnode.runtime.door import RuntimeTrap, UnknownFunction, UnsupportedCode
+from cfnode.runtime.calls import RuntimeTrap, UnknownFunction, UnsupportedCode
 
 from .apis import SUBSTRATE_APIS
 from .apis_accounts import AccountsApi

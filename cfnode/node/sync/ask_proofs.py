@@ -16,9 +16,9 @@ from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.sync.asker import Asker, NobodyHelps
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import SILENT, Failure
+from cfnode.node.sync.reputation import SILENT, Failure
 from cfnode.store import StateDiscarded
 
 __all__ = ["ProofAsker"]
@@ -40,7 +40,7 @@ Check = Callable[[ProofState], None]
 class ProofAsker:
     """Asks the peers of a book about the state of one block, whose root is trusted."""
 
-    def __init__(self, network: Network, book: PeerBook, block: BlockRef, root: bytes) -> None:
+    def __init__(self, network: Network, book: PeerSet, block: BlockRef, root: bytes) -> None:
         self._asker = Asker(network, book)
         self._book = book
         self._block = block

@@ -6,7 +6,7 @@
 2. One that says nothing for `HEDGE_S` is not waited for: the next one is asked too. The first verified answer
    wins. A peer that was overtaken loses nothing by it, unless it has been silent for `PATIENCE_S`.
 3. Every answer passes a check in a thread, which makes a verified value of raw bytes, or raises.
-4. What goes wrong has its price in one table (`repute.py`). A time-out always costs something.
+4. What goes wrong has its price in one table (`reputation.py`). A time-out always costs something.
 5. Where many strangers are connected and nobody has delivered yet, all are asked for a small thing first, the
    header of the block that they claim to be at: so those who never answer are found out all at once.
 """
@@ -26,9 +26,9 @@ from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
 from cfnode.network.model import Network, RequestFailed, TooSlow
 from cfnode.node.sync.blocks import headers_up_to
-from cfnode.node.sync.book import PATIENCE_S, STRANGER, PeerBook
+from cfnode.node.sync.peer_set import PATIENCE_S, STRANGER, PeerSet
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import Failure, react
+from cfnode.node.sync.reputation import Failure, react
 
 __all__ = ["HEDGE_S", "Answer", "Asker", "NobodyHelps", "Unanswered"]
 
@@ -83,7 +83,7 @@ class NobodyHelps(Exception):
 class Asker:
     """Asks the peers of a book."""
 
-    def __init__(self, network: Network, book: PeerBook) -> None:
+    def __init__(self, network: Network, book: PeerSet) -> None:
         self.network = network
         self.book = book
 
@@ -156,7 +156,7 @@ class Asker:
                     nursery.start_soon(self._meet, peer, patience)
         for peer in strangers[:MAX_INTRODUCTIONS] if patience.cancelled_caught else ():
             if not self.book.record(peer).met:
-                self.book.lapse(peer)
+                self.book.penalize(peer)
 
     async def _meet(self, peer: str, patience: trio.CancelScope) -> None:
         claimed = self.book.get(peer)
@@ -168,7 +168,7 @@ class Asker:
             asked.check(answer)
         except (RequestFailed, WireError) as error:
             log.debug("%s has not introduced itself: %s", peer, error)
-            self.book.lapse(peer)
+            self.book.penalize(peer)
             return
         self.book.record(peer).met = True
         waited = trio.current_time() - began
@@ -179,7 +179,7 @@ class _Race(Generic[T]):
     """One question to several peers."""
 
     def __init__(
-        self, book: PeerBook, attempt: Callable[[str], Awaitable[T]],
+        self, book: PeerSet, attempt: Callable[[str], Awaitable[T]],
         candidates: Callable[[], Sequence[str]], hedge: float,
         introduce: Callable[[Iterable[str]], Awaitable[None]],
     ) -> None:  # fmt: skip
@@ -208,7 +208,7 @@ class _Race(Generic[T]):
         finally:
             for peer, began in self._running.items():
                 if trio.current_time() - began > PATIENCE_S:
-                    self._book.lapse(peer)
+                    self._book.penalize(peer)
 
     async def _wait(self) -> None:
         """Until an attempt has ended, the peers under way have been silent, or a better one has come."""

@@ -14,10 +14,10 @@ from typing import TypeVar
 from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire import WireError
-from cfnode.core.wire.blocks import MOST_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
+from cfnode.core.wire.blocks import MAX_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.network.model import RequestFailed
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 
 __all__ = [
     "FetchedBlock",
@@ -68,7 +68,7 @@ Row = TypeVar("Row", FetchedHeader, FetchedBlock)
 
 def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
     """At most so many whole blocks that end with `block`, oldest first; at least that one."""
-    request = BlockRequest(block, Attributes.whole(), min(most, MOST_BLOCKS), descending=True)
+    request = BlockRequest(block, Attributes.whole(), min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedBlock]:
         found = read_blocks(answer, request)
@@ -80,7 +80,7 @@ def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
 
 def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
     """At most so many whole blocks of the peer's best chain from `number` on; maybe none, maybe invented."""
-    request = BlockRequest(number, Attributes.whole(), min(most, MOST_BLOCKS))
+    request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedBlock]:
         found = read_blocks(answer, request)
@@ -95,7 +95,7 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
 
     `known`: the hash is not only the peer's own word, so the answer proves itself.
     """
-    request = BlockRequest(block, Attributes.HEADER, min(most, MOST_BLOCKS), descending=True)
+    request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedHeader]:
         found = read_headers(answer, request)
@@ -107,7 +107,7 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
 
 def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     """At most so many headers of the peer's best chain from `number` on; maybe none."""
-    request = BlockRequest(number, Attributes.HEADER, min(most, MOST_BLOCKS))
+    request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
         found = read_headers(answer, request)
@@ -119,7 +119,7 @@ def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
 
 def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     """Like `headers_above`, with the justifications that the peer has of these blocks."""
-    request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MOST_BLOCKS))
+    request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
         found = read_headers(answer, request, MAX_JUSTIFIED_BYTES)

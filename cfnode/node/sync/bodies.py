@@ -17,7 +17,7 @@ from cfnode.node.sync.asker import Asker, NobodyHelps
 from cfnode.node.sync.blocks import FetchedBlock, whole_up_to
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.linking import Links
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 
 __all__ = ["Bodies"]
 
@@ -62,12 +62,12 @@ class Bodies:
 
     async def _row(self, first: bytes) -> None:
         try:
-            while not self._chain.can_win(first) and (peers := self._sources(first)):
+            while not self._chain.descends_from_finalized(first) and (peers := self._sources(first)):
                 if not await self._fetch(self._links.row(first, peers[0], MAX_ROW)):
                     break
         finally:
             self._under_way.discard(first)
-            if not self._chain.can_win(first):
+            if not self._chain.descends_from_finalized(first):
                 self._links.cut(first)
             self.wake()
 

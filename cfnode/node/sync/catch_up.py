@@ -17,12 +17,12 @@ from cfnode.node.chain import Chain
 from cfnode.node.sync.asker import Answer, Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.behind import BEHIND, Behind
 from cfnode.node.sync.blocks import FetchedBlock, headers_above, whole_above
-from cfnode.node.sync.book import PATIENCE_S
 from cfnode.node.sync.final_ahead import FinalAhead
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.interval import Interval
 from cfnode.node.sync.linking import Links, Unlinked
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.peer_set import PATIENCE_S
+from cfnode.node.sync.reputation import Failure
 
 __all__ = ["CatchUp"]
 
@@ -93,7 +93,7 @@ class CatchUp:
             found = await self._range(peer, start)
             if not found.value:
                 await self._prove(peer, start)
-            if self._chain.can_win(found.value[0].header.parent_hash):
+            if self._chain.descends_from_finalized(found.value[0].header.parent_hash):
                 await self._links.judged(peer, found.value[:1])
                 return found
         reason = f"its blocks do not descend from our final block #{finalized.number}"
@@ -116,7 +116,7 @@ class CatchUp:
         self._behind.without.discard(peer)
         found = await self._asker.ask_one(peer, headers_above(number, PROOF))
         rows = found.value
-        if rows and self._chain.can_win(rows[0].header.parent_hash):
+        if rows and self._chain.descends_from_finalized(rows[0].header.parent_hash):
             following = await self._links.judged(peer, rows)
             sealed = next((place for place, after in enumerate(following) if after is None), len(rows) - 1)
             self._asker.credit(found)

@@ -17,9 +17,9 @@ from cfnode.network.model import Network
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short
 from cfnode.node.sync.asker import Asker, NobodyHelps
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.blocks import headers_up_to
-from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress, alone
 
 __all__ = ["BadCheckpoint", "trust_checkpoint"]
@@ -36,8 +36,8 @@ class BadCheckpoint(Exception):
 
 
 async def trust_checkpoint(
-    network: Network, book: PeerBook, checkpoint: Checkpoint, progress: Progress, slot_now: int
-) -> Trust:
+    network: Network, book: PeerSet, checkpoint: Checkpoint, progress: Progress, slot_now: int
+) -> TrustedSet:
     """The block and its authorities, as soon as a peer gives the header. Raises BadCheckpoint."""
     name = f"0x{checkpoint.block.hex()}"
     progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
@@ -51,7 +51,7 @@ async def trust_checkpoint(
             await book.changed(AGAIN_S)
         else:
             _tell_age(header, slot_now)
-            return Trust(header, _authorities(header, checkpoint.set_id))
+            return TrustedSet(header, _authorities(header, checkpoint.set_id))
 
 
 def _authorities(header: Header, set_id: int) -> AuthoritySet:

@@ -35,9 +35,9 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.votes import UnknownVote, blocks_between
-from cfnode.runtime.door import LocalFault
+from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded, StoreError
 
 __all__ = ["OURS", "Commits"]
@@ -111,7 +111,7 @@ class Commits:
             try:
                 decoded = await trio.to_thread.run_sync(decode_gossip, message)
             except WireError as error:
-                self._useless(peer, repute.BAD_MESSAGE, str(error))
+                self._useless(peer, reputation.BAD_MESSAGE, str(error))
                 return
             assert isinstance(decoded, CommitMessage)
             message = decoded
@@ -139,7 +139,7 @@ class Commits:
             if peer == OURS or peer in self._next_turn:  # else it has left meanwhile
                 self._waiting[peer] = unknown.block, message
         except FinalityError as error:
-            self._useless(peer, repute.BAD_GOSSIP, str(error))
+            self._useless(peer, reputation.BAD_GOSSIP, str(error))
         except (LocalFault, StateDiscarded, StoreError) as fault:
             log.warning("Votes for #%d are not judged: %s", target.number, fault)
         else:

@@ -19,15 +19,15 @@ from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.informant import short
 from cfnode.node.sync.asker import Asker, NobodyHelps
+from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.blocks import FetchedBlock, whole_up_to
-from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.doubt import Doubt
+from cfnode.node.sync.cross_check import CrossCheck
 from cfnode.node.sync.early import EarlyState
-from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.state import StateSync, TargetLost
 from cfnode.node.sync.warp import WarpSync
-from cfnode.runtime.door import LocalFault
+from cfnode.runtime.calls import LocalFault
 from cfnode.store import Store
 
 __all__ = ["Download"]
@@ -45,8 +45,8 @@ class Download:
     """The way from a block whose authorities are known, the `beginning`, to the present."""
 
     def __init__(
-        self, network: Network, book: PeerBook, chain: Chain, store: Store,
-        beginning: Trust, memory: SetsFile | None, progress: Progress,
+        self, network: Network, book: PeerSet, chain: Chain, store: Store,
+        beginning: TrustedSet, memory: AuthoritySetCache | None, progress: Progress,
     ) -> None:  # fmt: skip
         self._network = network
         self._book = book
@@ -54,7 +54,7 @@ class Download:
         self._above = chain.finalized.number
         self._beginning = beginning
         self._progress = progress
-        self._doubt: Doubt | None = None
+        self._doubt: CrossCheck | None = None
         self._adoption = store.adopt()
         self._state = StateSync(network, book, self._adoption, progress)
         self._warp = WarpSync(network, book, beginning, memory, progress)
@@ -65,7 +65,7 @@ class Download:
         if memory is None:
             await self._arrive()
             return
-        self._doubt = doubt = Doubt(self._network, self._book, self._beginning, memory)
+        self._doubt = doubt = CrossCheck(self._network, self._book, self._beginning, memory)
         if not await self._arrive_unless_refuted(doubt):
             if not self._warp.forgotten:
                 log.warning("Two peers prove another chain than block #%d, which an earlier run was led to: "
@@ -73,7 +73,7 @@ class Download:
             await self._warp.forget(ask_first=doubt.against)  # again, if that was interrupted
             await self._arrive()
 
-    async def _arrive_unless_refuted(self, doubt: Doubt) -> bool:
+    async def _arrive_unless_refuted(self, doubt: CrossCheck) -> bool:
         """Go on from what is remembered; False when it has been refuted first."""
         arrived = False
         async with trio.open_nursery() as nursery:
@@ -92,12 +92,12 @@ class Download:
         return arrived or (self._chain.finalized.number > self._above and self._chain.states.remote is None)
 
     @property
-    def _doubt_left(self) -> Doubt | None:
+    def _doubt_left(self) -> CrossCheck | None:
         """None where nothing remembered is in use, or not any more."""
         return None if self._warp.forgotten else self._doubt
 
     async def _arrive(self) -> None:
-        trust: Trust | None = None
+        trust: TrustedSet | None = None
         lost = 0
         while True:
             trust = await self._warp.run(trust)
@@ -119,7 +119,7 @@ class Download:
                     await trio.sleep(RETRY_S)
                 lost = trust.number
 
-    async def _adopt(self, trust: Trust) -> None:
+    async def _adopt(self, trust: TrustedSet) -> None:
         target = await self._target_block(trust)
         keys = await self._download(trust, target)
         if (doubt := self._doubt_left) is not None:
@@ -131,7 +131,7 @@ class Download:
         log.info("State of block #%d (%s) is here: %d keys",
                  trust.number, short(trust.header.hash), keys)  # fmt: skip
 
-    async def _compare_authorities(self, trust: Trust) -> None:
+    async def _compare_authorities(self, trust: TrustedSet) -> None:
         try:
             voters = await self._chain.voters()
         except LocalFault as fault:  # they are asked for again when votes come
@@ -141,7 +141,7 @@ class Download:
             log.error("The state of block #%d names other authorities (set %d) than its proof (set %d)",
                       trust.number, voters.set_id, trust.authorities.set_id)  # fmt: skip
 
-    async def _download(self, trust: Trust, target: FetchedBlock) -> int:
+    async def _download(self, trust: TrustedSet, target: FetchedBlock) -> int:
         """Have the state here, peers answering meanwhile: how many keys it has. Raises TargetLost."""
         done: int | TargetLost
         if self._above:  # the chain that is here goes away with the first piece of the state
@@ -158,16 +158,16 @@ class Download:
             raise done
         return done
 
-    async def _answer_early(self, trust: Trust, target: FetchedBlock) -> None:
+    async def _answer_early(self, trust: TrustedSet, target: FetchedBlock) -> None:
         """Let the chain stand on the target as soon as nobody doubts it."""
         if (doubt := self._doubt_left) is not None:
             await doubt.undisputed()
         executor = self._chain.states.executor
         early = EarlyState(self._network, self._book, executor, trust.header, target.body)
-        await self._chain.stand_on(early, trust.votes)
+        await self._chain.set_anchor(early, trust.votes)
         log.info("⚡ Answers about block #%d rest on proofs of peers until its state is here", trust.number)
 
-    async def _target_block(self, trust: Trust) -> FetchedBlock:
+    async def _target_block(self, trust: TrustedSet) -> FetchedBlock:
         """The proven block with its body, from whoever has it. Raises TargetLost."""
         self._progress.enter(Phase.TARGET, f"the body of #{trust.number}")
         question = replace(whole_up_to(trust.header.hash, 1), may_lack=True)

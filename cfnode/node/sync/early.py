@@ -25,8 +25,8 @@ from cfnode.core.state import CODE, HEAP_PAGES, State
 from cfnode.core.trie import MissingNode, ProofState
 from cfnode.network.model import Network
 from cfnode.node.sync.ask_proofs import ProofAsker
-from cfnode.node.sync.book import PeerBook
-from cfnode.runtime.door import Missing, OnProof, UnsupportedCode
+from cfnode.node.sync.peer_set import PeerSet
+from cfnode.runtime.calls import Missing, ProofSource, UnsupportedCode
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateDiscarded
 
@@ -42,10 +42,10 @@ ANSWER_S = 25.0
 AT_ONCE = 8
 """Questions with peers at a time; others wait."""
 
-MOST_ROUNDS = 64
+MAX_ROUNDS = 64
 """Times that a walk or a call may find something missing."""
 
-MOST_KEPT = 16 << 20
+MAX_KEPT = 16 << 20
 """Bytes of outputs that are kept, and of what reads have learned."""
 
 AT_A_TIME = 256
@@ -56,7 +56,7 @@ class EarlyState:
     """A proven block of which peers have the state; a `cfnode.node.states.RemoteState`."""
 
     def __init__(
-        self, network: Network, book: PeerBook, executor: Executor, header: Header, body: list[bytes]
+        self, network: Network, book: PeerSet, executor: Executor, header: Header, body: list[bytes]
     ) -> None:
         self.block = BlockRef(header.hash, header.number)
         self.header = header
@@ -72,7 +72,7 @@ class EarlyState:
         self._kept = 0
 
     async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The outputs of runtime functions. Raises DoorError; StateDiscarded where nobody helps in time."""
+        """The outputs of runtime functions. Raises RuntimeCallError; StateDiscarded when no peer helps."""
         return [await self._call(function, args) for function, args in calls]
 
     async def _call(self, function: str, args: bytes) -> bytes:
@@ -88,7 +88,7 @@ class EarlyState:
         async with self._patiently("a read"):
             for start in range(0, len(keys), AT_A_TIME):
                 await self._learn(list(keys[start : start + AT_A_TIME]), child)
-            for rounds in range(MOST_ROUNDS):
+            for rounds in range(MAX_ROUNDS):
                 known = self._known
                 try:
                     return await trio.to_thread.run_sync(walk, known)
@@ -114,7 +114,7 @@ class EarlyState:
 
     async def _learn(self, keys: list[bytes], child: bytes) -> None:
         proof = await self._peers.read(list(dict.fromkeys(keys)), child)
-        if self._learned > MOST_KEPT:
+        if self._learned > MAX_KEPT:
             self._known, self._learned = ProofState(self.header.state_root, []), 0
         self._known.add(proof)
         self._learned += sum(map(len, proof))
@@ -124,9 +124,11 @@ class EarlyState:
     async def _run(self, function: str, args: bytes) -> bytes:
         code, nodes = await self._load()
         peer = None
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             try:
-                return await self._executor.call(OnProof(self.header.state_root, nodes, code), function, args)
+                return await self._executor.call(
+                    ProofSource(self.header.state_root, nodes, code), function, args
+                )
             except Missing as missing:
                 if peer is None or self._peers.incomplete(peer, missing.key):
                     peer, proof = await self._peers.call(function, args)
@@ -151,6 +153,6 @@ class EarlyState:
             return
         self._outputs[function, args] = output
         self._kept += len(args) + len(output)
-        while self._kept > MOST_KEPT:
+        while self._kept > MAX_KEPT:
             (_, old_args), old = self._outputs.popitem(last=False)
             self._kept -= len(old_args) + len(old)

@@ -15,14 +15,14 @@ from collections import deque
 
 from cfnode.core.grandpa import ENGINE
 from cfnode.core.header import Header
-from cfnode.core.wire.blocks import MOST_BLOCKS
+from cfnode.core.wire.blocks import MAX_BLOCKS
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
 from cfnode.node.events import Finalized
 from cfnode.node.sync.asker import Asker, Unanswered
 from cfnode.node.sync.blocks import FetchedHeader, justified_above
-from cfnode.node.sync.repute import Failure
-from cfnode.runtime.door import LocalFault
+from cfnode.node.sync.reputation import Failure
+from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded
 
 __all__ = ["FinalAhead"]
@@ -64,7 +64,7 @@ class FinalAhead:
         path: list[Header] = []
         while len(path) < MAX_PATH:
             if not rows:
-                question = justified_above(number + len(path), MOST_BLOCKS)
+                question = justified_above(number + len(path), MAX_BLOCKS)
                 rows.extend((await self._asker.ask_one(peer, question)).value)
             if not rows:
                 break

@@ -22,13 +22,13 @@ from cfnode.node.chain import Chain
 from cfnode.node.sync.asker import HEDGE_S, Asker
 from cfnode.node.sync.behind import BEHIND, Behind
 from cfnode.node.sync.bodies import Bodies
-from cfnode.node.sync.book import middle
 from cfnode.node.sync.catch_up import CatchUp
 from cfnode.node.sync.imports import Imports
 from cfnode.node.sync.interval import Interval
 from cfnode.node.sync.linking import Links, Unlinked
+from cfnode.node.sync.peer_set import middle
 from cfnode.node.sync.progress import Phase, Progress, alone, with_reasons
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 from cfnode.node.sync.wanted import Announced, Wanted
 
 __all__ = ["Follower"]
@@ -84,7 +84,7 @@ class Follower:
         """A peer has a block. One that is known to be bad costs it its place."""
         if self._imports.is_bad(block):
             self._asker.fail(peer, Failure.BAD_BLOCK, f"it announced block #{number}, which is bad")
-        elif number <= self._chain.finalized.number or self._chain.can_win(block):
+        elif number <= self._chain.finalized.number or self._chain.descends_from_finalized(block):
             return
         elif block in self._links:
             self._links.has(peer, block)
@@ -160,7 +160,7 @@ class Follower:
         for block in list(self._wanted.of(peer)):
             if block.number >= self._chain.best.number + BEHIND:
                 return None
-            if self._chain.can_win(block.hash):
+            if self._chain.descends_from_finalized(block.hash):
                 self._wanted.remove(block.hash)
             elif block.hash in self._links:
                 self._links.has(peer, block.hash)

@@ -28,7 +28,7 @@ from cfnode.core.grandpa import (
     CommitMessage,
     EncodedJustification,
     Justification,
-    NeighbourPacket,
+    NeighborPacket,
     Vote,
     scheduled_change,
 )
@@ -45,16 +45,16 @@ from cfnode.network.model import (
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
 from cfnode.node.events import Finalized, Imported, Reverted
-from cfnode.node.sync import repute
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync import reputation
 from cfnode.node.sync.commits import OURS, Commits
-from cfnode.node.sync.neighbours import NEIGHBOUR_S, Neighbours
+from cfnode.node.sync.neighbors import NEIGHBOUR_S, Neighbors
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.round_catch_up import RoundCatchUp
 from cfnode.node.sync.rounds import Rounds
 from cfnode.node.sync.set_changes import SetChanges
 from cfnode.node.sync.vote_queue import VoteQueue
 from cfnode.node.sync.vote_relay import VoteRelay
-from cfnode.runtime.door import LocalFault
+from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded
 
 __all__ = ["FinalityGossip"]
@@ -80,14 +80,14 @@ FULL, AUTHORITY = b"\x01", b"\x04"
 class FinalityGossip:
     """GRANDPA as an observer takes part in it. `declare` before the network runs."""
 
-    def __init__(self, network: Network, chain: Chain, book: PeerBook, *, author: bool = False) -> None:
+    def __init__(self, network: Network, chain: Chain, book: PeerSet, *, author: bool = False) -> None:
         self._network = network
         self._chain = chain
         self._book = book
         role = AUTHORITY if author else FULL
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: role, LIMITS)
         self.rounds = Rounds(chain)
-        self._neighbours = Neighbours(self._protocol)
+        self._neighbours = Neighbors(self._protocol)
         self._relay = VoteRelay(self._protocol, self.rounds, self._neighbours)
         self._queue = VoteQueue(network, self.rounds, self._accepted)
         self._catch_up = RoundCatchUp(network, self._protocol, self.rounds, self._neighbours, self._moved)
@@ -239,7 +239,7 @@ class FinalityGossip:
         for peer, packet in self._neighbours.packets.items():
             self._offer(peer, packet)
 
-    def _offer(self, peer: str, packet: NeighbourPacket) -> None:
+    def _offer(self, peer: str, packet: NeighborPacket) -> None:
         """Send the newest votes, once, to a peer of their set that does not know their block to be final."""
         sent = self._neighbours.last_sent(peer)
         if self._newest is None or sent is None or trio.current_time() < self._offered_from:
@@ -285,14 +285,14 @@ class FinalityGossip:
         try:
             message = decode_gossip(data)
         except WireError as error:
-            self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            self._network.report(peer, reputation.BAD_MESSAGE, str(error))
             return
-        if isinstance(message, NeighbourPacket) and peer in self._protocol.peers:
+        if isinstance(message, NeighborPacket) and peer in self._protocol.peers:
             self._neighbour(peer, message)
         elif isinstance(message, CatchUpRequest):
             self._catch_up.requested(peer, message)
 
-    def _neighbour(self, peer: str, packet: NeighbourPacket) -> None:
+    def _neighbour(self, peer: str, packet: NeighborPacket) -> None:
         before = self._neighbours.received(peer, packet)
         if before is None or before.finalized != packet.finalized:
             self._changes.wake()
@@ -310,7 +310,7 @@ class FinalityGossip:
         except BadJustification as error:
             if peer != OURS:
                 log.warning("Peer %s sent votes that do not hold: %s", peer, error)
-                self._network.report(peer, repute.BAD_GOSSIP, str(error))
+                self._network.report(peer, reputation.BAD_GOSSIP, str(error))
             return False
         except FinalityRefused as error:
             log.debug("Votes of %s are of no use: %s", peer, error)

@@ -27,14 +27,14 @@ from cfnode.node.chain_errors import (
 from cfnode.node.local_faults import tried_again
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.progress import Progress
-from cfnode.runtime.door import LocalFault
+from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["BadBlock", "Imports"]
 
 log = logging.getLogger("cfnode.sync")
 
-MOST_BAD = 1_024
+MAX_BAD = 1_024
 """Blocks remembered as bad."""
 
 FINAL_EACH = 16
@@ -140,5 +140,5 @@ class Imports:
     def mark_bad(self, block: bytes) -> None:
         """It must not be taken, whoever offers it."""
         self._bad[block] = None
-        while len(self._bad) > MOST_BAD:
+        while len(self._bad) > MAX_BAD:
             self._bad.popitem(last=False)

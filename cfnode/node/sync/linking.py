@@ -21,16 +21,16 @@ from cfnode.core.aura import AuraError, authorities_change, slot_of, verify_seal
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
-from cfnode.core.wire.blocks import MOST_BLOCKS
+from cfnode.core.wire.blocks import MAX_BLOCKS
 from cfnode.node import chain_errors as refused
 from cfnode.node.chain import Chain
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.sync.asker import Answer, Asker, Unanswered
 from cfnode.node.sync.blocks import FetchedBlock, FetchedHeader, headers_up_to
 from cfnode.node.sync.imports import Imports
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 from cfnode.node.sync.wanted import Announced
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Linked", "Links", "Unlinked", "judge"]
@@ -132,7 +132,9 @@ class Links:
     def ready(self) -> list[bytes]:
         """The linked blocks whose parent has its state."""
         return [
-            block for block, linked in self._linked.items() if self._chain.can_win(linked.header.parent_hash)
+            block
+            for block, linked in self._linked.items()
+            if self._chain.descends_from_finalized(linked.header.parent_hash)
         ]
 
     def row(self, block: bytes, peer: str, most: int) -> list[bytes]:
@@ -162,7 +164,7 @@ class Links:
     def prune(self, finalized: int) -> None:
         """Drop what is final, has lost against finality, or is in the tree."""
         for block, linked in list(self._linked.items()):
-            if linked.header.number <= finalized or self._chain.can_win(block):
+            if linked.header.number <= finalized or self._chain.descends_from_finalized(block):
                 del self._linked[block]
 
     async def link(self, peer: str, block: Announced) -> None:
@@ -215,7 +217,11 @@ class Links:
     async def _authorities(self, block: bytes) -> Authorities | None:
         try:
             return await self._chain.queries.aura_authorities(block)
-        except (DoorError, UnknownBlock, StateDiscarded):  # no fault of any peer: the import will judge
+        except (
+            RuntimeCallError,
+            UnknownBlock,
+            StateDiscarded,
+        ):  # no fault of any peer: the import will judge
             return None
 
     async def _down_to_tree(
@@ -227,11 +233,11 @@ class Links:
         missing, number, partial = block.hash, block.number, 0
         if block.header is not None:
             missing, number = block.header.parent_hash, block.number - 1
-        while not (missing in self._linked or self._chain.can_win(missing)):
+        while not (missing in self._linked or self._chain.descends_from_finalized(missing)):
             self._check_depth(peer, block, number, finalized)
             below = self._chain.best if len(rows) <= 1 and number > self._chain.best.number else None
             wanted = number - (below or self._chain.finalized).number
-            count = max(1, min(wanted, MOST_BLOCKS))
+            count = max(1, min(wanted, MAX_BLOCKS))
             answer = await self._asker.ask_one(peer, headers_up_to(missing, count))
             if answer.value[-1].header.number != number:
                 reason = f"block #{block.number} does not have this number"

@@ -25,7 +25,7 @@ MIB = 1 << 20
 PACE_S = 60.0
 ALMOST = 0.99
 """Shares are estimates: so much at most before all is there."""
-MOST_REASONS = 3
+MAX_REASONS = 3
 NOTHING: Mapping[str, str] = {}
 STALLED_S = 15.0
 """Seconds without a step after which the reason is said, each time."""
@@ -133,8 +133,8 @@ class Progress:
 
 def with_reasons(what: str, reasons: Mapping[str, str]) -> str:
     """What is missing, with the first few reasons: by which peer, and why."""
-    first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MOST_REASONS)]
-    more = [f"{len(reasons) - MOST_REASONS} more"] if len(reasons) > MOST_REASONS else []
+    first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MAX_REASONS)]
+    more = [f"{len(reasons) - MAX_REASONS} more"] if len(reasons) > MAX_REASONS else []
     return f"{what} ({'; '.join(first + more)})" if reasons else what
 
 

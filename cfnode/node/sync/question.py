@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 
 __all__ = ["Question"]
 

@@ -17,7 +17,7 @@ from cfnode.core.hashing import blake2_128
 
 __all__ = ["Answering", "Repeats"]
 
-MOST_REMEMBERED = 512
+MAX_REMEMBERED = 512
 ALLOWED = 2
 
 
@@ -31,7 +31,7 @@ class Answering:
 class Repeats:
     """Counts answers by peer and request."""
 
-    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+    def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._answered: OrderedDict[tuple[str, bytes], int] = OrderedDict()
 

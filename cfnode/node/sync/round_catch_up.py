@@ -21,8 +21,8 @@ from cfnode.core.grandpa import AuthoritySet, CatchUp, CatchUpRequest
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Network, NotificationProtocol
-from cfnode.node.sync import repute
-from cfnode.node.sync.neighbours import Neighbours
+from cfnode.node.sync import reputation
+from cfnode.node.sync.neighbors import Neighbors
 from cfnode.node.sync.rounds import MAX_VOTES, Rounds
 
 __all__ = ["ANSWER_S", "BEHIND_S", "RoundCatchUp"]
@@ -45,7 +45,7 @@ class RoundCatchUp:
     round."""
 
     def __init__(
-        self, network: Network, protocol: NotificationProtocol, rounds: Rounds, neighbours: Neighbours,
+        self, network: Network, protocol: NotificationProtocol, rounds: Rounds, neighbours: Neighbors,
         moved: Callable[[], None],
     ) -> None:  # fmt: skip
         self._network = network
@@ -104,14 +104,14 @@ class RoundCatchUp:
         try:
             answer = await trio.to_thread.run_sync(decode_gossip, data)
         except WireError as error:
-            self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            self._network.report(peer, reputation.BAD_MESSAGE, str(error))
             return
         assert isinstance(answer, CatchUp)
         if request.set_id != self._rounds.set_id:
             return  # another set has begun meanwhile
         fault = await trio.to_thread.run_sync(_fault, answer, request, self._rounds.voters)
         if fault is not None:
-            self._network.report(peer, repute.BAD_GOSSIP, f"a catch-up {fault}")
+            self._network.report(peer, reputation.BAD_GOSSIP, f"a catch-up {fault}")
         elif self._rounds.caught_up(answer):
             log.debug("Round %d of set %d is over: %s has its votes", answer.round, answer.set_id, peer)
             self._moved()

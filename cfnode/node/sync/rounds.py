@@ -222,7 +222,7 @@ class Rounds:
     def _is_here(self, block: BlockRef) -> bool:
         """Is it in the tree, or final?"""
         if block.number > self._chain.finalized.number:
-            return self._chain.can_win(block.hash)
+            return self._chain.descends_from_finalized(block.hash)
         return self._chain.block_ref(block.hash) == block
 
     def _parent(self, block: bytes) -> bytes | None:

@@ -15,13 +15,13 @@ from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError, blocks, light, state, warp
 from cfnode.network.model import Network, RequestLimits
 from cfnode.node.chain import Chain
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.repeats import Repeats
 from cfnode.node.sync.serve_blocks import BlockServer
 from cfnode.node.sync.serve_rooms import Refused, Room, Threads
 from cfnode.node.sync.serve_state import read_proof, state_range
 from cfnode.node.sync.serve_warp import warp_proof
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, Store, UnknownBlock
 
 __all__ = ["LIMITS", "Server"]
@@ -78,8 +78,8 @@ class Server:
             try:
                 return await answer(peer, data)
             except WireError as error:
-                self._network.report(peer, repute.BAD_MESSAGE, str(error))
-            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, DoorError, Refused) as error:
+                self._network.report(peer, reputation.BAD_MESSAGE, str(error))
+            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, RuntimeCallError, Refused) as error:
                 log.debug("%s request of %s is refused: %s", suffix, peer, error)
             return None
 
@@ -92,7 +92,7 @@ class Server:
     async def _state(self, peer: str, data: bytes) -> bytes | None:
         request = state.StateRequest.decode(data)
         if self._repeats.exhausted(peer, data):
-            self._network.report(peer, repute.FATAL, "the same state request a third time")
+            self._network.report(peer, reputation.FATAL, "the same state request a third time")
             return None
         with self._repeats.answering(peer, data) as answering:
             answer = await self._states.run(peer, lambda: state_range(self._store, request).encode())

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from cfnode.core.wire.blocks import (
-    MOST_BLOCKS,
-    MOST_BODY_BYTES,
+    MAX_BLOCKS,
+    MAX_BODY_BYTES,
     Attributes,
     BlockData,
     BlockRequest,
@@ -21,7 +21,7 @@ from cfnode.core.wire.blocks import (
 )
 from cfnode.network.model import Network
 from cfnode.node.chain_view import ChainView
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.repeats import Repeats
 from cfnode.node.sync.serve_rooms import Room
 
@@ -42,9 +42,9 @@ class BlockServer:
         request = BlockRequest.decode(data)
         if self._repeats.exhausted(peer, data):
             if Attributes.BODY in request.attributes:
-                self._network.report(peer, repute.FATAL, "the same block request a third time")
+                self._network.report(peer, reputation.FATAL, "the same block request a third time")
                 return None
-            self._network.report(peer, repute.REPEATED, "the same headers a third time")
+            self._network.report(peer, reputation.REPEATED, "the same headers a third time")
         with self._repeats.answering(peer, data) as answering:
             async with self._room.turn(peer):
                 first = self._first(request)
@@ -71,7 +71,7 @@ class BlockServer:
         """How many blocks are found, and the answer. Reads much: call it in a thread."""
         hashes = list(self._below(first, _most(request))) if request.descending else above
         found = self._read(hashes, request.attributes)
-        encoded = BlockResponse(tuple(found)).encode(several_justifications=request.several_justifications)
+        encoded = BlockResponse(tuple(found)).encode(multiple_justifications=request.multiple_justifications)
         return len(found), encoded
 
     def _below(self, block: bytes | None, most: int) -> Iterator[bytes]:
@@ -91,7 +91,7 @@ class BlockServer:
             if data is None:
                 break
             size += sum(map(len, data.body))
-            if found and size > MOST_BODY_BYTES:
+            if found and size > MAX_BODY_BYTES:
                 break
             found.append(data)
         return found
@@ -107,4 +107,4 @@ class BlockServer:
 
 
 def _most(request: BlockRequest) -> int:
-    return min(request.most or MOST_BLOCKS, MOST_BLOCKS)
+    return min(request.most or MAX_BLOCKS, MAX_BLOCKS)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie import build_range, prove_keys
 from cfnode.core.wire.light import RemoteRead
-from cfnode.core.wire.state import MOST_BYTES, StateEntries, StateRequest, StateResponse
+from cfnode.core.wire.state import MAX_BYTES, StateEntries, StateRequest, StateResponse
 from cfnode.store import StateView, Store
 
 __all__ = ["read_proof", "state_range"]
 
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 """Entries of one answer without proof."""
 
-MOST_PROOF = 15 << 20
+MAX_PROOF = 15 << 20
 """Bytes of the proof of single keys: what an answer may have, less its framing."""
 
 
@@ -26,7 +26,7 @@ def state_range(store: Store, request: StateRequest) -> StateResponse:
     with store.state(request.block) as state:
         if request.no_proof:
             return StateResponse(entries=(_entries(state, request.start),))
-        items, _ = build_range(state, request.start, MOST_BYTES)
+        items, _ = build_range(state, request.start, MAX_BYTES)
     return StateResponse(proof=tuple(items))
 
 
@@ -36,7 +36,7 @@ def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
     root = state.get(start[0]) or b"" if child else b""
     entries: list[tuple[bytes, bytes]] = []
     size, key = 0, state.next_key(start[-1] if start else b"", child)
-    while key is not None and size < MOST_BYTES and len(entries) < MOST_ENTRIES:
+    while key is not None and size < MAX_BYTES and len(entries) < MAX_ENTRIES:
         value = state.get(key, child) or b""
         entries.append((key, value))
         size += len(key) + len(value)
@@ -47,4 +47,4 @@ def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
 def read_proof(store: Store, request: RemoteRead) -> list[bytes]:
     """The nodes and values that prove the keys of a state, or of one of its child tries."""
     with store.state(request.block) as state:
-        return prove_keys(state, request.keys, request.child, most=MOST_PROOF)
+        return prove_keys(state, request.keys, request.child, most=MAX_PROOF)

@@ -21,14 +21,14 @@ from cfnode.node.chain import Chain
 from cfnode.node.config import Checkpoint
 from cfnode.node.events import BestChanged
 from cfnode.node.pool import TransactionPool
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.asker import Asker
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.checkpoint import trust_checkpoint
 from cfnode.node.sync.download import Download
 from cfnode.node.sync.follow import Follower
 from cfnode.node.sync.gossip import FinalityGossip
-from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress, tell_waiting
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.stall import tell_stall
@@ -46,7 +46,7 @@ LIMITS = NotificationLimits(
 there may be fifty a second. The largest announcement counts as 256 usual ones."""
 
 
-def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
+def genesis_trust(spec: ChainSpec, store: Store) -> TrustedSet | None:
     """The genesis block and its finality authorities; None where the specification does not name them."""
     genesis_hash = store.genesis_hash
     header = store.header(genesis_hash) if genesis_hash is not None else None
@@ -56,7 +56,7 @@ def genesis_trust(spec: ChainSpec, store: Store) -> Trust | None:
         return None
     if header is None or not authorities:
         return None
-    return Trust(header, AuthoritySet(0, tuple(authorities)))
+    return TrustedSet(header, AuthoritySet(0, tuple(authorities)))
 
 
 class ChainSync:
@@ -69,11 +69,11 @@ class ChainSync:
 
     def __init__(
         self, network: Network, chain: Chain, store: Store,
-        *, beginning: Trust | None = None, checkpoint: Checkpoint | None = None,
-        memory: SetsFile | None = None, author: bool = False, pool: TransactionPool | None = None,
+        *, beginning: TrustedSet | None = None, checkpoint: Checkpoint | None = None,
+        memory: AuthoritySetCache | None = None, author: bool = False, pool: TransactionPool | None = None,
     ) -> None:  # fmt: skip
         self.progress = Progress(Phase.DONE) if author else Progress()
-        self.book = PeerBook()
+        self.book = PeerSet()
         self.began_at = chain.best.number
         """The best block when the node started."""
         self._network = network
@@ -152,7 +152,7 @@ class ChainSync:
     def _opened(self, peer: str, handshake: bytes) -> None:
         refusal = self._refusal(peer, handshake)
         if refusal is not None:
-            self._network.report(peer, repute.FATAL, refusal)
+            self._network.report(peer, reputation.FATAL, refusal)
             self._network.disconnect(peer, refusal)
             return
         said = Handshake.decode(handshake)
@@ -165,7 +165,7 @@ class ChainSync:
         try:
             announce = BlockAnnounce.decode(data)
         except WireError as error:
-            self._network.report(peer, repute.BAD_ANNOUNCE, str(error))
+            self._network.report(peer, reputation.BAD_ANNOUNCE, str(error))
             return
         block, number = announce.header.hash, announce.header.number
         if peer not in self.book:
@@ -184,7 +184,7 @@ class ChainSync:
                         assert header is not None
                         self._announces.send(peer, BlockAnnounce(header).encode())
 
-    async def _download(self, beginning: Trust) -> None:
+    async def _download(self, beginning: TrustedSet) -> None:
         """The way to the present, from genesis or from the checkpoint."""
         if self._checkpoint is not None:
             beginning = await trust_checkpoint(

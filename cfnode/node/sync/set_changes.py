@@ -15,13 +15,13 @@ from dataclasses import replace
 import trio
 
 from cfnode.core.block import BlockRef
-from cfnode.core.grandpa import ENGINE, NeighbourPacket
+from cfnode.core.grandpa import ENGINE, NeighborPacket
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
 from cfnode.node.sync.blocks import justifications_of
-from cfnode.node.sync.book import PeerBook
 from cfnode.node.sync.interval import Interval
+from cfnode.node.sync.peer_set import PeerSet
 
 __all__ = ["SetChanges"]
 
@@ -41,8 +41,8 @@ class SetChanges:
     """Asks for justifications of changes. `neighbours`: what peers say of their finality, kept by another."""
 
     def __init__(
-        self, network: Network, chain: Chain, book: PeerBook,
-        neighbours: Mapping[str, NeighbourPacket], finalize: Finalize,
+        self, network: Network, chain: Chain, book: PeerSet,
+        neighbours: Mapping[str, NeighborPacket], finalize: Finalize,
     ) -> None:  # fmt: skip
         self._chain = chain
         self._book = book

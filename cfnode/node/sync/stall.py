@@ -1,6 +1,6 @@
 """Does finality stand still while blocks go on?
 
-Nothing breaks then: states beyond a bound go to disk (`store/shelf.py`), and all forks stay possible. But no
+Nothing breaks then: states beyond a bound go to disk (`store/spill.py`), and all forks stay possible. But no
 chain should be so, and a node that no votes reach looks the same. So it is said, again and again.
 """
 
@@ -13,11 +13,11 @@ import trio
 
 from cfnode.node.chain_view import ChainView
 
-__all__ = ["MOST_BEHIND", "STALLED_S", "tell_stall"]
+__all__ = ["MAX_BEHIND", "STALLED_S", "tell_stall"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-MOST_BEHIND = 64
+MAX_BEHIND = 64
 """Blocks that finality may be behind without a word."""
 
 STALLED_S = 60.0
@@ -30,7 +30,7 @@ async def tell_stall(chain: ChainView, silent: Callable[[], Sequence[str]]) -> N
         before = chain.finalized
         await trio.sleep(STALLED_S)
         behind = chain.best.number - before.number
-        if chain.finalized == before and behind > MOST_BEHIND:
+        if chain.finalized == before and behind > MAX_BEHIND:
             log.warning("Finality stands still: #%d is final, %d blocks before the best one. %s; blocks are "
                         "followed", before.number, behind, _reason(silent()))  # fmt: skip
 

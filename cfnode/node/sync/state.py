@@ -17,14 +17,14 @@ import logging
 import trio
 
 from cfnode.core.header import Header
-from cfnode.core.trie import Found, Mend
+from cfnode.core.trie import Found, Healing
 from cfnode.network.model import Network
-from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.holes import Filled, HoleFiller, TargetLost
+from cfnode.node.sync.healing import Filled, Healer, TargetLost
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Pace, Phase, Progress
 from cfnode.node.sync.state_plan import StatePlan
 from cfnode.node.sync.state_ranges import RangeSync
-from cfnode.store import Adoption
+from cfnode.store import StateImport
 
 __all__ = ["StateSync", "TargetLost"]
 
@@ -40,7 +40,7 @@ WALKING = "every key to be compared with the state root"
 class StateSync:
     """The download of a state into a store that is ready for it; the block may change under way."""
 
-    def __init__(self, network: Network, book: PeerBook, adoption: Adoption, progress: Progress) -> None:
+    def __init__(self, network: Network, book: PeerSet, adoption: StateImport, progress: Progress) -> None:
         self._network = network
         self._book = book
         self._adoption = adoption
@@ -67,7 +67,7 @@ class StateSync:
     async def _complete(self, header: Header) -> int:
         """Walk the trie over all that is here, and fetch what is missing."""
         self._progress.enter(Phase.IMPORTING, WALKING)
-        mend, filler = Mend(header.state_root), HoleFiller(self._network, self._book, header, self._progress)
+        mend, filler = Healing(header.state_root), Healer(self._network, self._book, header, self._progress)
         fetched = 0
         while not mend.done:
             found = await trio.to_thread.run_sync(self._adoption.look, mend, NODES_AT_ONCE, HOLES_AT_ONCE)

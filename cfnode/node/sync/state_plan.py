@@ -14,7 +14,7 @@ from cfnode.core.trie import Position
 
 __all__ = ["Part", "StatePlan"]
 
-MOST_PARTS = 64
+MAX_PARTS = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +94,7 @@ class StatePlan:
     def _split(self) -> Part | None:
         """Cut the part of which most is known to lie ahead, at its middle."""
         whole = max(self._parts, key=lambda part: len(part.ahead), default=None)
-        if whole is None or not whole.ahead or len(self._parts) >= MOST_PARTS:
+        if whole is None or not whole.ahead or len(self._parts) >= MAX_PARTS:
             return None
         shortest = min(map(len, whole.ahead))
         candidates = [key for key in whole.ahead if len(key) == shortest]

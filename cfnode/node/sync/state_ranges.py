@@ -19,20 +19,20 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
 from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, Unanswered
-from cfnode.node.sync.book import PATIENCE_S, PeerBook
-from cfnode.node.sync.holes import TargetLost
+from cfnode.node.sync.healing import TargetLost
+from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
 from cfnode.node.sync.progress import Pace, Phase, Progress, with_reasons
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 from cfnode.node.sync.state_plan import Part, StatePlan
-from cfnode.store import Adoption
+from cfnode.store import StateImport
 
 __all__ = ["RangeSync", "read_answer"]
 
 SMALL = 16 << 10
 """Bytes that an answer has at least, unless the state ends with it: servers stop after 2 MiB."""
 
-MOST_SMALL = 4
+MAX_SMALL = 4
 
 LEAST_RATE = 16 << 10
 """Bytes a second below which another peer is better, if there is one."""
@@ -59,7 +59,7 @@ class RangeSync:
     """Brings what a plan still lacks from one block's state into the store; progress counts on."""
 
     def __init__(
-        self, network: Network, book: PeerBook, adoption: Adoption, header: Header, plan: StatePlan,
+        self, network: Network, book: PeerSet, adoption: StateImport, header: Header, plan: StatePlan,
         progress: Progress, pace: Pace,
     ) -> None:  # fmt: skip
         self._book = book
@@ -166,8 +166,8 @@ class RangeSync:
     def _stretches(self, peer: str, size: int, seconds: float) -> bool:
         """Does a peer give so little, or so slowly, that the state might never be whole? It is replaced."""
         self._small[peer] = self._small[peer] + 1 if size < SMALL else 0
-        if self._small[peer] == MOST_SMALL:
-            reason = f"{MOST_SMALL} pieces of a state in a row of less than {SMALL >> 10} KiB"
+        if self._small[peer] == MAX_SMALL:
+            reason = f"{MAX_SMALL} pieces of a state in a row of less than {SMALL >> 10} KiB"
             self._asker.fail(peer, Failure.MALFORMED, reason)
             return True
         if seconds > PATIENCE_S and size < LEAST_RATE * seconds and len(self._book) > 1:

@@ -20,9 +20,9 @@ from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_tr
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
 from cfnode.node.pool import TransactionPool
 from cfnode.node.pool_errors import InvalidTransaction, PoolError
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.progress import Progress
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["TransactionGossip"]
@@ -34,7 +34,7 @@ ANEW_S = 60.0
 """Seconds after which a peer is told again what is still in no block: ten blocks."""
 MESSAGE = 1 << 20
 """Bytes of transactions in one notification, beyond the first."""
-MOST_KNOWN = 10_240
+MAX_KNOWN = 10_240
 """Transactions remembered for each peer, as in Substrate."""
 LIMITS = NotificationLimits(message=16 << 20)
 
@@ -87,7 +87,7 @@ class TransactionGossip:
         known = self._known[peer]
         known[tx_hash] = trio.current_time()
         known.move_to_end(tx_hash)
-        while len(known) > MOST_KNOWN:
+        while len(known) > MAX_KNOWN:
             known.popitem(last=False)
 
     async def _listen(self) -> None:
@@ -107,7 +107,7 @@ class TransactionGossip:
         try:
             extrinsics = decode_transactions(data)
         except WireError as error:
-            self._network.report(peer, repute.BAD_MESSAGE, str(error))
+            self._network.report(peer, reputation.BAD_MESSAGE, str(error))
             return
         for extrinsic in extrinsics:
             if peer not in self._known:
@@ -119,8 +119,8 @@ class TransactionGossip:
         try:
             await self._pool.submit(extrinsic)
         except InvalidTransaction as error:
-            self._network.report(peer, repute.BAD_MESSAGE, f"it sent an invalid transaction: {error}")
-        except (PoolError, DoorError, UnknownBlock, StateDiscarded) as error:
+            self._network.report(peer, reputation.BAD_MESSAGE, f"it sent an invalid transaction: {error}")
+        except (PoolError, RuntimeCallError, UnknownBlock, StateDiscarded) as error:
             log.debug("A transaction of %s is not taken: %s", peer, error)
 
 

@@ -16,7 +16,7 @@ import trio
 
 from cfnode.core.grandpa import PROPOSE, VOTE_SIZE, Vote
 from cfnode.network.model import Network
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.rounds import Rounds
 
 __all__ = ["MAX_QUEUED", "TURN_AFTER_BAD_S", "VoteQueue"]
@@ -49,7 +49,7 @@ class VoteQueue:
     def received(self, peer: str, data: bytes) -> int | None:
         """A peer has sent a vote; its round, where the vote is known already."""
         if len(data) != VOTE_SIZE or data[_STAGE] > PROPOSE:
-            self._network.report(peer, repute.BAD_MESSAGE, "a malformed vote")
+            self._network.report(peer, reputation.BAD_MESSAGE, "a malformed vote")
             return None
         number = int.from_bytes(data[_ROUND], "little")
         if not self._rounds.expects(number, int.from_bytes(data[_SET], "little")):
@@ -101,7 +101,7 @@ class VoteQueue:
             if peer in self._next_turn:  # else it has left meanwhile
                 self._next_turn[peer] = trio.current_time() + TURN_AFTER_BAD_S
             fault = "a vote by a stranger to the set" if held == of_set else "a vote with a bad signature"
-            self._network.report(peer, repute.BAD_GOSSIP, fault)
+            self._network.report(peer, reputation.BAD_GOSSIP, fault)
 
     def _is_wanted(self, vote: Vote, data: bytes) -> bool:
         rounds = self._rounds

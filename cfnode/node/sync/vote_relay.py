@@ -13,7 +13,7 @@ import random
 import trio
 
 from cfnode.network.model import NotificationProtocol
-from cfnode.node.sync.neighbours import Neighbours
+from cfnode.node.sync.neighbors import Neighbors
 from cfnode.node.sync.rounds import Rounds
 
 __all__ = ["MAX_FIRST", "SLOW_ROUND_S", "VoteRelay"]
@@ -28,7 +28,7 @@ SLOW_ROUND_S = 5.0
 class VoteRelay:
     """Which votes each peer has, and who is the next to get them."""
 
-    def __init__(self, protocol: NotificationProtocol, rounds: Rounds, neighbours: Neighbours) -> None:
+    def __init__(self, protocol: NotificationProtocol, rounds: Rounds, neighbours: Neighbors) -> None:
         self._protocol = protocol
         self._rounds = rounds
         self._neighbours = neighbours

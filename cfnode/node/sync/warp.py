@@ -27,18 +27,18 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
-from cfnode.node.sync.book import PATIENCE_S, PeerBook
-from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
+from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
 from cfnode.node.sync.progress import Phase, Progress, alone, with_reasons
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 from cfnode.store import StoreError
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
 
 log = logging.getLogger("cfnode.sync")
 
-MOST_USELESS = 16
+MAX_USELESS = 16
 MIN_SETS = 16
 """A peer that gives fewer set changes and is not at the end is asked after others: an answer holds many."""
 AGAIN_S = 5.0
@@ -52,13 +52,15 @@ class Followed:
     Not every answer that says so is `finished`: that nothing but genesis is final proves nothing.
     """
 
-    trust: Trust
+    trust: TrustedSet
     sets: int
     finished: bool
     refused: str | None
 
 
-def follow_answer(answer: bytes, trust: Trust, step: Callable[[Trust], None] = lambda _: None) -> Followed:
+def follow_answer(
+    answer: bytes, trust: TrustedSet, step: Callable[[TrustedSet], None] = lambda _: None
+) -> Followed:
     """Check a warp answer from a trusted block on, as far as it holds; `step` hears where each one leads.
 
     It takes seconds for hundreds of sets: call it in a thread.
@@ -72,14 +74,14 @@ def follow_answer(answer: bytes, trust: Trust, step: Callable[[Trust], None] = l
             return Followed(trust, 0, trust.number > 0, None)
         for target in follow_warp_proof(proof, trust.authorities, trust.number):
             votes = target.justification.encode()
-            trust, sets = Trust(target.header, target.authorities, votes), sets + 1
+            trust, sets = TrustedSet(target.header, target.authorities, votes), sets + 1
             step(trust)
         return Followed(trust, sets, proof.finished, None)
     except (WireError, ScaleError, FinalityError) as error:
         return Followed(trust, sets, False, str(error))
 
 
-def _says_nothing_new(proof: PackedWarpProof, trust: Trust) -> bool:
+def _says_nothing_new(proof: PackedWarpProof, trust: TrustedSet) -> bool:
     """A server without anything newer sends its newest block once more, which the set before it signed."""
     return proof.finished and len(proof) == 1 and next(iter(proof)).header == trust.header
 
@@ -88,7 +90,12 @@ class WarpSync:
     """One way to the newest final block. `beginning`: genesis or a checkpoint, and its authorities."""
 
     def __init__(
-        self, network: Network, book: PeerBook, beginning: Trust, memory: SetsFile | None, progress: Progress
+        self,
+        network: Network,
+        book: PeerSet,
+        beginning: TrustedSet,
+        memory: AuthoritySetCache | None,
+        progress: Progress,
     ) -> None:
         self._network = network
         self._book = book
@@ -101,7 +108,7 @@ class WarpSync:
         self._set_aside: set[str] = set()
         self._useless: dict[str, str] = {}
 
-    async def run(self, trust: Trust | None = None) -> Trust:
+    async def run(self, trust: TrustedSet | None = None) -> TrustedSet:
         """The newest final block that a peer can prove; from `trust` on, or from what was proven before."""
         trust = trust or await self.remembered() or self._beginning
         while True:
@@ -124,7 +131,7 @@ class WarpSync:
         """Whom to ask."""
         return [peer for peer in self._book.candidates() if peer not in self._set_aside]
 
-    async def _nobody(self, trust: Trust) -> Trust:
+    async def _nobody(self, trust: TrustedSet) -> TrustedSet:
         """No peer is left to ask: wait, and where all have refused a remembered block, drop the memory."""
         if len(self._book) and trust is not self._beginning and trust == await self.remembered():
             log.warning("No peer continues from block #%d, proven before: beginning at #%d",
@@ -137,7 +144,7 @@ class WarpSync:
         self._set_aside.clear()
         return trust
 
-    def _why_nobody(self, trust: Trust) -> str:
+    def _why_nobody(self, trust: TrustedSet) -> str:
         if not len(self._book):
             return alone(self._network, self._useless)
         return with_reasons(f"no peer gives a proof from #{trust.number} that holds", self._useless)
@@ -146,10 +153,10 @@ class WarpSync:
         """Note why a peer was of no use."""
         self._useless.pop(peer, None)
         self._useless[peer] = reason
-        if len(self._useless) > MOST_USELESS:
+        if len(self._useless) > MAX_USELESS:
             del self._useless[next(iter(self._useless))]
 
-    async def _ask(self, trust: Trust, peer: str) -> Followed:
+    async def _ask(self, trust: TrustedSet, peer: str) -> Followed:
         """One peer's proof, as far as it holds. Raises Unanswered if it did not help at all."""
         self._progress.enter(
             Phase.PROOFS, with_reasons(f"a warp proof from #{trust.number} by {peer}", self._useless)
@@ -182,11 +189,11 @@ class WarpSync:
         elif not followed.finished and followed.sets < MIN_SETS:
             self._asker.fail(peer, Failure.LITTLE, f"{followed.sets} set changes")
 
-    def _at_checkpoint(self, trust: Trust) -> bool:
+    def _at_checkpoint(self, trust: TrustedSet) -> bool:
         """Has nothing been proven since a checkpoint, whose set id is only somebody's word?"""
         return trust is self._beginning and trust.number > 0
 
-    def _step(self, _: Trust) -> None:
+    def _step(self, _: TrustedSet) -> None:
         """Called in the thread for each verified fragment."""
         self._progress.sets += 1
         self._progress.steps += 1
@@ -197,11 +204,11 @@ class WarpSync:
         self._leave(peer, f"its proof did not hold: {reason}")
         self._asker.fail(peer, Failure.BAD_PROOF, f"a warp proof that does not hold: {reason}")
 
-    async def remembered(self) -> Trust | None:
+    async def remembered(self) -> TrustedSet | None:
         """What an earlier run proved from the same beginning."""
         return None if self._memory is None else await trio.to_thread.run_sync(self._memory.load)
 
-    async def _remember(self, trust: Trust) -> None:
+    async def _remember(self, trust: TrustedSet) -> None:
         if self._memory is None:
             return
         try:

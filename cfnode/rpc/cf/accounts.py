@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import at_or_best
-from cfnode.rpc.cf import older
+from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import Given, custom, method, offered, query, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
 from cfnode.rpc.convert import account
@@ -44,9 +44,9 @@ async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[
     common = await offered(query(node, block, "cf_common_account_info", **whose), None)
     info: dict[str, Any] = {}
     if common is None:
-        common = await older.account_items(node, block, account_id)
+        common = await legacy_shapes.account_items(node, block, account_id)
         if role in ROLE_INFO:
-            info = await older.role_items(node, block, role, ROLE_INFO[role], whose)
+            info = await legacy_shapes.role_items(node, block, role, ROLE_INFO[role], whose)
     elif role in ROLE_INFO:
         info = await query(node, block, ROLE_INFO[role], **whose)
     return _joined({"account_id": account(account_id), **common}, role, info)

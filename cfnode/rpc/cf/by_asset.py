@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale.types import Composite, PortableType
-from cfnode.rpc.cf.present import Presenter, Show
+from cfnode.rpc.cf.json_encoder import JsonEncoder, Show
 
 __all__ = ["asset_map", "by_asset"]
 
@@ -27,7 +27,7 @@ def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> di
     return found
 
 
-def asset_map(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+def asset_map(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
     """The form of an `AssetMap<T>`: an object by chain of objects by symbol."""
     assert isinstance(row.definition, Composite)
     shows = {
@@ -39,7 +39,7 @@ def asset_map(presenter: Presenter, row: PortableType, bare: bool) -> Show:
     return lambda value: _shown(shows, value)
 
 
-def _leaves(presenter: Presenter, type_id: int) -> dict[str, int]:
+def _leaves(presenter: JsonEncoder, type_id: int) -> dict[str, int]:
     definition = presenter.registry.type(type_id).definition
     assert isinstance(definition, Composite)
     return {field.name or "": field.type for field in definition.fields}

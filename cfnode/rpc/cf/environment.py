@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from cfnode.rpc.blocks import Remembered, at_or_best
+from cfnode.rpc.blocks import JsonCache, at_or_best
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, show, value
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Form = Callable[[Any], Any]
 
-_remembered: Remembered[tuple[bytes, bytes, str]] = Remembered(16)
+_remembered: JsonCache[tuple[bytes, bytes, str]] = JsonCache(16)
 Part = Callable[["Node", bytes], Awaitable[dict[str, Any]]]
 
 

@@ -17,9 +17,9 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
+from cfnode.rpc.cf.json_encoder import JsonEncoder
+from cfnode.rpc.cf.json_overrides import RULES
 from cfnode.rpc.cf.params import one_of
-from cfnode.rpc.cf.present import Presenter
-from cfnode.rpc.cf.rules import RULES
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
@@ -47,21 +47,21 @@ NETWORK: Final = f"{CUSTOM}_cf_network_environment"
 Given = Mapping[str, Any]
 """The parameters of a call by name, converted."""
 
-MOST_TOGETHER: Final = 64
+MAX_TOGETHER: Final = 64
 """Questions that go to the runtime in one message: what they take together, the next one waits."""
 
 MAX_PRESENTERS: Final = 8
-_presenters: dict[tuple[bytes, bytes], Presenter] = {}
+_presenters: dict[tuple[bytes, bytes], JsonEncoder] = {}
 
 
-async def presenter_at(node: Node, block: bytes) -> Presenter:
+async def presenter_at(node: Node, block: bytes) -> JsonEncoder:
     """The presenter of a block's runtime, made once for each runtime of a chain."""
     runtime = await node.chain.runtime_at(block)
     key = node.chain.genesis_hash, runtime.code_hash
     found = _presenters.get(key)
     if found is None:
         network = await _network(node, block, runtime)
-        found = Presenter(runtime.metadata.registry, NETWORKS.get(network), RULES)
+        found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), RULES)
         while len(_presenters) >= MAX_PRESENTERS:
             del _presenters[next(iter(_presenters))]
         _presenters[key] = found
@@ -93,9 +93,9 @@ async def answer(node: Node, block: bytes, function: str, arguments: Given) -> A
 async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
     """The same for many questions at one block: together, but not so many that others wait for long."""
     found = []
-    for start in range(0, len(questions), MOST_TOGETHER):
+    for start in range(0, len(questions), MAX_TOGETHER):
         async with CLIENT_CALLS:
-            found += await ask_all(node.chain, block, questions[start : start + MOST_TOGETHER])
+            found += await ask_all(node.chain, block, questions[start : start + MAX_TOGETHER])
     return found
 
 

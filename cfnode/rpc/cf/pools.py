@@ -8,7 +8,7 @@ from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.runtime_api import ApiMissing
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import DCA, MAX_MESSAGE, write_asset
-from cfnode.rpc.cf import older
+from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import Given, custom, method, value
 from cfnode.rpc.cf.params import (
     ADDITIONAL_ORDERS,
@@ -161,7 +161,7 @@ METHODS: Final = (
         "The price of one asset in another as 128-bit fixed point, or null without a pool.",
         params=(FROM, TO),
         names=_FROM_TO,
-        then=older.price,
+        then=legacy_shapes.price,
     ),
     method(
         "cf_pool_price_v2",
@@ -197,15 +197,17 @@ METHODS: Final = (
         "cf_pool_depth",
         "How much a range of ticks holds on each side.",
         params=(*PAIR, TICK_RANGE),
-        then=older.depth,
+        then=legacy_shapes.depth,
     ),
-    method("cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR, then=older.liquidity),
+    method(
+        "cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR, then=legacy_shapes.liquidity
+    ),
     method(
         "cf_pool_orders",
         "The open orders of a pool, or those of one provider.",
         params=(*PAIR, Param("lp", ACCOUNT, optional=True), Param("filled_orders", BOOL, optional=True)),
         arguments=lambda given: {**given, "filled_orders": bool(given["filled_orders"])},
-        then=older.orders,
+        then=legacy_shapes.orders,
     ),
     method(
         "cf_pool_range_order_liquidity_value",

@@ -19,9 +19,9 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.local_faults import patiently
 from cfnode.node.runtime_api import ApiRefused
-from cfnode.rpc.blocks import Kind, Remembered, blocks_of
+from cfnode.rpc.blocks import JsonCache, Kind, blocks_of
 from cfnode.rpc.broker_params import OTHER_ERROR
-from cfnode.rpc.cf import older
+from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.cf.order_fills import fills_of
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
@@ -38,7 +38,7 @@ NO_PRICE: Final = b"null"
 Read = Callable[..., Awaitable[dict[str, Any]]]
 """`await read(node, block, *params)`: the members of a message beside the block's."""
 
-_messages: Remembered[Any] = Remembered(256)
+_messages: JsonCache[Any] = JsonCache(256)
 
 
 async def _message(node: Node, block: BlockRef, name: str, read: Read, params: tuple[Any, ...]) -> Any:
@@ -151,7 +151,7 @@ async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.
 
     async def ask() -> Any:
         try:
-            return older.price(await query(node, block, "cf_pool_price", **pair), pair)
+            return legacy_shapes.price(await query(node, block, "cf_pool_price", **pair), pair)
         except (ApiRefused, UnknownBlock, StateDiscarded):
             return None
 

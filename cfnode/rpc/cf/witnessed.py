@@ -14,9 +14,9 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import write_asset
+from cfnode.rpc.cf.json_encoder import JsonEncoder, Show
 from cfnode.rpc.cf.method import custom, presenter_at, value
 from cfnode.rpc.cf.params import CHAIN
-from cfnode.rpc.cf.present import Presenter, Show
 from cfnode.rpc.convert import account, to_hex
 from cfnode.rpc.storage import in_state
 
@@ -68,7 +68,7 @@ async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[di
 class _Seen:
     """How what was seen on one chain is written."""
 
-    def __init__(self, chain: str, presenter: Presenter) -> None:
+    def __init__(self, chain: str, presenter: JsonEncoder) -> None:
         self.chain = chain
         self._script: Show = presenter.of(presenter.registry.find("btc", "ScriptPubkey").id)
         self._ccm: Show = presenter.of(presenter.registry.find("cf_chains", "CcmChannelMetadata").id)

@@ -16,7 +16,7 @@ from cfnode.rpc.v1.chain_spec import genesis_hash
 from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, archive_error, bytes_of
 from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Asked, Place, archive_queries, page_from
 from cfnode.rpc.v1.storage_diff import ITEMS, differences_between, items_of
-from cfnode.runtime.door import Verdict
+from cfnode.runtime.calls import Verdict
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

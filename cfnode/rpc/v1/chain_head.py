@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
+from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.convert import BOOL, HASH, TEXT, listed, to_hex
-from cfnode.rpc.held import Held
 from cfnode.rpc.serde_types import untagged
 from cfnode.rpc.table import Method, Param, Reader, Subscription
 from cfnode.rpc.v1 import operations
@@ -34,7 +34,7 @@ LIMIT_REACHED: Final = {"result": "limitReached"}
 
 
 async def follow(
-    node: Node, held: Held, identity: str, with_runtime: bool
+    node: Node, held: ConnectionState, identity: str, with_runtime: bool
 ) -> AsyncGenerator[dict[str, Any], None]:
     """The blocks near the head: which are there, then each new, best and final one."""
     followed = held.follows[identity] = Follow(node, held.pins, with_runtime=with_runtime)
@@ -42,7 +42,9 @@ async def follow(
     return _events(held, identity, followed)
 
 
-async def _events(held: Held, identity: str, followed: Follow) -> AsyncGenerator[dict[str, Any], None]:
+async def _events(
+    held: ConnectionState, identity: str, followed: Follow
+) -> AsyncGenerator[dict[str, Any], None]:
     try:
         async for event in followed.to_client:
             yield event
@@ -51,13 +53,15 @@ async def _events(held: Held, identity: str, followed: Follow) -> AsyncGenerator
         followed.leave()
 
 
-def _followed(held: Held | None, identity: str) -> Follow | None:
+def _followed(held: ConnectionState | None, identity: str) -> Follow | None:
     """A follow of this connection that is alive."""
     found = held.follows.get(identity) if held is not None else None
     return found if isinstance(found, Follow) and not found.is_over else None
 
 
-def _begin(held: Held | None, identity: str, block: bytes, work: Work, wanted: int = 1) -> dict[str, Any]:
+def _begin(
+    held: ConnectionState | None, identity: str, block: bytes, work: Work, wanted: int = 1
+) -> dict[str, Any]:
     """Begin an operation on a block that the client holds, if there is room."""
     followed = _followed(held, identity)
     if held is None or followed is None:
@@ -70,13 +74,13 @@ def _begin(held: Held | None, identity: str, block: bytes, work: Work, wanted: i
     return {"result": "started", "operationId": operation.identity}
 
 
-def body(node: Node, held: Held | None, identity: str, block: bytes) -> dict[str, Any]:
+def body(node: Node, held: ConnectionState | None, identity: str, block: bytes) -> dict[str, Any]:
     """Begin to get a block's extrinsics: operationBodyDone."""
     return _begin(held, identity, block, operations.body(node, block))
 
 
 def call(
-    node: Node, held: Held | None, identity: str, block: bytes, function: str, parameters: str
+    node: Node, held: ConnectionState | None, identity: str, block: bytes, function: str, parameters: str
 ) -> dict[str, Any]:
     """Begin a runtime call: operationCallDone."""
     data = _bytes_of(parameters)
@@ -88,7 +92,7 @@ def call(
 
 
 def storage(
-    node: Node, held: Held | None, identity: str, block: bytes, asked: Asked, child: str | None
+    node: Node, held: ConnectionState | None, identity: str, block: bytes, asked: Asked, child: str | None
 ) -> dict[str, Any]:
     """Begin to read the state: operationStorageItems, operationStorageDone."""
     followed = _followed(held, identity)
@@ -111,7 +115,7 @@ def _bytes_of(text: str) -> bytes:
         raise head_error(error) from None
 
 
-def header(node: Node, held: Held | None, identity: str, block: bytes) -> str | None:
+def header(node: Node, held: ConnectionState | None, identity: str, block: bytes) -> str | None:
     """The SCALE header of a block that is held; null if nothing is followed any more."""
     followed = _followed(held, identity)
     if followed is None:
@@ -121,14 +125,14 @@ def header(node: Node, held: Held | None, identity: str, block: bytes) -> str | 
     return None if found is None else to_hex(found.encode())
 
 
-def unpin(node: Node, held: Held | None, identity: str, blocks: list[bytes]) -> None:
+def unpin(node: Node, held: ConnectionState | None, identity: str, blocks: list[bytes]) -> None:
     """Let go of a block or of several."""
     followed = _followed(held, identity)
     if followed is not None:
         followed.unpin(blocks)
 
 
-def go_on(node: Node, held: Held | None, identity: str, operation: str) -> None:
+def go_on(node: Node, held: ConnectionState | None, identity: str, operation: str) -> None:
     """Tell an operation that waits for it to go on."""
     found = _operation(held, identity, operation)
     if found is not None:
@@ -137,14 +141,14 @@ def go_on(node: Node, held: Held | None, identity: str, operation: str) -> None:
         found.go_on()
 
 
-def stop_operation(node: Node, held: Held | None, identity: str, operation: str) -> None:
+def stop_operation(node: Node, held: ConnectionState | None, identity: str, operation: str) -> None:
     """End an operation; one that is over or was never begun is passed over."""
     found = _operation(held, identity, operation)
     if found is not None:
         found.stop()
 
 
-def _operation(held: Held | None, identity: str, operation: str) -> Operation | None:
+def _operation(held: ConnectionState | None, identity: str, operation: str) -> Operation | None:
     followed = _followed(held, identity)
     return None if followed is None else followed.operations.under_way.get(operation)
 

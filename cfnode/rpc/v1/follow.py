@@ -26,7 +26,7 @@ from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.pins import Pins, TooManyPinned
 from cfnode.rpc.v1.operations import Event, Operations
-from cfnode.runtime.door import DoorError
+from cfnode.runtime.calls import RuntimeCallError
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -228,7 +228,7 @@ class Follow:
         self._told[block] = None
         try:
             version = (await self._node.chain.runtime_at(block)).version
-        except (DoorError, LookupError) as error:
+        except (RuntimeCallError, LookupError) as error:
             return {"type": "invalid", "error": str(error)}
         self._told[block] = version
         return {"type": "valid", "spec": spec_json(version)}

@@ -17,7 +17,7 @@ from cfnode.rpc.convert import to_hex
 from cfnode.rpc.errors import words
 from cfnode.rpc.storage import SHORT_READS
 from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
-from cfnode.runtime.door import LocalFault
+from cfnode.runtime.calls import LocalFault
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -25,9 +25,9 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
 from cfnode.rpc.errors import words
-from cfnode.rpc.held import Held
 from cfnode.rpc.table import Method, Param, Subscription
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _place(status: TxStatus) -> dict[str, Any]:
 # transaction
 
 
-def broadcast(node: Node, held: Held | None, extrinsic: bytes) -> str | None:
+def broadcast(node: Node, held: ConnectionState | None, extrinsic: bytes) -> str | None:
     """Keep a signed extrinsic in the pool until it is settled or stopped; null if too many are kept."""
     if held is None:
         raise NEEDS_WEBSOCKET
@@ -149,7 +149,7 @@ def broadcast(node: Node, held: Held | None, extrinsic: bytes) -> str | None:
     return identity
 
 
-async def _broadcast(node: Node, held: Held, identity: str, extrinsic: bytes) -> None:
+async def _broadcast(node: Node, held: ConnectionState, identity: str, extrinsic: bytes) -> None:
     try:
         with held.broadcasts[identity]:
             while not await _is_settled(node, extrinsic):
@@ -176,7 +176,7 @@ async def _next_best(node: Node) -> None:
         await anext(events)
 
 
-def stop(node: Node, held: Held | None, identity: str) -> None:
+def stop(node: Node, held: ConnectionState | None, identity: str) -> None:
     """End a broadcast."""
     scope = held.broadcasts.pop(identity, None) if held is not None else None
     if scope is None:

@@ -29,7 +29,7 @@ import wasmtime
 import xxhash
 
 from cfnode.core.hashing import sha2_256
-from cfnode.runtime.door import OutOfMemory, UnsupportedCode
+from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
 from cfnode.runtime.wasm.code import expand
 from cfnode.runtime.wasm.engine import engine, fingerprint
 

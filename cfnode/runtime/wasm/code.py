@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import zstandard
 
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.calls import UnsupportedCode
 
 __all__ = ["COMPRESSED", "MAX_SIZE", "custom_section", "embedded_version", "expand"]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import wasmtime
 
-from cfnode.runtime.door import OutOfMemory, UnsupportedCode
+from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
 from cfnode.runtime.wasm.allocator import Allocator
 from cfnode.runtime.wasm.binding import Binding, over_slots
 from cfnode.runtime.wasm.engine import engine
@@ -29,7 +29,7 @@ from cfnode.runtime.wasm.memory import GuestMemory
 __all__ = ["Instance", "LoadedModule", "trap_place"]
 
 PAGE = 1 << 16
-MOST_PAGES = 1 << 16
+MAX_PAGES = 1 << 16
 _START_TICKS = 10
 """Epochs that starting an instance may take: runtimes have no start function, but a module can."""
 
@@ -140,7 +140,7 @@ class LoadedModule:
             raise
 
     def _with_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
-        pages = min(self._first_pages + heap_pages, MOST_PAGES)
+        pages = min(self._first_pages + heap_pages, MAX_PAGES)
         memory = wasmtime.Memory(store, wasmtime.MemoryType(wasmtime.Limits(self._first_pages, pages)))
         shim = wasmtime.Instance(store, self._shim, [memory]).exports(store)
         self._linker.define(store, "env", "memory", memory)
@@ -157,7 +157,7 @@ class LoadedModule:
         return instance
 
     def _with_own_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
-        store.set_limits(memory_size=min(self._first_pages + heap_pages, MOST_PAGES) * PAGE)
+        store.set_limits(memory_size=min(self._first_pages + heap_pages, MAX_PAGES) * PAGE)
         instance = self._linker.instantiate(store, self._module)
         self.memory.attach(store, self._binding.export(store, instance, "memory"), self._allocate)
         self.allocator = Allocator(self.memory, self._heap_base(store, instance))

@@ -24,7 +24,7 @@ _view_of.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
 
 _LOW = 0xFFFFFFFF
 
-MOST_PAGES_AT_ONCE = (32 << 20) // (1 << 16) + 2
+MAX_PAGES_AT_ONCE = (32 << 20) // (1 << 16) + 2
 """Pages that one allocation may add: its largest size, the block's header, and the start of the last page."""
 
 
@@ -63,7 +63,7 @@ class GuestMemory:
     def below_limit(self) -> bool:
         """Whether any one allocation, failed or not, would have stayed within the memory's limit."""
         most = self._memory.type(self._store).limits.max
-        return most is not None and self._memory.size(self._store) + MOST_PAGES_AT_ONCE <= most
+        return most is not None and self._memory.size(self._store) + MAX_PAGES_AT_ONCE <= most
 
     def array(self, pointer: int, size: int) -> bytes:
         """The bytes at a pointer; raises HostError."""

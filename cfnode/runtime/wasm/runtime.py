@@ -19,11 +19,11 @@ import wasmtime
 
 from cfnode.core.state import HEAP_PAGES
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, TrieError
-from cfnode.runtime.door import (
+from cfnode.runtime.calls import (
     Deadline,
-    DoorError,
     HostFault,
     OutOfMemory,
+    RuntimeCallError,
     RuntimeTrap,
     UnknownFunction,
     UnsupportedCode,
@@ -48,7 +48,7 @@ BLOCK_S = 55.0
 USUAL_HEAP_PAGES = 2048
 """Pages of 64 KiB beyond its first ones that a runtime may have, where the state does not say."""
 
-MOST_HEAP_PAGES = 4096
+MAX_HEAP_PAGES = 4096
 """What a state may ask for: 256 MiB."""
 
 _TESTED_WITH_RAW = ("50.0.1",)
@@ -103,7 +103,7 @@ class WasmRuntime:
         """
         try:
             return self._call(function, args, journal)
-        except (DoorError, MissingNode, TrieError, StoreError):
+        except (RuntimeCallError, MissingNode, TrieError, StoreError):
             raise
         except MemoryError:
             raise OutOfMemory(f"no memory is left for {function}") from None
@@ -162,7 +162,7 @@ def _heap_pages(journal: Journal) -> int:
     with suppress(MissingNode):
         value = journal.get(HEAP_PAGES)
         if value is not None and len(value) == 8:
-            return min(int.from_bytes(value, "little"), MOST_HEAP_PAGES)
+            return min(int.from_bytes(value, "little"), MAX_HEAP_PAGES)
     return USUAL_HEAP_PAGES
 
 

@@ -31,6 +31,15 @@ from cfnode.sdk.recovery.errors import (
     WrongChain,
     WrongPassword,
 )
+from cfnode.sdk.recovery.formatting import (
+    bare_call,
+    bare_gas,
+    candidate,
+    described,
+    explained,
+    for_tron,
+    unsigned,
+)
 from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, check_key
 from cfnode.sdk.recovery.offered import FindFailedCalls
 from cfnode.sdk.recovery.owner import read_owner
@@ -40,15 +49,6 @@ from cfnode.sdk.recovery.sending import FetchReceipt, SendTransaction
 from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
 from cfnode.sdk.recovery.wallet import KeyFile, Wallet, is_open_to_others, read_password
-from cfnode.sdk.recovery.words import (
-    bare_call,
-    bare_gas,
-    candidate,
-    described,
-    explained,
-    for_tron,
-    unsigned,
-)
 
 __all__ = [
     "AlreadySent",

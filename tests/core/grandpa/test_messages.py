@@ -14,7 +14,7 @@ from cfnode.core.grandpa import (
     Commit,
     CommitMessage,
     Justification,
-    NeighbourPacket,
+    NeighborPacket,
     Precommit,
     ScheduledChange,
     WarpProof,
@@ -65,12 +65,12 @@ def test_a_commit_seen_in_gossip() -> None:
 
 def test_a_neighbour_packet_seen_in_gossip() -> None:
     data, expected = vector("grandpa-neighbor.hex")
-    packet = NeighbourPacket.decode(data)
-    assert packet == NeighbourPacket(expected["round"], expected["set_id"], expected["finalized"])
+    packet = NeighborPacket.decode(data)
+    assert packet == NeighborPacket(expected["round"], expected["set_id"], expected["finalized"])
     assert packet.encode() == data
     for broken in (data[:-1], data + b"\0", b"\x02\x02" + data[2:], b"\x01" + data[1:]):
         with pytest.raises(ScaleError):
-            NeighbourPacket.decode(broken)
+            NeighborPacket.decode(broken)
 
 
 def test_a_commit_needs_as_many_signatures_as_votes() -> None:
@@ -138,7 +138,7 @@ def test_any_change_survives(authorities: list[tuple[bytes, int]], delay: int) -
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_message_or_a_scale_error(data: bytes) -> None:
-    for decode in (Justification.decode, CommitMessage.decode, NeighbourPacket.decode, WarpProof.decode):
+    for decode in (Justification.decode, CommitMessage.decode, NeighborPacket.decode, WarpProof.decode):
         try:
             assert decode(data).encode() == data
         except ScaleError:

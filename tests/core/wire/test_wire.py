@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.core.grandpa import Commit, CommitMessage, NeighbourPacket, Precommit, WarpProof
+from cfnode.core.grandpa import Commit, CommitMessage, NeighborPacket, Precommit, WarpProof
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.wire import WireError, announces, grandpa_gossip, light, state, transactions, warp
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
@@ -73,7 +73,7 @@ entries = st.builds(
             "0a3f 1220" + GENESIS.hex() + "1a19 4772616e6470614170695f63757272656e745f7365745f6964 2200",
         ),
         (announces.Handshake(announces.Roles.FULL, 0, GENESIS, GENESIS), "0100000000" + 2 * GENESIS.hex()),
-        (NeighbourPacket(1, 0, 0), "0201 0100000000000000 0000000000000000 00000000"),
+        (NeighborPacket(1, 0, 0), "0201 0100000000000000 0000000000000000 00000000"),
     ],
 )
 def test_messages_have_the_bytes_that_the_chain_speaks(message: Any, expected: str) -> None:
@@ -91,7 +91,7 @@ def test_a_request_that_once_broke_a_decoder_is_read() -> None:
 
 def test_a_real_commit_and_a_real_neighbour_packet_are_read() -> None:
     packet = bytes.fromhex(shared("vectors", "smoldot", "grandpa-neighbor.hex").read_text().strip())
-    assert grandpa_gossip.decode_gossip(packet) == NeighbourPacket(3671, 3490, 5_105_457)
+    assert grandpa_gossip.decode_gossip(packet) == NeighborPacket(3671, 3490, 5_105_457)
     body = bytes.fromhex(shared("vectors", "smoldot", "grandpa-commit.hex").read_text().strip())
     commit = grandpa_gossip.decode_gossip(b"\x01" + body)
     assert isinstance(commit, CommitMessage)
@@ -120,7 +120,7 @@ def test_an_announcement_over_its_limit_is_refused_before_it_is_read() -> None:
 
 def test_a_peer_without_several_justifications_gets_the_one_of_grandpa() -> None:
     block = BlockData(bytes(32), justifications=((b"FRNK", b"votes"),))
-    assert BlockData.decode(block.encode(several_justifications=False)) == block
+    assert BlockData.decode(block.encode(multiple_justifications=False)) == block
 
 
 def test_a_justification_may_be_present_and_empty() -> None:
@@ -204,7 +204,7 @@ SAMPLES = [
     light.LightResponse((b"\x00",)).encode(),
     announces.Handshake(announces.Roles.FULL, 0, GENESIS, GENESIS).encode(),
     announces.BlockAnnounce(Header(GENESIS, 1, GENESIS, GENESIS)).encode(),
-    NeighbourPacket(1, 2, 3).encode(),
+    NeighborPacket(1, 2, 3).encode(),
     WarpProof((), True).encode(),
 ]
 

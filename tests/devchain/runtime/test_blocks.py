@@ -17,7 +17,7 @@ from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.runtime import DevRuntime
-from cfnode.runtime.door import RuntimeTrap, UnknownFunction
+from cfnode.runtime.calls import RuntimeTrap, UnknownFunction
 from tests.devchain.runtime.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsic, body_of
 
 SHARED = World()

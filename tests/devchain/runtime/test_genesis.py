@@ -14,7 +14,7 @@ from cfnode.devchain.runtime.genesis import dev_authorities, dev_chain_spec, dev
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 from cfnode.devchain.runtime.releases import RELEASES
 from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.calls import UnsupportedCode
 from tests.devchain.runtime.world import World
 
 DEV_GENESIS_HASH = "92528a1e1c18573d4e3f8d39da5dc14227fc6edf2ee17577eee6b39fb04c07d8"

@@ -14,7 +14,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.model import RequestHandler, RequestLimits
 from cfnode.network.service import Service
 from cfnode.network.settings import Settings
-from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.service import ChainSync
 from tests.node.mini import Rig, voter_set
 from tests.node.sync.peers import KEYS
@@ -36,7 +36,7 @@ class TcpPeer:
             self.network,
             rig.chain,
             rig.store,
-            beginning=Trust(genesis, voter_set(KEYS, 0)) if light else None,
+            beginning=TrustedSet(genesis, voter_set(KEYS, 0)) if light else None,
             author=not light,
             pool=rig.pool,
         )

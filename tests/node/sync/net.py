@@ -120,7 +120,7 @@ class MemoryNetwork:
     def useful(self, peer_id: str) -> None:
         self.useful_peers.append(peer_id)
 
-    def make_way(self, peer_id: str, reason: str) -> None:
+    def evict(self, peer_id: str, reason: str) -> None:
         self.unwanted.append(peer_id)
 
     def disconnect(self, peer_id: str, reason: str) -> None:

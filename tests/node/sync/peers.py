@@ -9,7 +9,7 @@ import trio
 
 from cfnode.devchain.authorities import well_known
 from cfnode.node.chain import Chain
-from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.service import ChainSync
 from tests.node.mini import Rig, put, tx, voter_set, voters_of
 from tests.node.sync.net import MemoryNetwork, join
@@ -24,7 +24,7 @@ class Peer:
         self.rig, self.network = rig, MemoryNetwork(name)
         genesis = rig.store.header(rig.chain.genesis_hash)
         assert genesis is not None
-        beginning = Trust(genesis, voter_set(KEYS, 0)) if light else None
+        beginning = TrustedSet(genesis, voter_set(KEYS, 0)) if light else None
         self.sync = ChainSync(
             self.network, rig.chain, rig.store, beginning=beginning, author=author, pool=rig.pool
         )

@@ -10,11 +10,11 @@ from trio.testing import MockClock
 
 from cfnode.core.wire import WireError
 from cfnode.network.model import RequestFailed
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.asker import HEDGE_S, Answer, Asker, NobodyHelps
-from cfnode.node.sync.book import PATIENCE_S, PeerBook
+from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import REACTIONS, Consequence, Failure
+from cfnode.node.sync.reputation import REACTIONS, Consequence, Failure
 from tests.node.sync.net import MemoryNetwork, join
 
 KIND = "sync/2"
@@ -24,7 +24,7 @@ class Peers:
     """A client, and peers that answer after so many seconds; a text that begins with ! is a lie."""
 
     def __init__(self, **peers: tuple[float, str | None]) -> None:
-        self.network, self.book = MemoryNetwork("client"), PeerBook(itertools.count().__next__)
+        self.network, self.book = MemoryNetwork("client"), PeerSet(itertools.count().__next__)
         self.asker = Asker(self.network, self.book)
         for name, (delay, answer) in peers.items():
             self.add(name, delay, answer)
@@ -87,7 +87,7 @@ async def test_each_time_out_costs_and_from_the_third_in_a_row_as_much_as_a_fals
         assert "mute" not in peers.network.peers
         peers.add("mute", 0, "never")
     changes = [change for _, change, _ in peers.network.reports]
-    assert changes == [repute.SILENT, repute.SILENT, repute.BAD_PROOF, repute.BAD_PROOF]
+    assert changes == [reputation.SILENT, reputation.SILENT, reputation.BAD_PROOF, reputation.BAD_PROOF]
 
 
 async def test_each_failure_has_its_reaction_and_the_next_peer_helps(patient_clock: MockClock) -> None:
@@ -96,7 +96,7 @@ async def test_each_failure_has_its_reaction_and_the_next_peer_helps(patient_clo
     peers.book.record("liar").met = True  # somebody is no stranger, so they are asked one by one
     assert (await peers.ask()).value == "true"
     assert peers.asked == ["liar", "refusing", "unknowing", "honest"]
-    assert peers.network.reports == [("liar", repute.BAD_PROOF, "no proof: it is false")]
+    assert peers.network.reports == [("liar", reputation.BAD_PROOF, "no proof: it is false")]
     assert "liar" not in peers.network.peers
     assert peers.network.unwanted == ["refusing", "unknowing"]
     assert peers.book.candidates() == ["honest", "refusing", "unknowing"]

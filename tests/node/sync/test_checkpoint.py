@@ -11,8 +11,8 @@ from trio.testing import MockClock
 from cfnode.core.aura import slot_of
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.node.config import Checkpoint
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.checkpoint import BadCheckpoint, trust_checkpoint
-from cfnode.node.sync.memory import Trust
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
@@ -29,8 +29,8 @@ def block(rig: Rig, number: int) -> bytes:
     return found
 
 
-async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Trust:
-    """Trust in the checkpoint, so many days after it was made."""
+async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> TrustedSet:
+    """TrustedSet in the checkpoint, so many days after it was made."""
     header = client.rig.store.header(client.rig.chain.finalized.hash)
     assert header is not None
     now = slot_of(header) + int(days * SLOTS_A_DAY)

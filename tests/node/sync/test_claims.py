@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from cfnode.core.header import Header
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
-from cfnode.node.sync import linking, repute, serve
+from cfnode.node.sync import linking, reputation, serve
 from cfnode.node.sync.behind import BEHIND
 from cfnode.node.sync.progress import Phase
 from cfnode.node.sync.wanted import Announced
@@ -56,7 +56,7 @@ async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_ho
             with trio.fail_after(1.5):
                 await victim.in_step_with(honest)
             assert not victim.sync.progress.is_syncing
-        await victim.reached(lambda: score(liar, by=victim) <= repute.SILENT / 2)
+        await victim.reached(lambda: score(liar, by=victim) <= reputation.SILENT / 2)
         assert score(honest, by=victim) > 0
         book = victim.sync.book
         assert book.record(liar.id).rank > book.record("a stranger").rank > book.record(honest.id).rank
@@ -71,14 +71,14 @@ async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_c
     light.network.stalled.add("liar")
     async with running(authority, light):
         await followed(light, authority)
-        for _ in range(repute.MAX_SILENCES):
+        for _ in range(reputation.MAX_SILENCES):
             assert join(light.network, liar)
             header = invented(light.chain.best.number + 2, 7)
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(header).encode())
             await trio.sleep(serve.LIMITS["sync/2"].timeout + 1)
             assert "liar" not in light.network.peers
         costs = [change for peer, change, _ in light.network.reports]
-        assert costs == [repute.SILENT, repute.SILENT, repute.BAD_PROOF]
+        assert costs == [reputation.SILENT, reputation.SILENT, reputation.BAD_PROOF]
         assert len(light.sync._follower._wanted) == 0, "its announcements went with it"
 
 
@@ -146,13 +146,15 @@ async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_report
         said = Handshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
         liar.notifications("block-announces/1", said.encode)
         join(light.network, liar)
-        for _ in range(repute.MAX_UNFOUNDED + 2):
+        for _ in range(reputation.MAX_UNFOUNDED + 2):
             top = rows[light.chain.best.number - 4 + 2]
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(top).encode())
             await trio.sleep(2)
         costs = [change for peer, change, _ in light.network.reports if peer == "liar"]
-        assert costs[: repute.MAX_UNFOUNDED - 1] == [repute.BAD_ANNOUNCE] * (repute.MAX_UNFOUNDED - 1)
-        assert costs[repute.MAX_UNFOUNDED - 1] == repute.BAD_PROOF
+        assert costs[: reputation.MAX_UNFOUNDED - 1] == [reputation.BAD_ANNOUNCE] * (
+            reputation.MAX_UNFOUNDED - 1
+        )
+        assert costs[reputation.MAX_UNFOUNDED - 1] == reputation.BAD_PROOF
         assert light.sync.book.record("liar").answers == 0, "it has delivered nothing"
         assert light.sync._follower._links.bytes_held == 0
         assert not light.sync.progress.is_syncing
@@ -187,11 +189,11 @@ async def test_a_sealed_block_is_fetched_from_the_peer_that_delivered_though_a_l
         assert header is not None
         liar.protocols["block-announces/1"].send("light", BlockAnnounce(header).encode())
         await trio.sleep(1)
-        assert not light.chain.can_win(block)
+        assert not light.chain.descends_from_finalized(block)
         authority.sync._announces.open.add("light")  # type: ignore[attr-defined]
         before = trio.current_time()
         authority.network.protocols["block-announces/1"].send("light", BlockAnnounce(header).encode())
-        await reached(light, lambda: light.chain.can_win(block))
+        await reached(light, lambda: light.chain.descends_from_finalized(block))
         assert trio.current_time() - before < 1
 
 

@@ -9,14 +9,14 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from cfnode.core.grandpa import Commit, CommitMessage, NeighbourPacket, Precommit, sign_payload
+from cfnode.core.grandpa import Commit, CommitMessage, NeighborPacket, Precommit, sign_payload
 from cfnode.core.header import Header
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import MAX_COMMIT, decode_gossip, encode_commit
 from cfnode.node.events import Finalized
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.commits import TURN_AFTER_USELESS_S
-from cfnode.runtime.door import ExecutorDied
+from cfnode.runtime.calls import ExecutorDied
 from cfnode.store import Overlay
 from tests.node.mini import put, tx, voters_of
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
@@ -77,7 +77,7 @@ async def test_a_commit_that_cannot_hold_costs_its_sender_and_us_next_to_nothing
         await reached(light, lambda: bool(light.network.reports))
         assert read == []
         ((peer, change, words),) = light.network.reports
-        assert (peer, change) == ("authority", repute.BAD_GOSSIP)
+        assert (peer, change) == ("authority", reputation.BAD_GOSSIP)
         assert reason in words
         assert light.chain.finalized.number == 4
 
@@ -104,7 +104,7 @@ async def test_votes_on_several_forks_are_no_commit(
         one, below = authority.chain.hash_at(5), authority.chain.hash_at(4)
         assert one is not None
         other, *_ = await authority.rig.blocks(4, on=below)
-        await reached(light, lambda: light.chain.can_win(other))
+        await reached(light, lambda: light.chain.descends_from_finalized(other))
         first, second = commit_for(authority, one), commit_for(authority, other)
         split = (first.commit.precommits[0], second.commit.precommits[1])
         send(authority, with_votes(first, lambda _: split))
@@ -202,7 +202,7 @@ async def test_the_newest_votes_go_to_a_peer_once_however_often_it_asks(
         protocol = authority.network.protocols["grandpa/1"]
         original = protocol.send
         protocol.send = lambda peer, data: sent.append(data) or original(peer, data)  # type: ignore
-        packet = NeighbourPacket(1, 2, 0).encode()
+        packet = NeighborPacket(1, 2, 0).encode()
         for _ in range(50):
             light.network.protocols["grandpa/1"].send("authority", packet)
         await trio.sleep(1)
@@ -232,7 +232,7 @@ async def test_a_flood_of_useless_commits_has_one_looked_at_in_two_seconds(
         seconds = trio.current_time() - began
         assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_USELESS_S + 2
         authority.network.protocols["grandpa/1"].send("light", bytes((1,)) + bytes(20))
-        await reached(light, lambda: light.reports[-1] == ("authority", repute.BAD_MESSAGE))
+        await reached(light, lambda: light.reports[-1] == ("authority", reputation.BAD_MESSAGE))
         await authority.rig.finality.finalize(authority.chain.best.hash)  # a good one still has its turn
         await in_step(light, authority)
 

@@ -14,9 +14,9 @@ from cfnode.core.state import State
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.light import LightResponse, RemoteCall, RemoteRead
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.ask_proofs import read_answer
-from cfnode.runtime.door import UnknownFunction
+from cfnode.runtime.calls import UnknownFunction
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
 from tests.node.mini import account, put, tx
@@ -129,7 +129,7 @@ async def test_what_was_asked_before_is_asked_of_nobody(
 async def test_what_is_kept_is_counted_once_however_many_ask_at_a_time(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfnode.node.sync.early.MOST_KEPT", 100)  # two accounts and their nonces
+    monkeypatch.setattr("cfnode.node.sync.early.MAX_KEPT", 100)  # two accounts and their nonces
     async with early(light, authority):
         block, nonce = light.chain.best.hash, light.chain.queries.account_nonce
         async with trio.open_nursery() as nursery:
@@ -171,7 +171,7 @@ async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked
         )
         block = light.chain.best.hash
         assert await light.chain.queries.account_nonce(block, account("carol")) == 40
-        assert light.reports == [("liar", repute.BAD_PROOF)]
+        assert light.reports == [("liar", reputation.BAD_PROOF)]
         assert "liar" not in light.network.peers
         assert "authority" in light.network.peers
 
@@ -184,7 +184,7 @@ async def test_what_the_only_peer_leaves_out_of_the_proof_of_a_call_is_had_key_b
             spoilt(answer, lambda proof: proof[:1]) if b"AccountNonceApi" in request and answer else answer
         )
         assert await light.chain.queries.account_nonce(light.chain.best.hash, account("carol")) == 40
-        assert {change for _, change in light.reports} == {repute.SILENT}
+        assert {change for _, change in light.reports} == {reputation.SILENT}
 
 
 async def test_bytes_that_are_no_answer_cost_their_peer_its_place(
@@ -195,7 +195,7 @@ async def test_bytes_that_are_no_answer_cost_their_peer_its_place(
         block = light.chain.best.hash
         with pytest.raises(StateDiscarded):
             await light.chain.queries.account_nonce(block, account("carol"))
-        assert light.reports == [("authority", repute.BAD_PROOF)]
+        assert light.reports == [("authority", reputation.BAD_PROOF)]
 
 
 async def test_where_nobody_can_tell_the_state_is_as_good_as_gone(

@@ -16,7 +16,7 @@ from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.grandpa_gossip import encode_commit
 from cfnode.node.events import Finalized
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.progress import Phase
 from cfnode.node.sync.set_changes import ASK_S
 from cfnode.store import StateDiscarded
@@ -154,7 +154,7 @@ async def test_while_catching_up_one_justification_that_holds_proves_many_blocks
     steps = await caught_up(authority, full, lambda: full.chain.finalized == authority.chain.finalized)
     final = [number for number, _ in steps[:7]]
     assert final == [1, 3, 18, 35, 49, 64, 80], "at 1 and 3 the authorities change, at 64 a range ends"
-    assert {report[:2] for report in full.network.reports} == {("authority", repute.BAD_JUSTIFICATION)}
+    assert {report[:2] for report in full.network.reports} == {("authority", reputation.BAD_JUSTIFICATION)}
     assert len(full.network.reports) == 4, "for three blocks, and for the headers up to the first of them"
 
 
@@ -217,7 +217,7 @@ async def test_a_row_of_headers_that_proves_nothing_makes_nothing_final(
     full = Peer("full", await make_rig("full", authorities=KEYS))
     steps = await caught_up(authority, full, lambda: full.chain.best.number >= 58)
     assert [number for number, justified in steps if not justified] == []
-    assert ("authority", repute.BAD_JUSTIFICATION) in full.reports
+    assert ("authority", reputation.BAD_JUSTIFICATION) in full.reports
 
 
 def with_unproven(answer: bytes, numbers: set[int]) -> bytes:
@@ -287,7 +287,7 @@ async def test_a_block_with_another_body_costs_its_peer_its_place(
         before = light.chain.best
         await authority.rig.block(tx("dave", 0))
         await reached(light, lambda: bool(light.network.reports))
-        assert light.reports == [("authority", repute.BAD_BLOCK)]
+        assert light.reports == [("authority", reputation.BAD_BLOCK)]
         assert "extrinsics root" in light.network.reports[0][2]
         assert light.chain.best == before
 
@@ -307,7 +307,7 @@ async def test_votes_that_prove_nothing_finalize_nothing(
         commit = type(forged.commit)(target.hash, target.number, votes)
         authority.network.protocols["grandpa/1"].send("light", encode_commit(CommitMessage(9, 2, commit)))
         await reached(light, lambda: bool(light.network.reports))
-        assert light.reports == [("authority", repute.BAD_GOSSIP)]
+        assert light.reports == [("authority", reputation.BAD_GOSSIP)]
         assert light.chain.finalized == before
 
 
@@ -318,7 +318,7 @@ async def test_announcements_that_are_none_cost_their_peer(
     async with running(authority, light):
         authority.network.protocols["block-announces/1"].send("light", data)
         await reached(light, lambda: bool(light.network.reports))
-        assert light.reports == [("authority", repute.BAD_ANNOUNCE)]
+        assert light.reports == [("authority", reputation.BAD_ANNOUNCE)]
 
 
 async def test_an_announced_block_with_a_forged_seal_is_never_taken(
@@ -334,7 +334,7 @@ async def test_an_announced_block_with_a_forged_seal_is_never_taken(
         authority.network.protocols["block-announces/1"].send("light", announce)
         await reached(light, lambda: bool(light.network.reports))
         assert "seal" in light.network.reports[0][2]
-        assert not light.chain.can_win(forged.hash)
+        assert not light.chain.descends_from_finalized(forged.hash)
 
 
 async def test_a_transaction_given_to_the_light_node_reaches_the_author(
@@ -418,4 +418,4 @@ async def test_a_transaction_that_is_invalid_costs_its_sender(
         await followed(light, authority)
         authority.network.protocols["transactions/1"].send("light", b"\x04" + tx("poor", 0))
         await reached(light, lambda: bool(light.network.reports))
-        assert light.reports == [("authority", repute.BAD_MESSAGE)]
+        assert light.reports == [("authority", reputation.BAD_MESSAGE)]

@@ -8,7 +8,7 @@ from cfnode.core.grandpa import ENGINE, EncodedJustification
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.imports import Imports
 from cfnode.node.sync.progress import Progress
-from cfnode.runtime.door import ExecutorDied
+from cfnode.runtime.calls import ExecutorDied
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig
 from tests.node.test_local_faults import Failing, fetched

@@ -15,7 +15,7 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.runtime import executor as executor_module
-from cfnode.runtime.door import Deadline, ExecutorDied, Runtime, RuntimeTrap
+from cfnode.runtime.calls import Deadline, ExecutorDied, Runtime, RuntimeTrap
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store

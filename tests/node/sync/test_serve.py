@@ -17,7 +17,7 @@ from cfnode.core.wire.light import MAX_KEYS, LightResponse, RemoteCall, RemoteRe
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.serve_rooms import MAX_OF_A_PEER, SWITCH_S
 from cfnode.runtime.journal import Journal
@@ -87,7 +87,7 @@ async def test_who_asks_the_same_a_third_time_has_said_enough(rig: Rig) -> None:
         await asker.blocks(BlockRequest(1, WHOLE))
     with pytest.raises(RequestFailed):
         await asker.blocks(BlockRequest(1, WHOLE))
-    assert asker.server.reports == [("asker", repute.FATAL, "the same block request a third time")]
+    assert asker.server.reports == [("asker", reputation.FATAL, "the same block request a third time")]
 
 
 async def test_asking_the_same_at_the_same_time_is_asking_again(rig: Rig) -> None:
@@ -183,7 +183,7 @@ async def test_bytes_that_are_no_request_cost_their_sender(rig: Rig) -> None:
     for protocol in ("sync/2", "sync/warp", "state/2", "light/2"):
         with pytest.raises(RequestFailed):
             await asker.ask(protocol, b"\xff\xff")
-    assert [change for _, change, _ in asker.server.reports] == [repute.BAD_MESSAGE] * 4
+    assert [change for _, change, _ in asker.server.reports] == [reputation.BAD_MESSAGE] * 4
 
 
 async def test_a_warp_proof_leads_from_set_to_set_to_the_newest_final_block(make_rig: MakeRig) -> None:

@@ -13,8 +13,8 @@ from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT, build_range, read_range
 from cfnode.core.wire.light import LightResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
-from cfnode.node.sync import repute, serve_state, state_ranges
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync import reputation, serve_state, state_ranges
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.state import StateSync, TargetLost
@@ -28,7 +28,7 @@ from tests.node.sync.net import MemoryNetwork, Tamper, join
 
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """A state of some hundred entries that goes out in small pieces."""
-    monkeypatch.setattr(serve_state, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(serve_state, "MAX_BYTES", 2_000)
     monkeypatch.setattr(state_ranges, "SMALL", 0)
     rig = await make_rig("server")
     nonce = 0
@@ -48,7 +48,7 @@ class Client:
         self.rig, self.network, self.book, self.progress = (
             rig,
             MemoryNetwork("client"),
-            PeerBook(itertools.count().__next__),
+            PeerSet(itertools.count().__next__),
             Progress(),
         )
         header = rig.store.header(rig.chain.finalized.hash)
@@ -142,7 +142,7 @@ async def test_a_peer_that_sends_another_state_is_dropped_and_the_rest_finish_it
     client = Client(rig, tmp_path, liar=lie, honest=None)
     await client.run()
     client.assert_same()
-    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", repute.BAD_PROOF)}
+    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", reputation.BAD_PROOF)}
     assert "liar" not in client.network.peers
 
 
@@ -260,7 +260,7 @@ async def test_who_fills_holes_with_something_else_is_dropped(
     client.book.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
     await client.run()
     client.assert_same()
-    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", repute.BAD_PROOF)}
+    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", reputation.BAD_PROOF)}
 
 
 @given(

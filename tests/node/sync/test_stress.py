@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from trio.testing import MockClock
 
-from cfnode.node.sync.stall import MOST_BEHIND
+from cfnode.node.sync.stall import MAX_BEHIND
 from cfnode.node.watchers import StatusKind
-from cfnode.store.overlays import MOST_BLOCKS
+from cfnode.store.overlays import MAX_BLOCKS
 from tests.node.mini import put, tx, voter_set, voters_of
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
 
-DEEP = MOST_BLOCKS + 16
+DEEP = MAX_BLOCKS + 16
 """More unfinalized blocks than are held in memory."""
 
 
@@ -29,11 +29,11 @@ async def test_a_fork_deeper_than_what_is_held_in_memory_is_followed_and_becomes
         await in_step(light, authority)
         assert light.chain.best.hash == winner[-1]
         assert light.rig.read("fork") == "wins"
-        assert len(light.rig.store.overlays()) <= MOST_BLOCKS
+        assert len(light.rig.store.overlays()) <= MAX_BLOCKS
         await authority.rig.finality.finalize(winner[-1])
         await in_step(light, authority)
         assert light.chain.finalized.hash == winner[-1]
-        assert not light.chain.can_win(loser[-1])
+        assert not light.chain.descends_from_finalized(loser[-1])
         assert light.rig.read("fork") == "wins"
         assert light.network.reports == []
 
@@ -54,7 +54,7 @@ async def test_of_two_forks_that_change_the_authorities_the_final_one_counts(
         await in_step(light, authority)
         assert (light.chain.finalized.hash, light.chain.best.hash) == (rivals[0], heads[0])
         assert await light.chain.voters() == voter_set(KEYS, 3)
-        assert not light.chain.can_win(heads[1])
+        assert not light.chain.descends_from_finalized(heads[1])
         await authority.rig.finality.finalize(heads[0])
         await in_step(light, authority)
 
@@ -76,10 +76,10 @@ async def test_a_stall_of_finality_is_told_and_bounded(
         await followed(light, authority)
         await authority.rig.blocks(DEEP)
         await in_step(light, authority)
-        assert light.chain.best.number - light.chain.finalized.number > MOST_BEHIND
+        assert light.chain.best.number - light.chain.finalized.number > MAX_BEHIND
         await reached(light, lambda: "Finality stands still: #4 is final" in caplog.text)
         assert why in caplog.text
-        assert len(light.rig.store.overlays()) <= MOST_BLOCKS
+        assert len(light.rig.store.overlays()) <= MAX_BLOCKS
         monkeypatch.undo()
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await in_step(light, authority)

@@ -13,9 +13,9 @@ from cfnode.core.grandpa import WarpProof
 from cfnode.core.trie import build_range
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
-from cfnode.node.sync import repute, serve_state, state_ranges
-from cfnode.node.sync.book import PATIENCE_S, PeerBook
-from cfnode.node.sync.state_ranges import MOST_SMALL
+from cfnode.node.sync import reputation, serve_state, state_ranges
+from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
+from cfnode.node.sync.state_ranges import MAX_SMALL
 from tests.node.conftest import MakeRig
 from tests.node.sync import test_state, test_warp
 from tests.node.sync.net import Tamper
@@ -24,7 +24,7 @@ from tests.node.sync.peers import KEYS, Peer, in_step, join, running
 
 def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
     """What they claim decides nothing; what they delivered does, and a new connection forgives nothing."""
-    book = PeerBook(itertools.count().__next__)
+    book = PeerSet(itertools.count().__next__)
     for number, peer in enumerate(("low", "middle", "high")):
         book.note(peer, number, bytes(32))
     assert book.candidates() == ["low", "middle", "high"], "the lot decides among strangers"
@@ -33,7 +33,7 @@ def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
     book.delivered("middle", 1_000, 0.1)
     assert book.candidates() == ["middle", "high", "low"]
     assert not book.outdone("high"), "only faster"
-    book.lapse("middle")
+    book.penalize("middle")
     assert book.candidates() == ["high", "low", "middle"]
     assert book.outdone("middle")
     assert not book.outdone("middle", least=3), "nobody else is that high"
@@ -49,7 +49,7 @@ def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
 def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
     firsts = set()
     for _ in range(200):
-        book = PeerBook()
+        book = PeerSet()
         for peer in "abcd":
             book.note(peer, 1, bytes(32))
         firsts.add(book.candidates()[0])
@@ -59,8 +59,8 @@ def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
 def test_records_of_those_who_delivered_outlive_a_flood_of_strangers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cfnode.node.sync.book.MAX_RECORDS", 8)
-    book = PeerBook(itertools.count().__next__)
+    monkeypatch.setattr("cfnode.node.sync.peer_set.MAX_RECORDS", 8)
+    book = PeerSet(itertools.count().__next__)
     book.note("honest", 1, bytes(32))
     book.delivered("honest", 1_000, 0.1)
     book.forget("honest")
@@ -80,7 +80,7 @@ def one_key(client: test_state.Client) -> Tamper:
         asked = StateRequest.decode(request)
         with client.rig.store.state(asked.block) as state:
             items, _ = build_range(state, asked.start, 1)
-        if len(client.network.asked) == MOST_SMALL:
+        if len(client.network.asked) == MAX_SMALL:
             client.add("honest")
         return StateResponse(proof=tuple(items)).encode()
 
@@ -91,14 +91,16 @@ async def test_who_gives_a_state_key_by_key_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path)
-    monkeypatch.setattr(serve_state, "MOST_BYTES", 6_000)
+    monkeypatch.setattr(serve_state, "MAX_BYTES", 6_000)
     monkeypatch.setattr(state_ranges, "SMALL", 2_000)
     client.add("miser", one_key(client))
     await client.run()
     client.assert_same()
-    assert [(peer, change) for peer, change, _ in client.network.reports] == [("miser", repute.BAD_MESSAGE)]
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [
+        ("miser", reputation.BAD_MESSAGE)
+    ]
     assert "4 pieces of a state in a row" in client.network.reports[0][2]
-    assert [peer for peer, _, _ in client.network.asked].count("miser") == MOST_SMALL
+    assert [peer for peer, _, _ in client.network.asked].count("miser") == MAX_SMALL
 
 
 async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
@@ -119,7 +121,7 @@ async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
         nursery.start_soon(come_later)
         await client.run()
     client.assert_same()
-    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", repute.SILENT)]
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", reputation.SILENT)]
     assert [peer for peer, _, _ in client.network.asked].count("slow") == 3, (
         "it is kept while it is the only one"
     )

@@ -20,7 +20,7 @@ from cfnode.core.grandpa import (
     VOTE,
     CatchUp,
     CatchUpRequest,
-    NeighbourPacket,
+    NeighborPacket,
     Precommit,
     Vote,
     sign_payload,
@@ -28,8 +28,8 @@ from cfnode.core.grandpa import (
 from cfnode.core.keys import Keypair
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Opened, Received
-from cfnode.node.sync import repute
-from cfnode.node.sync.neighbours import MIN_REPEAT_S, Neighbours
+from cfnode.node.sync import reputation
+from cfnode.node.sync.neighbors import MIN_REPEAT_S, Neighbors
 from cfnode.node.sync.round_catch_up import ANSWER_S, BEHIND_S
 from cfnode.node.sync.vote_queue import TURN_AFTER_BAD_S
 from cfnode.node.sync.vote_relay import MAX_FIRST, SLOW_ROUND_S
@@ -57,7 +57,7 @@ class Listener:
         self.protocol = self.network.notifications("grandpa/1", lambda: role)
         join(self.network, peer.network)
 
-    def says(self, message: NeighbourPacket | Vote | CatchUpRequest | CatchUp) -> None:
+    def says(self, message: NeighborPacket | Vote | CatchUpRequest | CatchUp) -> None:
         self.protocol.send(self.peer.network.name, message.encode())
 
     def sends_round(self, authority: Peer, block: bytes, number: int = 1) -> None:
@@ -80,7 +80,7 @@ class Listener:
 def pair(light: Peer) -> tuple[Listener, Listener]:
     """A sender of votes, and a peer in the first round that gets them."""
     one, near = Listener("one", light), Listener("near", light)
-    near.says(NeighbourPacket(1, 2, 0))
+    near.says(NeighborPacket(1, 2, 0))
     return one, near
 
 
@@ -110,15 +110,15 @@ async def test_votes_go_on_to_peers_in_their_round_once_and_not_back(
     async with following(light, authority):
         one, near, far, old = (Listener(name, light) for name in ("one", "near", "far", "old"))
         for listener, packet in ((one, (1, 2)), (near, (2, 2)), (far, (3, 2)), (old, (1, 1))):
-            listener.says(NeighbourPacket(*packet, 0))
+            listener.says(NeighborPacket(*packet, 0))
         votes = [vote(VOTERS[0], authority, authority.chain.best.hash, stage) for stage in (0, 1, 2)]
         for each in votes * 3:
             one.says(each)
         await trio.sleep(0.2)
         assert sorted(near.received(VOTE), key=votes.index) == votes  # type: ignore[arg-type]
         assert one.received(VOTE) == far.received(VOTE) == old.received(VOTE) == []
-        far.says(NeighbourPacket(1, 3, 0))
-        old.says(NeighbourPacket(1, 2, 0))  # it comes into the set later, and gets what it lacks
+        far.says(NeighborPacket(1, 3, 0))
+        old.says(NeighborPacket(1, 2, 0))  # it comes into the set later, and gets what it lacks
         await trio.sleep(0.2)
         assert len(old.received(VOTE)) == 3
         assert far.received(VOTE) == []
@@ -131,17 +131,17 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
     async with following(light, authority):
         best = authority.chain.best
         one, late = Listener("one", light), Listener("late", light)
-        one.says(NeighbourPacket(1, 2, 4))
-        late.says(NeighbourPacket(1, 2, 4))
+        one.says(NeighborPacket(1, 2, 4))
+        late.says(NeighborPacket(1, 2, 4))
         await trio.sleep(0.1)
         late.received(NEIGHBOUR)
         one.sends_round(authority, best.hash)
         await reached(light, lambda: light.chain.finalized == best)
         await trio.sleep(0.1)
         packets = late.received(NEIGHBOUR, COMMIT)
-        assert packets[-1] == NeighbourPacket(2, 2, best.number)
-        assert all(isinstance(packet, NeighbourPacket) for packet in packets)
-        one.says(NeighbourPacket(2, 2, best.number))
+        assert packets[-1] == NeighborPacket(2, 2, best.number)
+        assert all(isinstance(packet, NeighborPacket) for packet in packets)
+        one.says(NeighborPacket(2, 2, best.number))
         await trio.sleep(2)
         (commit,) = late.received(COMMIT)  # it has not become final there by votes
         assert commit.commit.target_hash == best.hash  # type: ignore[attr-defined]
@@ -152,11 +152,11 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
 @pytest.mark.parametrize(
     ("change", "cost"),
     [
-        ({"signature": bytes(64)}, repute.BAD_GOSSIP),
-        ({"stage": PREVOTE}, repute.BAD_GOSSIP),
-        ({"authority": KEYS[0].grandpa.public}, repute.BAD_GOSSIP),
-        ({"target_number": 8}, repute.BAD_GOSSIP),
-        ({"stage": 3}, repute.BAD_MESSAGE),
+        ({"signature": bytes(64)}, reputation.BAD_GOSSIP),
+        ({"stage": PREVOTE}, reputation.BAD_GOSSIP),
+        ({"authority": KEYS[0].grandpa.public}, reputation.BAD_GOSSIP),
+        ({"target_number": 8}, reputation.BAD_GOSSIP),
+        ({"stage": 3}, reputation.BAD_MESSAGE),
         ({"round": 3}, None),
         ({"set_id": 1}, None),
         ({"round": 0}, None),
@@ -228,24 +228,24 @@ async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
 ) -> None:
     async with following(light, authority):
         one = Listener("one", light)
-        one.says(NeighbourPacket(1, 2, 4))
+        one.says(NeighborPacket(1, 2, 4))
         packets: list[object] = []
 
         for number in (5, 6, 7):
             block = authority.chain.hash_at(number)
             assert block is not None
             one.sends_round(authority, block, number - 4)
-            one.says(NeighbourPacket(number - 3, 2, number))
+            one.says(NeighborPacket(number - 3, 2, number))
             await trio.sleep(1)
             packets += one.received(NEIGHBOUR)
         await authority.rig.block(final=True)
         await trio.sleep(80)
         packets += one.received(NEIGHBOUR)
-        assert packets[0] == NeighbourPacket(1, 2, 4)
-        assert NeighbourPacket(4, 2, 7) in packets
+        assert packets[0] == NeighborPacket(1, 2, 4)
+        assert NeighborPacket(4, 2, 7) in packets
         for before, packet in pairwise(packets):
-            assert isinstance(before, NeighbourPacket)
-            assert isinstance(packet, NeighbourPacket)
+            assert isinstance(before, NeighborPacket)
+            assert isinstance(packet, NeighborPacket)
             assert packet.round >= before.round
             assert packet.finalized >= before.finalized
             assert packet != before
@@ -253,32 +253,32 @@ async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
 
 async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockClock) -> None:
     network, other = MemoryNetwork("ours"), MemoryNetwork("theirs")
-    neighbours = Neighbours(network.notifications("grandpa/1", lambda: b"\x01"))
+    neighbours = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
     join(network, other)
-    neighbours.received("theirs", NeighbourPacket(9, 2, 0))
+    neighbours.received("theirs", NeighborPacket(9, 2, 0))
     assert isinstance(theirs.events.receive_nowait(), Opened)  # type: ignore[attr-defined]
 
-    def sent(set_id: int, current: int, completed: int, finalized: int) -> NeighbourPacket | None:
+    def sent(set_id: int, current: int, completed: int, finalized: int) -> NeighborPacket | None:
         neighbours.send("theirs", set_id, current, completed, finalized)
         try:
             event = theirs.events.receive_nowait()
         except trio.WouldBlock:
             return None
         assert isinstance(event, Received)
-        return NeighbourPacket.decode(event.data)
+        return NeighborPacket.decode(event.data)
 
-    assert sent(2, 9, 8, 40) == NeighbourPacket(9, 2, 40)
+    assert sent(2, 9, 8, 40) == NeighborPacket(9, 2, 40)
     assert sent(2, 9, 8, 40) is None
     await trio.sleep(MIN_REPEAT_S - 1)
     assert sent(2, 9, 8, 40) is None
     await trio.sleep(1)
-    assert sent(2, 9, 8, 40) == NeighbourPacket(9, 2, 40)
+    assert sent(2, 9, 8, 40) == NeighborPacket(9, 2, 40)
     assert sent(2, 9, 8, 39) is sent(1, 12, 11, 41) is sent(2, 8, 7, 40) is None
-    assert sent(2, 20, 10, 40) == NeighbourPacket(11, 2, 40)
-    assert sent(2, 20, 19, 41) == NeighbourPacket(20, 2, 41)
-    assert sent(2, 21, 5, 42) == NeighbourPacket(20, 2, 42)
-    assert sent(3, 1, 0, 42) == NeighbourPacket(1, 3, 42)
+    assert sent(2, 20, 10, 40) == NeighborPacket(11, 2, 40)
+    assert sent(2, 20, 19, 41) == NeighborPacket(20, 2, 41)
+    assert sent(2, 21, 5, 42) == NeighborPacket(20, 2, 42)
+    assert sent(3, 1, 0, 42) == NeighborPacket(1, 3, 42)
 
 
 async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
@@ -287,14 +287,14 @@ async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
     """The other way round Substrate charges the packet as a repetition."""
     async with following(light, authority):
         one = Listener("one", light)
-        one.says(NeighbourPacket(1, 2, 4))
+        one.says(NeighborPacket(1, 2, 4))
         await trio.sleep(0.1)
         one.received(NEIGHBOUR)
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         await trio.sleep(1)
         packet, commit = one.received(NEIGHBOUR, COMMIT)
-        assert isinstance(packet, NeighbourPacket)
+        assert isinstance(packet, NeighborPacket)
         assert (packet.set_id, packet.finalized) == (2, 7)
         assert commit.commit.target_number == 7  # type: ignore[attr-defined]
 
@@ -306,7 +306,7 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
         listeners = [Listener(f"listener {n}", light) for n in range(MAX_FIRST + 4)]
         voter = Listener("voter", light, role=b"\x04")
         for listener in (*listeners, voter):
-            listener.says(NeighbourPacket(1, 2, 4))
+            listener.says(NeighborPacket(1, 2, 4))
         await trio.sleep(0.1)
         first = vote(VOTERS[0], authority, authority.chain.best.hash, PROPOSE)
         authority.network.protocols["grandpa/1"].send("light", first.encode())
@@ -324,13 +324,13 @@ async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_
 ) -> None:
     async with following(light, authority):
         one, behind = Listener("one", light), Listener("behind", light)
-        one.says(NeighbourPacket(1, 2, 4))
-        behind.says(NeighbourPacket(1, 2, 4))
+        one.says(NeighborPacket(1, 2, 4))
+        behind.says(NeighborPacket(1, 2, 4))
         best = authority.chain.best
         for number in range(1, 6):
             one.sends_round(authority, best.hash, number)
             await trio.sleep(0.2)
-        assert behind.received(NEIGHBOUR)[-1] == NeighbourPacket(6, 2, 7)
+        assert behind.received(NEIGHBOUR)[-1] == NeighborPacket(6, 2, 7)
         for request in (CatchUpRequest(6, 2), CatchUpRequest(5, 1), CatchUpRequest(1, 2)):
             behind.says(request)  # beyond what is over, of another set, what it has itself: no answer
         for _ in range(20):
@@ -361,7 +361,7 @@ async def test_a_packet_names_no_round_whose_votes_are_missing_to_a_peer_that_is
         one = Listener("one", light)
         await trio.sleep(0.1)
         assert [packet.round for packet in one.received(NEIGHBOUR)] == [3]  # type: ignore[attr-defined]
-        one.says(NeighbourPacket(4, 2, 4))
+        one.says(NeighborPacket(4, 2, 4))
         await trio.sleep(0.1)
         assert [packet.round for packet in one.received(NEIGHBOUR)] == [6]  # type: ignore[attr-defined]
 
@@ -393,7 +393,7 @@ async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_f
         ahead, other = Listener("ahead", light), Listener("other", light)
         ahead.says(good)  # without a request
         for listener in (ahead, other):
-            listener.says(NeighbourPacket(20, 2, 4))
+            listener.says(NeighborPacket(20, 2, 4))
         await trio.sleep(BEHIND_S - 2)
         assert ahead.received(3) + other.received(3) == []
         await trio.sleep(4)
@@ -401,7 +401,7 @@ async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_f
         asked = next(listener for listener in (ahead, other) if listener.received(3) == request)
         asked.says(replace(good, prevotes=prevotes[::-1], precommits=prevotes))
         await reached(light, lambda: bool(light.network.reports))
-        assert light.reports == [(asked.name, repute.BAD_GOSSIP)]
+        assert light.reports == [(asked.name, reputation.BAD_GOSSIP)]
         await trio.sleep(2)
         rest = ahead if asked is other else other
         assert rest.received(3) == request

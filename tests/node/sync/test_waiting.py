@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from cfnode.node.sync import repute
+from cfnode.node.sync import reputation
 from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, with_reasons
 from cfnode.node.sync.service import ChainSync
 from cfnode.store import Pruning
@@ -70,7 +70,7 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
     client.network.stalled.add("slow")
     with trio.move_on_after(30):
         await client.sync.run()
-    assert client.network.reports == [("slow", repute.SILENT, "no answer to sync/warp within 24 s")]
+    assert client.network.reports == [("slow", reputation.SILENT, "no answer to sync/warp within 24 s")]
     assert "slow" not in client.network.peers, "its place is free for another"
     client.add("honest", None)
     trust = await client.sync.run()

@@ -12,9 +12,9 @@ from trio.testing import MockClock
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
-from cfnode.node.sync import repute
-from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync import reputation
+from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.warp import WarpSync, follow_answer
@@ -37,12 +37,12 @@ async def grown(make_rig: MakeRig) -> Rig:
 class Client:
     """A node that knows genesis and some peers, all of which serve the same chain."""
 
-    def __init__(self, rig: Rig, memory: SetsFile | None = None, **liars: Tamper | None) -> None:
+    def __init__(self, rig: Rig, memory: AuthoritySetCache | None = None, **liars: Tamper | None) -> None:
         self.rig, self.network = rig, MemoryNetwork("client")
-        self.book = PeerBook(itertools.count(0, -1).__next__)
+        self.book = PeerSet(itertools.count(0, -1).__next__)
         header = rig.store.header(rig.chain.genesis_hash)
         assert header is not None
-        self.genesis = Trust(header, voter_set(KEYS, 0))
+        self.genesis = TrustedSet(header, voter_set(KEYS, 0))
         self.progress = Progress()
         for height, (name, tamper) in enumerate(reversed(liars.items())):
             self.add(name, tamper, height)
@@ -96,7 +96,7 @@ async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked
     client = Client(rig, liar=lambda protocol, request, answer: edited(answer, edit), honest=None)
     trust = await client.sync.run()
     assert trust.header.hash == rig.chain.finalized.hash
-    assert [(peer, change) for peer, change, _ in client.network.reports] == [("liar", repute.BAD_PROOF)]
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("liar", reputation.BAD_PROOF)]
     assert "liar" not in client.network.peers
 
 
@@ -172,7 +172,7 @@ async def test_without_peers_it_waits_and_says_so(make_rig: MakeRig, autojump_cl
 
 async def test_a_restart_does_not_pay_again(make_rig: MakeRig, tmp_path: Path) -> None:
     rig = await grown(make_rig)
-    memory = SetsFile(tmp_path / "sets", rig.chain.genesis_hash)
+    memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
     first = await Client(rig, memory, honest=None).sync.run()
     again = Client(rig, memory, honest=None)
     assert await again.sync.run() == first
@@ -184,20 +184,23 @@ async def test_a_memory_that_no_peer_continues_is_dropped(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig = await grown(make_rig)
-    memory = SetsFile(tmp_path / "sets", rig.chain.genesis_hash)
-    memory.save(Trust(Header(bytes(32), 999, bytes(32), bytes(32)), voter_set(KEYS, 7)))
+    memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
+    memory.save(TrustedSet(Header(bytes(32), 999, bytes(32), bytes(32)), voter_set(KEYS, 7)))
     trust = await Client(rig, memory, honest=None).sync.run()
     assert trust.header.hash == rig.chain.finalized.hash
     assert "No peer continues from block #999" in caplog.text
 
 
 def test_a_damaged_memory_or_another_chains_is_none(tmp_path: Path) -> None:
-    path, trust = tmp_path / "sets", Trust(Header(bytes(32), 5, bytes(32), bytes(32)), voter_set(KEYS, 7))
-    memory = SetsFile(path, b"g" * 32)
+    path, trust = (
+        tmp_path / "sets",
+        TrustedSet(Header(bytes(32), 5, bytes(32), bytes(32)), voter_set(KEYS, 7)),
+    )
+    memory = AuthoritySetCache(path, b"g" * 32)
     assert memory.load() is None
     memory.save(trust)
     assert memory.load() == trust
-    assert SetsFile(path, b"h" * 32).load() is None
+    assert AuthoritySetCache(path, b"h" * 32).load() is None
     whole = path.read_bytes()
     for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :])

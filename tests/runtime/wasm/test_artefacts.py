@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import xxhash
 
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.calls import UnsupportedCode
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts, directory
 from cfnode.runtime.wasm.engine import fingerprint

@@ -11,7 +11,7 @@ import pytest
 from cfnode.core.chainspec import RawGenesis, parse
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.calls import RuntimeTrap
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts

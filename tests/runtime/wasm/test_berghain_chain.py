@@ -13,7 +13,7 @@ from cfnode.core.grandpa import AuthoritySet, read_authorities, scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import Cursor
-from cfnode.runtime.door import AtBlock
+from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.wasm.runtime import wasm_runtime
@@ -59,7 +59,7 @@ class Grown:
             self.store.finalize(header.hash)
 
     async def voters(self) -> AuthoritySet:
-        at = AtBlock(self.head.hash)
+        at = BlockSource(self.head.hash)
         voters = read_authorities(Cursor(await self.executor.call(at, "GrandpaApi_grandpa_authorities")))
         return AuthoritySet(Cursor(await self.executor.call(at, "GrandpaApi_current_set_id")).u64(), voters)
 

@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.runtime.door import UnsupportedCode
+from cfnode.runtime.calls import UnsupportedCode
 from cfnode.runtime.wasm.code import COMPRESSED, MAX_SIZE, custom_section, embedded_version, expand
 from tests.runtime.wasm import counter
 

@@ -14,7 +14,7 @@ import trio
 from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT, root
-from cfnode.runtime.door import AtBlock, BuiltBlock, Deadline, ExecutorDied
+from cfnode.runtime.calls import BlockSource, BuiltBlock, Deadline, ExecutorDied
 from cfnode.runtime.executor import Executor
 from cfnode.store import Pruning, Store
 from tests.conftest import ROOT
@@ -54,7 +54,7 @@ async def extend(executor: Executor, store: Store, parent: Header, *candidates: 
 
 
 async def count(executor: Executor, block: Header) -> int:
-    return int.from_bytes(await executor.call(AtBlock(block.hash), "Counter_get"), "little")
+    return int.from_bytes(await executor.call(BlockSource(block.hash), "Counter_get"), "little")
 
 
 async def test_new_code_rules_from_the_next_block_on_and_the_old_one_stays_at_hand(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_a_runaway_is_ended_without_the_process(
         assert await count(executor, GENESIS) == 0
         pid = executor.pid
         with pytest.raises(Deadline, match=r"Counter_loop took longer than 0.5 s"):
-            await executor.call(AtBlock(GENESIS.hash), "Counter_loop")
+            await executor.call(BlockSource(GENESIS.hash), "Counter_loop")
         assert await count(executor, GENESIS) == 0
         assert executor.pid == pid
     store.close()

@@ -12,7 +12,7 @@ import wasmtime
 import xxhash
 
 from cfnode.core.trie import MissingNode, ProofState, TrieError
-from cfnode.runtime.door import (
+from cfnode.runtime.calls import (
     Deadline,
     HostFault,
     OutOfMemory,
@@ -152,7 +152,7 @@ def test_memory_that_the_system_refuses_is_no_trap_of_the_runtime(
     with pytest.raises(RuntimeTrap):
         runtime.call("Counter_hoard", b"", small)
     # As if the limit were further away than any allocation reaches: then only the system can have refused.
-    monkeypatch.setattr("cfnode.runtime.wasm.memory.MOST_PAGES_AT_ONCE", 0)
+    monkeypatch.setattr("cfnode.runtime.wasm.memory.MAX_PAGES_AT_ONCE", 0)
     with pytest.raises(OutOfMemory, match="Counter_hoard: the system refuses memory"):
         runtime.call("Counter_hoard", b"", small)
 

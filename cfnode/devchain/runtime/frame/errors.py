@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.runtime.door import RuntimeTrap
+from cfnode.runtime.calls import RuntimeTrap
 
 __all__ = ["DispatchError", "RuntimeTrap", "TransactionValidityError", "bad_origin", "invalid", "unknown"]
 

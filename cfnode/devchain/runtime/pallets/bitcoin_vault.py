@@ -147,7 +147,7 @@ def conjure(pallet: Pallet, amount: int) -> None:
 
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
-    """Neighbours among outputs sorted by worth, at most `limit`, that come to what is needed."""
+    """Neighbors among outputs sorted by worth, at most `limit`, that come to what is needed."""
     first = next((at for at, each in enumerate(worth) if each > 0), None)
     if first is None:
         return None

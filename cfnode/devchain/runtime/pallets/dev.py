@@ -45,8 +45,8 @@ INHERENT = b"devfund0"
 LONGEVITY = 64
 ENTRY_BYTES = 64
 MAX_FUNDED = 64
-MOST_NARROW = 2**60
-MOST_WIDE = 2**110
+MAX_NARROW = 2**60
+MAX_WIDE = 2**110
 """Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
@@ -202,7 +202,7 @@ class Dev(Sightings):
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
         """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
         origin.ensure_none()
-        sane = feed in FEEDS and (price is None or 0 < price <= MOST_NARROW)
+        sane = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
         self.ensure(sane, self.Error.InvalidPrice)
         self.read_price(feed, price, is_stale=is_stale)
 
@@ -255,7 +255,7 @@ class Dev(Sightings):
     def _most(self, asset: str) -> int:
         """More than there is of any asset, and still far from where sums overflow."""
         narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
-        return MOST_NARROW if narrow else MOST_WIDE
+        return MAX_NARROW if narrow else MAX_WIDE
 
     def _ensure_watched(self, address: Any, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)

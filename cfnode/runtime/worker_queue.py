@@ -18,12 +18,12 @@ import trio
 
 from cfnode.core.header import Header
 from cfnode.runtime import frames
+from cfnode.runtime.calls import BuiltBlock, Deadline, ExecutorDied, MessageTooLarge
 from cfnode.runtime.child import Child
-from cfnode.runtime.door import BuiltBlock, Deadline, ExecutorDied, MessageTooLarge
 from cfnode.runtime.requests import Request, failure
 from cfnode.store import Overlay, Store, StoreError
 
-__all__ = ["Line"]
+__all__ = ["WorkerQueue"]
 
 log = logging.getLogger("cfnode.executor")
 
@@ -37,7 +37,7 @@ NO_RESOURCES = (MemoryError, RuntimeError, subprocess.SubprocessError)
 """What Python raises where the system gives no memory, no thread or no process."""
 
 
-class Line:
+class WorkerQueue:
     """An executor process and its queue. `start` it or not, let `serve` run in a task, and `close` it."""
 
     def __init__(self, store: Store, runtimes: str) -> None:
@@ -69,7 +69,7 @@ class Line:
             raise _stopping() from None
         self.blocks += _is_block_work(item)
 
-    def hand_calls_to(self, other: Line) -> None:
+    def hand_calls_to(self, other: WorkerQueue) -> None:
         """Let another process answer all calls that wait here."""
         for item in self._take_waiting():
             stays = isinstance(item, Overlay) or item.block_work

@@ -17,7 +17,7 @@ from cfnode.core.addresses import address_to_text, script_to_text
 from cfnode.core.scale.types import PortableType, Variants
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
-from cfnode.rpc.cf.present import Member, Presenter, Rules, Show
+from cfnode.rpc.cf.json_encoder import JsonEncoder, Member, Rules, Show
 from cfnode.rpc.convert import account, to_hex
 from cfnode.rpc.known import known_to
 
@@ -39,11 +39,11 @@ def _polkadot(value: bytes) -> str:
     return ss58.encode(value, POLKADOT_PREFIX)
 
 
-def _always(show: Show) -> Callable[[Presenter, PortableType, bool], Show]:
+def _always(show: Show) -> Callable[[JsonEncoder, PortableType, bool], Show]:
     return lambda presenter, row, bare: show
 
 
-def _script(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+def _script(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
     """A Bitcoin output script as the address that people write."""
     network = presenter.network
     if network is None:
@@ -51,7 +51,7 @@ def _script(presenter: Presenter, row: PortableType, bare: bool) -> Show:
     return lambda script: script_to_text(script, network)
 
 
-def _foreign_address(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+def _foreign_address(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
     """An address of any chain as text; Polkadot's as SS58 of its own prefix."""
     assert isinstance(row.definition, Variants)
     fields = {case.name: case.fields[0].type for case in row.definition.variants}
@@ -67,7 +67,7 @@ def _foreign_address(presenter: Presenter, row: PortableType, bare: bool) -> Sho
     return show
 
 
-def _safe_mode_set(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+def _safe_mode_set(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
     """The assets for which something is on: all, none, or a list."""
     everything = known_to(presenter.registry).assets
 
@@ -79,7 +79,7 @@ def _safe_mode_set(presenter: Presenter, row: PortableType, bare: bool) -> Show:
     return show
 
 
-def _older_pair(presenter: Presenter, row: PortableType, bare: bool) -> Show:
+def _older_pair(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
     """Amounts of a pool's two assets; older runtimes called the quote asset the pair."""
     show = presenter.plain(row, bare)
     return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in show(value).items()}
@@ -104,7 +104,7 @@ def _amounts(entries: list[Any]) -> list[dict[str, Any]]:
     return [{**asset, "amount": amount} for asset, amount in entries]
 
 
-def _amounts_by_asset(presenter: Presenter) -> Show:
+def _amounts_by_asset(presenter: JsonEncoder) -> Show:
     """Amounts of some assets, as an object with all that the runtime knows."""
     assets = known_to(presenter.registry).assets
 
@@ -122,7 +122,7 @@ def vanity_name(value: bytes) -> str:
         return "<Invalid UTF-8>"
 
 
-_TYPES: Final[dict[str, Callable[[Presenter, PortableType, bool], Show]]] = {
+_TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Show]]] = {
     "crypto::AccountId32": _always(account),
     "primitive_types::U256": _always(hex),
     "primitive_types::H160": _always(to_hex),

@@ -53,7 +53,7 @@ LayerValue: TypeAlias = "bytes | Literal[Untouched.UNTOUCHED] | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Branch:
     """Where a block stands on the shelf: its branch, which begins at block `first` on top of `origin`."""
 
     branch: int
@@ -62,7 +62,7 @@ class Place:
     origin: bytes
 
 
-class ShelfTable:
+class SpillTable:
     """The shelf's rows of one table."""
 
     def __init__(self, number: int, handle: Handle, index: RowIndex) -> None:
@@ -70,7 +70,7 @@ class ShelfTable:
         self.handle = handle
         self._index = index
 
-    def put(self, txn: Transaction, place: Place, rows: Mapping[bytes, RowChange]) -> None:
+    def put(self, txn: Transaction, place: Branch, rows: Mapping[bytes, RowChange]) -> None:
         before = SegmentView(self, txn, place.branch, place.number - 1)
         for row, change in rows.items():
             if isinstance(change, dict):
@@ -80,7 +80,7 @@ class ShelfTable:
             txn.put(_row(place, row), value, db=self.handle)
         self._index.put(txn, self._name(place), list(rows))
 
-    def changes(self, txn: Transaction, place: Place) -> dict[bytes, RowChange]:
+    def changes(self, txn: Transaction, place: Branch) -> dict[bytes, RowChange]:
         """What one block changed (in a bucket: what its branch did up to it)."""
         rows: dict[bytes, RowChange] = {}
         for row in self._index.rows(txn, self._name(place)):
@@ -89,7 +89,7 @@ class ShelfTable:
             rows[row] = _change(row, data)
         return rows
 
-    def summary(self, txn: Transaction, place: Place) -> Iterator[tuple[bytes, RowChange]]:
+    def summary(self, txn: Transaction, place: Branch) -> Iterator[tuple[bytes, RowChange]]:
         """What the branch changed up to a block, each row once, however often it changed."""
         segment = SegmentView(self, txn, place.branch, place.number)
         row = segment.first()
@@ -99,11 +99,11 @@ class ShelfTable:
                 yield row, _change(row, data)
             row = segment.following(row)
 
-    def delete(self, txn: Transaction, place: Place) -> None:
+    def delete(self, txn: Transaction, place: Branch) -> None:
         for row in self._index.take(txn, self._name(place)):
             txn.delete(_row(place, row), db=self.handle)
 
-    def _name(self, place: Place) -> bytes:
+    def _name(self, place: Branch) -> bytes:
         return struct.pack(">II", place.branch, place.number) + self._number
 
 
@@ -111,11 +111,11 @@ def _change(row: bytes, data: bytes) -> RowChange:
     return dict(decode_bucket(data)) if len(row) == ROW_LIMIT else untagged(data)
 
 
-def _row(place: Place, row: bytes) -> bytes:
+def _row(place: Branch, row: bytes) -> bytes:
     return place.branch.to_bytes(4, "big") + row + (_LAST - place.number).to_bytes(4, "big")
 
 
-class Shelf:
+class OverlaySpill:
     """All shelved blocks."""
 
     def __init__(self, database: Database) -> None:
@@ -124,12 +124,12 @@ class Shelf:
         self._garbage = database.table("shelf-garbage")
         self._meta = database.meta
         index = RowIndex(database.table("shelf-index"))
-        self.storage = ShelfTable(0, database.table("shelf-storage"), index)
-        self.nodes = ShelfTable(1, database.table("shelf-nodes"), index)
+        self.storage = SpillTable(0, database.table("shelf-storage"), index)
+        self.nodes = SpillTable(1, database.table("shelf-nodes"), index)
 
-    def place(self, txn: Transaction, block: bytes) -> Place | None:
+    def place(self, txn: Transaction, block: bytes) -> Branch | None:
         data = txn.get(block, db=self._blocks)
-        return None if data is None else Place(*_PLACE.unpack(data))
+        return None if data is None else Branch(*_PLACE.unpack(data))
 
     def put(self, txn: Transaction, entry: OverlayEntry) -> None:
         """Shelves a block whose parent is finalized or on the shelf."""
@@ -141,18 +141,18 @@ class Shelf:
         self.storage.put(txn, place, row_changes(changes.storage))
         self.nodes.put(txn, place, row_changes(changes.nodes))
 
-    def _new_place(self, txn: Transaction, entry: OverlayEntry) -> Place:
+    def _new_place(self, txn: Transaction, entry: OverlayEntry) -> Branch:
         parent = self.place(txn, entry.parent)
         if parent is not None:
             tip = txn.get(parent.branch.to_bytes(4, "big"), db=self._tips)
             if tip == entry.parent:
-                return Place(parent.branch, entry.number, parent.first, parent.origin)
+                return Branch(parent.branch, entry.number, parent.first, parent.origin)
         branch = int(txn.get(b"next-branch", db=self._meta) or b"0")
         txn.put(b"next-branch", b"%d" % ((branch + 1) & _LAST), db=self._meta)
-        return Place(branch, entry.number, entry.number, entry.parent)
+        return Branch(branch, entry.number, entry.number, entry.parent)
 
     def changes(
-        self, txn: Transaction, place: Place
+        self, txn: Transaction, place: Branch
     ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]]:
         """A block's changes of storage and nodes."""
         return self.storage.changes(txn, place), self.nodes.changes(txn, place)
@@ -176,7 +176,7 @@ class Shelf:
             found = cursor.first()
             while found and most > 0:
                 branch, number = struct.unpack(">II", cursor.key())
-                place = Place(branch, number, number, b"")
+                place = Branch(branch, number, number, b"")
                 self.storage.delete(txn, place)
                 self.nodes.delete(txn, place)
                 found, most = cursor.delete() and cursor.key() != b"", most - 1
@@ -187,7 +187,7 @@ class SegmentView(RowWalk):
 
     __slots__ = ("_at", "_branch", "_cursor")
 
-    def __init__(self, table: ShelfTable, txn: Transaction, branch: int, number: int) -> None:
+    def __init__(self, table: SpillTable, txn: Transaction, branch: int, number: int) -> None:
         self._branch = branch.to_bytes(4, "big")
         self._at = (_LAST - number).to_bytes(4, "big")
         self._cursor = txn.cursor(table.handle)

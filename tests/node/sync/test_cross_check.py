@@ -12,9 +12,9 @@ from cfnode.core.grandpa import AuthoritySet, ScheduledChange
 from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
 from cfnode.node.events import Finalized
-from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.doubt import Doubt, contradicts
-from cfnode.node.sync.memory import SetsFile, Trust
+from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
+from cfnode.node.sync.cross_check import CrossCheck, contradicts
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress
 from cfnode.node.sync.serve import Server
 from cfnode.node.sync.service import ChainSync
@@ -37,21 +37,21 @@ async def chain(make_rig: MakeRig, name: str) -> Rig:
     return rig
 
 
-def remembered(rig: Rig) -> Trust:
+def remembered(rig: Rig) -> TrustedSet:
     """The last final block and its authorities, as a run on this chain would keep them."""
     header = rig.store.header(rig.chain.finalized.hash)
     assert header is not None
-    return Trust(header, voter_set(SECOND[rig.path.name], 2))
+    return TrustedSet(header, voter_set(SECOND[rig.path.name], 2))
 
 
 class Peers:
     """A node that knows genesis, among peers on different chains."""
 
     def __init__(self, own: Rig, **peers: Rig) -> None:
-        self.network, self.book = MemoryNetwork("client"), PeerBook()
+        self.network, self.book = MemoryNetwork("client"), PeerSet()
         header = own.store.header(own.chain.genesis_hash)
         assert header is not None
-        self.genesis = Trust(header, voter_set(KEYS, 0))
+        self.genesis = TrustedSet(header, voter_set(KEYS, 0))
         for name, rig in peers.items():
             self.add(name, rig)
 
@@ -61,9 +61,9 @@ class Peers:
         join(self.network, peer)
         self.book.note(name, rig.chain.best.number, rig.chain.best.hash)
 
-    async def refute(self, memory: Trust) -> bool:
+    async def refute(self, memory: TrustedSet) -> bool:
         """Is it refuted by the peers there are?"""
-        doubt = Doubt(self.network, self.book, self.genesis, memory)
+        doubt = CrossCheck(self.network, self.book, self.genesis, memory)
         with trio.move_on_after(30) as scope:
             await doubt.confirmed()
         return not scope.cancelled_caught
@@ -128,20 +128,20 @@ SET_4, SET_6 = AuthoritySet(4, ((bytes(32), 1),)), AuthoritySet(6, ((bytes(32), 
 @pytest.mark.parametrize(
     ("passed", "refuted"),
     [
-        (Trust(header(100), SET_5), False),
-        (Trust(header(100, mark=1), SET_5), True),
-        (Trust(header(90, change=True), SET_5), False),
-        (Trust(header(90, change=True), SET_5_OTHER), True),
-        (Trust(header(110, change=True), SET_5), True),
-        (Trust(header(110), SET_5), False),
-        (Trust(header(110, change=True), SET_6), False),
-        (Trust(header(90, change=True), SET_6), True),
-        (Trust(header(90, change=True), SET_4), False),
-        (Trust(header(110, change=True), SET_4), True),
+        (TrustedSet(header(100), SET_5), False),
+        (TrustedSet(header(100, mark=1), SET_5), True),
+        (TrustedSet(header(90, change=True), SET_5), False),
+        (TrustedSet(header(90, change=True), SET_5_OTHER), True),
+        (TrustedSet(header(110, change=True), SET_5), True),
+        (TrustedSet(header(110), SET_5), False),
+        (TrustedSet(header(110, change=True), SET_6), False),
+        (TrustedSet(header(90, change=True), SET_6), True),
+        (TrustedSet(header(90, change=True), SET_4), False),
+        (TrustedSet(header(110, change=True), SET_4), True),
     ],
 )
-def test_a_block_of_the_same_chain_fits_in_its_place(passed: Trust, refuted: bool) -> None:
-    assert contradicts(Trust(header(100), SET_5), passed) is refuted
+def test_a_block_of_the_same_chain_fits_in_its_place(passed: TrustedSet, refuted: bool) -> None:
+    assert contradicts(TrustedSet(header(100), SET_5), passed) is refuted
 
 
 async def test_a_node_misled_before_comes_to_the_true_chain(
@@ -150,7 +150,7 @@ async def test_a_node_misled_before_comes_to_the_true_chain(
     """The liar says it is the highest, goes on from the remembered block and gives its state, too."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
-    memory = SetsFile(tmp_path / "sets", own.chain.genesis_hash)
+    memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
     memory.save(remembered(false))
     genesis = Peers(own).genesis
     network = MemoryNetwork("light")
@@ -177,7 +177,7 @@ async def test_what_has_been_given_up_is_not_doubted_any_more(
     """Nobody goes on from the remembered block, so the proofs begin anew: once."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
-    memory = SetsFile(tmp_path / "sets", own.chain.genesis_hash)
+    memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
     memory.save(remembered(false))
     network = MemoryNetwork("light")
     light = ChainSync(network, own.chain, own.store, beginning=Peers(own).genesis, memory=memory)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-__all__ = ["PATIENCE_S", "STRANGER", "Known", "PeerBook", "Record", "middle"]
+__all__ = ["PATIENCE_S", "STRANGER", "Known", "PeerSet", "Record", "middle"]
 
 PATIENCE_S = 5.0
 """Seconds for an answer; a peer that takes longer gets a penalty."""
@@ -83,7 +83,7 @@ def middle(numbers: Sequence[int]) -> int:
     return numbers[(len(numbers) - 1) // 2] if numbers else 0
 
 
-class PeerBook:
+class PeerSet:
     """The peers that one can sync from. It wakes those who wait for it to change.
 
     `draw`: the lot of a peer whose record begins.
@@ -145,7 +145,7 @@ class PeerBook:
         record.strikes.clear()
         record.met = True
 
-    def lapse(self, peer: str, times: int = 1) -> None:
+    def penalize(self, peer: str, times: int = 1) -> None:
         """The peer was slow, gave little or could not help: others are asked first."""
         self.record(peer).penalties += times
 

@@ -24,25 +24,25 @@ from cfnode.core.state import Changes
 from cfnode.runtime.journal import Journal
 
 __all__ = [
-    "AtBlock",
     "BlockRefused",
+    "BlockSource",
     "BuiltBlock",
     "Deadline",
-    "DoorError",
     "ExecutorDied",
     "HostFault",
     "InherentData",
     "LocalFault",
     "MessageTooLarge",
     "Missing",
-    "OnProof",
     "OutOfMemory",
     "Prepares",
     "ProofRefused",
+    "ProofSource",
     "Runtime",
+    "RuntimeCallError",
     "RuntimeFactory",
     "RuntimeTrap",
-    "StateRef",
+    "StateSource",
     "StoreFault",
     "Unanswerable",
     "UnknownFunction",
@@ -51,13 +51,13 @@ __all__ = [
 ]
 
 
-class AtBlock(msgspec.Struct, frozen=True, tag="block"):
+class BlockSource(msgspec.Struct, frozen=True, tag="block"):
     """The state after the block of this hash."""
 
     hash: bytes
 
 
-class OnProof(msgspec.Struct, frozen=True, tag="proof"):
+class ProofSource(msgspec.Struct, frozen=True, tag="proof"):
     """The part of the state `root` that these trie nodes and values show; `code` is its `:code`."""
 
     root: bytes
@@ -65,7 +65,7 @@ class OnProof(msgspec.Struct, frozen=True, tag="proof"):
     code: bytes
 
 
-StateRef = AtBlock | OnProof
+StateSource = BlockSource | ProofSource
 
 InherentData = list[tuple[bytes, bytes]]
 """What the author tells the block: identifiers of 8 bytes with SCALE data."""
@@ -113,15 +113,15 @@ class BuiltBlock:
 # --- how a call can fail
 
 
-class DoorError(Exception):
+class RuntimeCallError(Exception):
     """A call to the runtime that has no result: a Verdict, or a LocalFault."""
 
 
-class Verdict(DoorError):
+class Verdict(RuntimeCallError):
     """The chain's own answer to this input: every node that makes the same call gets it."""
 
 
-class LocalFault(DoorError):
+class LocalFault(RuntimeCallError):
     """This node could not make the call; it says nothing of the input, and may succeed when tried again."""
 
 

@@ -10,12 +10,12 @@ import pytest
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
-from cfnode.core.trie import Hole, Mend, update
+from cfnode.core.trie import Healing, MissingSubtrie, update
 from cfnode.store import StateDiscarded, Store, StoreError, UnknownBlock
-from cfnode.store.adoption import Adoption, Row
 from cfnode.store.database import Database
 from cfnode.store.finality import WINDOW
 from cfnode.store.genesis import initial_state
+from cfnode.store.state_import import Row, StateImport
 from tests.store.chains import SET_CHANGE, changes_for, child_of, genesis_of
 
 LONG = b"long " * 120
@@ -39,9 +39,9 @@ def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
     return [row for row in found if row[2] is not None]  # type: ignore[misc]
 
 
-def complete(adoption: Adoption) -> list[Hole]:
+def complete(adoption: StateImport) -> list[MissingSubtrie]:
     """Walk over all that is there; what is missing."""
-    mend, holes = Mend(TARGET.state_root), list[Hole]()
+    mend, holes = Healing(TARGET.state_root), list[MissingSubtrie]()
     while not mend.done:
         holes += adoption.look(mend, 2, 1).holes
     if not holes:
@@ -128,7 +128,7 @@ def test_a_value_that_its_node_holds_is_taken_from_there(store: Store) -> None:
     adoption.clear()
     adoption.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
     adoption.write([(b"child", b"k", b"another")], [])
-    found = adoption.look(Mend(TARGET.state_root), 100, 100)
+    found = adoption.look(Healing(TARGET.state_root), 100, 100)
     assert sorted(found.values) == [(b"", b"a", b"1"), (b"child", b"k", b"v")]
     assert not found.holes
 
@@ -149,7 +149,7 @@ def test_what_belongs_to_an_older_state_goes(store: Store) -> None:
     adoption.write(
         [*rows(STATE.storage), *STRAYS], [*rows(STATE.nodes), (b"", b"\x0f\x0f", b"x"), (b"gone", b"", b"x")]
     )
-    mend = Mend(TARGET.state_root)
+    mend = Healing(TARGET.state_root)
     assert adoption.look(mend, 100, 100).holes == []
     assert adoption.settle(mend, TARGET.state_root) == len(STRAYS) + 2
     assert adoption.settle(mend, TARGET.state_root) == 0
@@ -165,7 +165,7 @@ def test_a_walk_that_has_left_something_out_settles_nothing(store: Store) -> Non
     adoption = store.adopt()
     adoption.clear()
     adoption.write(rows(STATE.storage), rows(STATE.nodes))
-    mend = Mend(TARGET.state_root)
+    mend = Healing(TARGET.state_root)
     adoption.look(mend, 100, 100)
     mend.keys += 1
     with pytest.raises(StoreError, match="the state is not whole"):

@@ -10,7 +10,7 @@ BURST_SECONDS: Final = 1.0
 """How long a connection that was silent may call without a pause at its full rate."""
 
 
-class Pace:
+class RateLimiter:
     """A steady rate with a small burst: each call takes one interval, and waits for its turn."""
 
     def __init__(self, calls_a_minute: int) -> None:

@@ -1,6 +1,6 @@
 """Is what an earlier run proved still true by what peers can prove today?
 
-Remembered authorities save a restart hundreds of signatures, but whoever once misled the node, or took over
+JsonCache authorities save a restart hundreds of signatures, but whoever once misled the node, or took over
 authorities that have retired since, would mislead it for good. So while a remembered block is in use, each
 peer is asked which block it has in that place. One that does not name the remembered one is asked for its
 proofs from the beginning; where they pass that place with another block, set or authorities, the peer
@@ -20,13 +20,13 @@ from cfnode.core.grandpa import scheduled_change
 from cfnode.core.wire.warp import SUFFIX
 from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, Unanswered
+from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.blocks import header_at
-from cfnode.node.sync.book import PeerBook
-from cfnode.node.sync.memory import Trust
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.warp import Followed, follow_answer
 
-__all__ = ["Doubt", "contradicts"]
+__all__ = ["CrossCheck", "contradicts"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -40,7 +40,7 @@ PATIENCE_S = 60.0
 """Seconds in which a peer may prove the whole way from the beginning."""
 
 
-def contradicts(memory: Trust, passed: Trust) -> bool:
+def contradicts(memory: TrustedSet, passed: TrustedSet) -> bool:
     """Can a block on the way of a proof not be of one chain with the remembered one?"""
     if passed.number == memory.number:
         return passed.header != memory.header
@@ -51,10 +51,10 @@ def contradicts(memory: Trust, passed: Trust) -> bool:
     return here != there or (begins and not before)
 
 
-class Doubt:
+class CrossCheck:
     """Asks peers about a remembered block. `beginning`: where its proofs began."""
 
-    def __init__(self, network: Network, book: PeerBook, beginning: Trust, memory: Trust) -> None:
+    def __init__(self, network: Network, book: PeerSet, beginning: TrustedSet, memory: TrustedSet) -> None:
         self._book = book
         self._asker = Asker(network, book)
         self._beginning = beginning
@@ -134,9 +134,9 @@ class Doubt:
                 return False
             trust = followed.trust
 
-    async def _proof(self, peer: str, trust: Trust) -> tuple[Followed, list[Trust]]:
+    async def _proof(self, peer: str, trust: TrustedSet) -> tuple[Followed, list[TrustedSet]]:
         """Where the peer's proof leads, and over what. A server without that much history may refuse."""
-        passed: list[Trust] = []
+        passed: list[TrustedSet] = []
         question = Question(
             SUFFIX,
             trust.header.hash,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.scale import NotInMetadataError
 from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
+from cfnode.rpc.cf.json_overrides import vanity_name
 from cfnode.rpc.cf.method import Given, offered, query, value
-from cfnode.rpc.cf.rules import vanity_name
 from cfnode.rpc.convert import account
 from cfnode.rpc.known import known_at, known_to
 from cfnode.rpc.storage import in_state

@@ -15,18 +15,18 @@ from typing import Final
 
 from cfnode.rpc.reply import Reply
 
-__all__ = ["MOST_BYTES", "Burden", "Burdens"]
+__all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
 
 log = logging.getLogger("cfnode.rpc")
 
-MOST_BYTES: Final = 256 * 1024 * 1024
+MAX_BYTES: Final = 256 * 1024 * 1024
 """Room for sixty clients that fetch the metadata at the same moment."""
 
 
-class Burden:
+class MemoryBudget:
     """The bytes that are held for one connection."""
 
-    def __init__(self, burdens: Burdens, cut_off: Callable[[], None]) -> None:
+    def __init__(self, burdens: MemoryBudgets, cut_off: Callable[[], None]) -> None:
         self._burdens = burdens
         self._cut_off = cut_off
         self._is_over = False
@@ -98,12 +98,12 @@ class Burden:
             self._is_over = True
 
 
-class Burdens:
+class MemoryBudgets:
     """The burdens of one server's connections."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MAX_BYTES) -> None:
         self._most = most
-        self._all: set[Burden] = set()
+        self._all: set[MemoryBudget] = set()
         self.size = 0
         self.peak = 0
         """The most that was held since somebody set this to the present size."""
@@ -111,9 +111,9 @@ class Burdens:
     def __len__(self) -> int:
         return len(self._all)
 
-    def begin(self, cut_off: Callable[[], None]) -> Burden:
+    def begin(self, cut_off: Callable[[], None]) -> MemoryBudget:
         """A connection begins; `cut_off` closes it at once."""
-        burden = Burden(self, cut_off)
+        burden = MemoryBudget(self, cut_off)
         self._all.add(burden)
         return burden
 
@@ -126,7 +126,7 @@ class Burdens:
             log.debug("a client that leaves %d bytes lying here is cut off", heaviest.size)
             heaviest.cut_off()
 
-    def forget(self, burden: Burden) -> None:
+    def forget(self, burden: MemoryBudget) -> None:
         """Called by a burden that ends."""
         self._all.discard(burden)
         self.size -= burden.size

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import trio
 
-from cfnode.core.grandpa import NeighbourPacket
+from cfnode.core.grandpa import NeighborPacket
 from cfnode.network.model import NotificationProtocol
 
-__all__ = ["CATCH_UP_THRESHOLD", "NEIGHBOUR_S", "Neighbours"]
+__all__ = ["CATCH_UP_THRESHOLD", "NEIGHBOUR_S", "Neighbors"]
 
 NEIGHBOUR_S = 120.0
 """Seconds after which a packet is sent again, as Substrate does."""
@@ -29,16 +29,16 @@ CATCH_UP_THRESHOLD = 2
 """Rounds that a node may be behind without asking for the votes between."""
 
 
-class Neighbours:
+class Neighbors:
     """The packets of peers, and ours to them."""
 
     def __init__(self, protocol: NotificationProtocol) -> None:
         self._protocol = protocol
-        self.packets: dict[str, NeighbourPacket] = {}
+        self.packets: dict[str, NeighborPacket] = {}
         """The last packet of each peer."""
-        self._sent: dict[str, tuple[NeighbourPacket, float]] = {}
+        self._sent: dict[str, tuple[NeighborPacket, float]] = {}
 
-    def received(self, peer: str, packet: NeighbourPacket) -> NeighbourPacket | None:
+    def received(self, peer: str, packet: NeighborPacket) -> NeighborPacket | None:
         """A peer has sent a packet; the one before, if any."""
         before = self.packets.get(peer)
         self.packets[peer] = packet
@@ -55,11 +55,11 @@ class Neighbours:
         sent = self._sent.get(peer)
         if sent is not None and sent[0].set_id == set_id:
             number = max(number, sent[0].round)
-        packet = NeighbourPacket(number, set_id, finalized)
+        packet = NeighborPacket(number, set_id, finalized)
         if self._is_news(sent, packet) and self._protocol.send(peer, packet.encode()):
             self._sent[peer] = packet, trio.current_time()
 
-    def last_sent(self, peer: str) -> NeighbourPacket | None:
+    def last_sent(self, peer: str) -> NeighborPacket | None:
         """Our last packet to a peer, if any."""
         sent = self._sent.get(peer)
         return None if sent is None else sent[0]
@@ -82,7 +82,7 @@ class Neighbours:
         return min(current, theirs + CATCH_UP_THRESHOLD)
 
     @staticmethod
-    def _is_news(sent: tuple[NeighbourPacket, float] | None, packet: NeighbourPacket) -> bool:
+    def _is_news(sent: tuple[NeighborPacket, float] | None, packet: NeighborPacket) -> bool:
         if sent is None:
             return True
         before, at = sent

@@ -14,14 +14,14 @@ import trio.testing
 
 from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.header import Header
+from cfnode.runtime.calls import BlockSource, BuiltBlock, ExecutorDied
 from cfnode.runtime.child import Child
-from cfnode.runtime.door import AtBlock, BuiltBlock, ExecutorDied
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 from tests.runtime.chain import GENESIS, RUNTIMES, extend, toy_store
 from tests.runtime.toy import extrinsic, put
 
-AT = AtBlock(GENESIS.hash)
+AT = BlockSource(GENESIS.hash)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ async def test_calls_and_small_blocks_by_themselves_need_one_process(store: Stor
         head = GENESIS
         for number in range(20):
             head = await extend(executor, store, head, [put(b"a", b"%d" % number)])
-            assert await executor.call(AtBlock(head.hash), "Toy_get", b"a") == b"\x01%d" % number
+            assert await executor.call(BlockSource(head.hash), "Toy_get", b"a") == b"\x01%d" % number
         assert executor.pids == [executor.pid]
 
 
@@ -128,11 +128,11 @@ async def test_the_second_process_knows_the_blocks_before_it_and_those_after(
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         async with building(executor, tmp_path / "gate", one):
-            assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+            assert await executor.call(BlockSource(one.hash), "Toy_get", b"a") == b"\x011"
         two = await extend(executor, store, one, [put(b"a", b"2")])
         fork = await extend(executor, store, one, [put(b"a", b"3")])
         for block, value in ((one, b"1"), (two, b"2"), (fork, b"3")):
-            assert await executor.call(AtBlock(block.hash), "Toy_get", b"a") == b"\x01" + value
+            assert await executor.call(BlockSource(block.hash), "Toy_get", b"a") == b"\x01" + value
         assert int(await executor.call(AT, "Toy_pid")) == executor.pids[1]
 
 
@@ -142,9 +142,9 @@ async def test_a_killed_second_process_costs_its_call_and_no_block(store: Store,
         async with building(executor, tmp_path / "second", one) as block:
             with pytest.raises(ExecutorDied, match="signal 9"):
                 await executor.call(AT, "Toy_kill")
-            assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+            assert await executor.call(BlockSource(one.hash), "Toy_get", b"a") == b"\x011"
             os.kill(executor.pids[1], signal.SIGKILL)  # idle: costs nothing
-            assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+            assert await executor.call(BlockSource(one.hash), "Toy_get", b"a") == b"\x011"
             assert block.result is None
         assert isinstance(block.result, BuiltBlock)
         assert executor.started == 4
@@ -160,7 +160,7 @@ async def test_a_killed_first_process_costs_its_block_and_no_call(store: Store, 
             assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
         assert isinstance(block.result, ExecutorDied)
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
-        assert await executor.call(AtBlock(one.hash), "Toy_get", b"a") == b"\x011"
+        assert await executor.call(BlockSource(one.hash), "Toy_get", b"a") == b"\x011"
         assert executor.pids[0] != first
         assert executor.pids[1] == second
 

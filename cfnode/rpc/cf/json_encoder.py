@@ -28,7 +28,7 @@ from cfnode.core.scale.types import (
     Variants,
 )
 
-__all__ = ["Member", "Presenter", "Rules", "Show"]
+__all__ = ["JsonEncoder", "Member", "Rules", "Show"]
 
 Show = Callable[[Any], Any]
 """From a decoded value to what JSON has for it."""
@@ -40,7 +40,7 @@ class Member:
 
     show: Show | None = None
     """Instead of the type's own form; gets the decoded value."""
-    build: Callable[[Presenter], Show] | None = None
+    build: Callable[[JsonEncoder], Show] | None = None
     """The same where it depends on the runtime."""
     then: Show | None = None
     """After the type's own form; gets that."""
@@ -60,7 +60,7 @@ class Rules:
     (`Enum.Variant`, member), `tagged` enums whose tag stands among the members.
     """
 
-    types: dict[str, Callable[[Presenter, PortableType, bool], Show]]
+    types: dict[str, Callable[[JsonEncoder, PortableType, bool], Show]]
     members: dict[tuple[str, str], Member]
     tagged: dict[str, str]
 
@@ -80,7 +80,7 @@ def _numbers(value: bytes) -> list[int]:
     return list(value)
 
 
-class Presenter:
+class JsonEncoder:
     """Shows the values of one runtime's types. `network` says how Bitcoin scripts are written."""
 
     def __init__(self, registry: Registry, network: Network | None, rules: Rules) -> None:

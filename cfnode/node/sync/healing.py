@@ -11,16 +11,16 @@ from itertools import groupby
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
-from cfnode.core.trie import Hole
+from cfnode.core.trie import MissingSubtrie
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
 from cfnode.network.model import Network, RequestFailed
 from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress, with_reasons
 from cfnode.node.sync.question import Question
-from cfnode.node.sync.repute import Failure
+from cfnode.node.sync.reputation import Failure
 
-__all__ = ["Filled", "HoleFiller", "TargetLost"]
+__all__ = ["Filled", "Healer", "TargetLost"]
 
 AT_ONCE = 128
 """Holes of one request: their values have to fit in one answer."""
@@ -30,7 +30,7 @@ AGAIN_S = 5.0
 
 WORDS = "a proof that does not hold"
 
-Filled = tuple[Hole, bytes]
+Filled = tuple[MissingSubtrie, bytes]
 """A hole, and the node or value with its hash."""
 
 
@@ -38,10 +38,10 @@ class TargetLost(Exception):
     """No peer gives the state of this block any more: a newer one has to be found."""
 
 
-class HoleFiller:
+class Healer:
     """Asks peers for what is missing of the state of one block."""
 
-    def __init__(self, network: Network, book: PeerBook, header: Header, progress: Progress) -> None:
+    def __init__(self, network: Network, book: PeerSet, header: Header, progress: Progress) -> None:
         self._book = book
         self._asker = Asker(network, book)
         self._header = header
@@ -49,7 +49,7 @@ class HoleFiller:
         self._progress = progress
         self._useless: dict[str, str] = {}
 
-    async def fill(self, holes: Sequence[Hole]) -> list[Filled]:
+    async def fill(self, holes: Sequence[MissingSubtrie]) -> list[Filled]:
         """All of them, each with its entry. Raises TargetLost."""
         found: list[Filled] = []
         for child, batch in _batches(holes):
@@ -60,7 +60,7 @@ class HoleFiller:
                 missing = [hole for hole in missing if hole.hash not in entries]
         return found
 
-    async def _ask_any(self, child: bytes, holes: Sequence[Hole]) -> dict[bytes, bytes]:
+    async def _ask_any(self, child: bytes, holes: Sequence[MissingSubtrie]) -> dict[bytes, bytes]:
         """What the first peer sends that helps at all. Raises TargetLost."""
         while True:
             try:
@@ -75,7 +75,7 @@ class HoleFiller:
         """Whom to ask."""
         return [peer for peer in self._book.candidates() if peer not in self._useless]
 
-    async def _ask(self, peer: str, child: bytes, holes: Sequence[Hole]) -> dict[bytes, bytes]:
+    async def _ask(self, peer: str, child: bytes, holes: Sequence[MissingSubtrie]) -> dict[bytes, bytes]:
         """What a peer sends, by hash; one that leaves out anything is asked no more. Raises Unanswered."""
         keys = tuple(dict.fromkeys(hole.key for hole in holes))
         self._progress.waiting_for = f"{len(keys)} keys of the state of #{self._header.number} by {peer}"
@@ -103,7 +103,7 @@ def _by_hash(answer: bytes) -> dict[bytes, bytes]:
     return {blake2_256(entry): entry for entry in proof}
 
 
-def _batches(holes: Sequence[Hole]) -> Iterator[tuple[bytes, list[Hole]]]:
+def _batches(holes: Sequence[MissingSubtrie]) -> Iterator[tuple[bytes, list[MissingSubtrie]]]:
     """The holes of one child trie each, not too many at once."""
     for child, group in groupby(sorted(holes, key=lambda hole: hole.child), lambda hole: hole.child):
         of_child = list(group)

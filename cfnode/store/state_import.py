@@ -4,7 +4,7 @@ A store can adopt a block whose finality has been proven: one that knows only it
 fallen so far behind that nobody has the blocks in between. At the beginning all but the first block's header
 is thrown away, so that the tables are empty; then rows come in batches, in any order, each one verified by
 whoever brings them. At the end the trie is walked from the state root over all of them
-(`cfnode.core.trie.Mend`); what turns out to be missing is brought, and what the trie does not name is
+(`cfnode.core.trie.Healing`); what turns out to be missing is brought, and what the trie does not name is
 deleted: leftovers of older states, from which a part of the rows may have come. Only then does one
 transaction make the block the finalized one. Until that transaction the store answers as one without a state,
 and a process killed before it begins anew.
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
-from cfnode.core.trie import Found, Mend, is_child_root, trie_rows
-from cfnode.store.blocks import NO_BLOCK, Facts, Justification
+from cfnode.core.trie import Found, Healing, is_child_root, trie_rows
+from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.errors import StoreError
 from cfnode.store.rows import RowChange, delimited, row_changes, row_deletions
 from cfnode.store.state import Tables
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cfnode.store.database import Transaction
     from cfnode.store.versioned import VersionedTable
 
-__all__ = ["Adoption", "Row"]
+__all__ = ["Row", "StateImport"]
 
 ROWS_AT_ONCE = 50_000
 """Rows after which pages are given back."""
@@ -38,7 +38,7 @@ Row = tuple[bytes, bytes, bytes]
 """Child trie (empty: the top one), key or path, value or encoded node."""
 
 
-class Adoption:
+class StateImport:
     """The state of one block on its way into a store. `Store.adopt` makes it; `forget`: what is in memory
     goes, too.
     """
@@ -65,21 +65,23 @@ class Adoption:
         blocks.put_genesis(txn, genesis)
         blocks.put_beginning(txn, genesis.number)
         first = BlockRef(genesis.hash, genesis.number)
-        blocks.put_facts(txn, Facts(first, first.number + 1, first.number, facts.generation + 1, NO_BLOCK))
+        blocks.put_facts(
+            txn, ChainMetadata(first, first.number + 1, first.number, facts.generation + 1, NO_BLOCK)
+        )
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
         """Writes a batch, sorted; a row that is there already is replaced. One transaction."""
         changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
         self._database.write(partial(self._merge, *changes))
 
-    def look(self, mend: Mend, most_nodes: int, most_holes: int) -> Found:
+    def look(self, mend: Healing, most_nodes: int, most_holes: int) -> Found:
         """Walks on over the rows, in one snapshot. Raises TrieError."""
         with self._database.read() as txn:
             found = mend.walk(self._tables.present(txn, NO_BLOCK), most_nodes, most_holes)
         self._database.give_pages_back()
         return found
 
-    def settle(self, mend: Mend, root: bytes) -> int:
+    def settle(self, mend: Healing, root: bytes) -> int:
         """After a walk that has met the whole state: deletes what does not belong to it; how many rows."""
         with self._database.read() as txn:
             rows = tuple(sum(1 for _ in self._rows(txn, table)) for table in self._both)
@@ -139,7 +141,7 @@ class Adoption:
             blocks.make_final(txn, ref)
             blocks.put_beginning(txn, ref.number)
             newest = ref.hash if justifications else NO_BLOCK
-            blocks.put_facts(txn, Facts(ref, ref.number, ref.number, facts.generation + 1, newest))
+            blocks.put_facts(txn, ChainMetadata(ref, ref.number, ref.number, facts.generation + 1, newest))
 
         self._database.write(work)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from cfnode.network.backoff import BackOff
 
-__all__ = ["BANNED", "Standing"]
+__all__ = ["BANNED", "PeerStore"]
 
 BANNED = -(1 << 31) * 71 // 100
 FADE = 0.995
@@ -41,7 +41,7 @@ class _Record:
 
 
 @dataclass(slots=True)
-class Standing:
+class PeerStore:
     """What is remembered of peers, connected or not."""
 
     spared: Container[str] = frozenset()

@@ -33,7 +33,7 @@ from cfnode.rpc.convert import (
     read_text,
 )
 
-__all__ = ["TypedReader", "read_call"]
+__all__ = ["MetadataReader", "read_call"]
 
 _ACCOUNT: Final = ("sp_core", "crypto", "AccountId32")
 _BIG: Final = ("primitive_types", "U256")
@@ -52,13 +52,13 @@ def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str
     if call is None:
         names = ", ".join(each.name for each in calls)
         raise ValueError(f"{pallet} has no call {excerpt(name)}; there are {names}")
-    read = TypedReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
+    read = MetadataReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
     value = (pallet, (name, read) if call.fields else name)
     metadata.call_codec.encode(value)  # too large a number and the like are a ScaleError, a ValueError
     return value
 
 
-class TypedReader:
+class MetadataReader:
     """Reads values of a registry's types; ValueError names the place that does not fit."""
 
     def __init__(self, registry: Registry) -> None:

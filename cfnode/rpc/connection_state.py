@@ -17,7 +17,7 @@ Job = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ConnectionState:
     """The things of one connection by their ids, as one of its calls sees them."""
 
     pins: Pins
@@ -29,6 +29,6 @@ class Held:
     later: list[Job] = field(default_factory=list)
     """What a call begins: it runs beside the connection once the call's answer is on its way."""
 
-    def beginning(self, later: list[Job]) -> Held:
+    def beginning(self, later: list[Job]) -> ConnectionState:
         """The same things, for a call that puts its jobs into `later`."""
         return replace(self, later=later)

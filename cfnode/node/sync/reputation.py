@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cfnode.network.model import Network
-from cfnode.node.sync.book import PeerBook
+from cfnode.node.sync.peer_set import PeerSet
 
 __all__ = [
     "BAD_ANNOUNCE",
@@ -114,10 +114,10 @@ MAX_STRIKES = {
 }
 
 
-def react(network: Network, book: PeerBook, peer: str, failure: Failure, reason: str) -> None:
+def react(network: Network, book: PeerSet, peer: str, failure: Failure, reason: str) -> None:
     """Have a failure cost the peer what the table says."""
     reaction = REACTIONS[failure]
-    book.lapse(peer, reaction.penalties)
+    book.penalize(peer, reaction.penalties)
     change = reaction.reputation
     if book.strikes(peer, failure.name) >= MAX_STRIKES.get(failure, float("inf")):
         change, reason = BAD_PROOF, f"{reason}, once too often"
@@ -127,7 +127,7 @@ def react(network: Network, book: PeerBook, peer: str, failure: Failure, reason:
         case Consequence.KEPT:
             log.debug("%s is asked after others: %s", peer, reason)
         case Consequence.MAKES_WAY:
-            network.make_way(peer, reason)
+            network.evict(peer, reason)
         case Consequence.REPLACED:
             network.disconnect(peer, "too slow")
             book.forget(peer)

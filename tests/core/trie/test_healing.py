@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP
-from cfnode.core.trie import Hole, Mend, trie_rows
+from cfnode.core.trie import Healing, MissingSubtrie, trie_rows
 from tests.core.trie.proofs import build_proof
 from tests.core.trie.test_ranges import Held, tables
 
@@ -34,7 +34,7 @@ def mixed(older: Held, newer: Held, turns: list[bool]) -> Held:
     return mix
 
 
-def prove(state: Held, hole: Hole) -> bytes:
+def prove(state: Held, hole: MissingSubtrie) -> bytes:
     """What is missing, out of the proof of its key."""
     proof = build_proof(
         lambda path: state.node(path, hole.child), lambda key: state.get(key, hole.child), [hole.key]
@@ -42,9 +42,9 @@ def prove(state: Held, hole: Hole) -> bytes:
     return next(entry for entry in proof if blake2_256(entry) == hole.hash)
 
 
-def complete(mix: Held, newer: Held, most: int) -> Mend:
+def complete(mix: Held, newer: Held, most: int) -> Healing:
     """Walk over the mixed rows, a few at a time, and put in what is missing."""
-    mend = Mend(newer.root)
+    mend = Healing(newer.root)
     while not mend.done:
         found = mend.walk(mix, most, 3)
         for child, key, value in found.values:
@@ -77,7 +77,7 @@ def test_what_has_not_changed_is_no_hole() -> None:
     entries = {bytes([first, second]): bytes([second]) * 50 for first in range(30) for second in range(30)}
     older, newer = Held(entries), Held({**entries, bytes([7, 7]): b"changed" * 9})
     before = dict(older.nodes[TOP])
-    mend, holes = Mend(newer.root), list[Hole]()
+    mend, holes = Healing(newer.root), list[MissingSubtrie]()
     older.root = newer.root
     while not mend.done:
         found = mend.walk(older, 10_000, 100)

@@ -19,7 +19,7 @@ from cfnode.core.header import Header
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
 from cfnode.store import atomic_file
 
-__all__ = ["FILE_NAME", "SetsFile", "Trust"]
+__all__ = ["FILE_NAME", "AuthoritySetCache", "TrustedSet"]
 
 FILE_NAME = "authority-sets"
 _MAGIC = b"cfnode sets 2\n"
@@ -27,7 +27,7 @@ MAX_SIZE = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class TrustedSet:
     """A final block, and who finalizes what follows it; `votes`: its encoded justification, if at hand."""
 
     header: Header
@@ -39,7 +39,7 @@ class Trust:
         return self.header.number
 
 
-class SetsFile:
+class AuthoritySetCache:
     """The file of one chain; `root`: the block where its proofs begin, None for genesis.
 
     Its methods block: call them in a thread.
@@ -49,7 +49,7 @@ class SetsFile:
         self.path = path
         self._head = _MAGIC + genesis_hash + (root or genesis_hash)
 
-    def load(self) -> Trust | None:
+    def load(self) -> TrustedSet | None:
         """What was proven last; None where nothing usable is there."""
         try:
             if self.path.stat().st_size > MAX_SIZE:
@@ -58,7 +58,7 @@ class SetsFile:
         except (OSError, ValueError):
             return None
 
-    def save(self, trust: Trust) -> None:
+    def save(self, trust: TrustedSet) -> None:
         """Keep this instead. Raises StoreError."""
         atomic_file.replace(self.path, self._encode(trust))
 
@@ -67,7 +67,7 @@ class SetsFile:
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    def _encode(self, trust: Trust) -> bytes:
+    def _encode(self, trust: TrustedSet) -> bytes:
         header = trust.header.encode()
         sets = trust.authorities.set_id.to_bytes(8, "little") + encode_authorities(
             trust.authorities.authorities
@@ -75,7 +75,7 @@ class SetsFile:
         content = self._head + encode_compact(len(header)) + header + sets
         return content + blake2_256(content)
 
-    def _decode(self, data: bytes) -> Trust:
+    def _decode(self, data: bytes) -> TrustedSet:
         content, seal = data[:-32], data[-32:]
         if blake2_256(content) != seal or not content.startswith(self._head):
             raise ScaleError("the file of authority sets is damaged, or another chain's")
@@ -83,4 +83,4 @@ class SetsFile:
         header = Header.decode(cursor.bytes())
         set_id, authorities = cursor.u64(), read_authorities(cursor)
         cursor.finish()
-        return Trust(header, AuthoritySet(set_id, authorities))
+        return TrustedSet(header, AuthoritySet(set_id, authorities))

@@ -19,11 +19,11 @@ from cfnode.core.trie.codec import EMPTY_ROOT, HASH_PREFIX, Node, decode_node, i
 from cfnode.core.trie.nibbles import covering_key
 from cfnode.core.trie.ranges import is_child_root, whole_key
 
-__all__ = ["Found", "Hole", "Mend"]
+__all__ = ["Found", "Healing", "MissingSubtrie"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class MissingSubtrie:
     """A node, or a value that its node names by hash, which is not at hand.
 
     `path`: the nibbles of the node, or of the value's whole key.
@@ -44,11 +44,11 @@ class Hole:
 class Found:
     """What a stretch of the walk has met. `values`: (child, key, value) that nodes hold, but not the rows."""
 
-    holes: list[Hole] = field(default_factory=list)
+    holes: list[MissingSubtrie] = field(default_factory=list)
     values: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
 
 
-class Mend:
+class Healing:
     """The walk over the rows of one root. `keys` and `nodes`: how many it has met."""
 
     def __init__(self, root: bytes) -> None:
@@ -72,7 +72,7 @@ class Mend:
             if is_hash_entry(entry):
                 at_hand = state.node(path, child)
                 if at_hand is None or blake2_256(at_hand) != encoded:
-                    found.holes.append(Hole(child, path, encoded, is_value=False))
+                    found.holes.append(MissingSubtrie(child, path, encoded, is_value=False))
                     continue
                 encoded = at_hand
                 self.nodes += 1
@@ -85,7 +85,7 @@ class Mend:
                     self._stack.append((child, end + bytes((index,)), below))
         return found
 
-    def filled(self, hole: Hole) -> None:
+    def filled(self, hole: MissingSubtrie) -> None:
         """What was missing is at hand now, in its row: the walk goes on below it."""
         if not hole.is_value:
             self._stack.append((hole.child, hole.path, HASH_PREFIX + hole.hash))
@@ -97,7 +97,7 @@ class Mend:
         at_hand = state.get(key, child)
         if node.hashed:
             if at_hand is None or blake2_256(at_hand) != node.value:
-                found.holes.append(Hole(child, path, node.value, is_value=True))
+                found.holes.append(MissingSubtrie(child, path, node.value, is_value=True))
             return
         if at_hand != node.value:
             found.values.append((child, key, node.value))
