@@ -40,10 +40,10 @@ def cli_page() -> str:
 
 def rpc_page() -> str:
     """Every JSON-RPC method with its parameters."""
-    from cfnode.devchain.methods.rows import METHODS
+    from cfnode.devchain.methods.rows import SECTION
     from cfnode.rpc.reference import page
 
-    return page(("dev", "Only on a development chain that this node authors (`cfnode run --dev`).", METHODS))
+    return page(SECTION)
 
 
 def exit_codes_page() -> str:

@@ -97,6 +97,6 @@ def _codes() -> str:
     return f"## Error codes of the server\n\n| code | meaning |\n|---|---|\n{rows}\n"
 
 
-def full_table() -> Table:
-    """Every row there is."""
-    return with_list([row for _, _, rows in SECTIONS for row in rows])
+def full_table(*further: Section) -> Table:
+    """Every row of these rooms, and of `further` sections."""
+    return with_list([row for _, _, rows in (*SECTIONS, *further) for row in rows])

@@ -91,7 +91,8 @@ async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch
         for _ in range(5):
             await ws.notification()
         monkeypatch.setattr(queries, "call_all", counting)
-        await served_node.call("dev_newBlock")
+        remark = await served_node.signed_remark()  # a block that no other node of this process has made
+        await served_node.call("dev_newBlock", None, ["0x" + remark.hex()])
         messages = [await ws.notification() for _ in range(5)]
         assert len({str(message["result"]) for message in messages}) == 1
         assert asked.count("CustomRuntimeApi_cf_pool_price_v2") == 1

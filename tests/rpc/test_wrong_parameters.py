@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import Call, InvalidParams, RpcError
+from cfnode.devchain.methods.rows import SECTION
 from cfnode.rpc.dispatch import read_arguments
 from cfnode.rpc.reference import full_table
 from cfnode.rpc.table import Row
 from tests.rpc.mutations import FITS_NOWHERE, WRONG, mutated
 from tests.rpc.sane import PARAMS
 
-ROWS: Final[list[Row]] = [row for row in full_table().rows if row.params]
+ROWS: Final[list[Row]] = [row for row in full_table(SECTION).rows if row.params]
 OFFICIAL: Final = re.compile(
     r"(invalid (type|value|length|number)|missing field `|unknown (variant|field) `|expected value|trailing "
     r"|data did not match any variant of untagged enum |Expected a valid asset specifier|out of bounds"

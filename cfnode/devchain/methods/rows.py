@@ -10,3 +10,5 @@ from typing import Final
 from cfnode.devchain.methods import blocks, foreign_chains, governance, snapshots
 
 METHODS: Final = (*blocks.METHODS, *foreign_chains.METHODS, *governance.METHODS, *snapshots.METHODS)
+SECTION: Final = ("dev", "Only on a development chain that this node authors (`cfnode run --dev`).", METHODS)
+"""For the page of all methods."""
