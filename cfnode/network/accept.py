@@ -14,11 +14,11 @@ from typing import Final
 
 import trio
 
-__all__ = ["MIN_WORD_INTERVAL_S", "accept_connections"]
+__all__ = ["MIN_WARNING_INTERVAL_S", "accept_connections"]
 
 PAUSE_S: Final = 0.1
 """Between two attempts; each costs a system call."""
-MIN_WORD_INTERVAL_S: Final = 60.0
+MIN_WARNING_INTERVAL_S: Final = 60.0
 """Between two lines of the log: it lasts until connections end, and the first line says all."""
 _WORDS: Final = (
     "%s connections have to wait: %s. Raise the limit of open files (ulimit -n, LimitNOFILE= of a service)"
@@ -57,7 +57,7 @@ async def _accept(
                 if error.errno not in _EXHAUSTED:
                     raise
                 if trio.current_time() >= next_word:
-                    next_word = trio.current_time() + MIN_WORD_INTERVAL_S
+                    next_word = trio.current_time() + MIN_WARNING_INTERVAL_S
                     log.warning(_WORDS, what, error.strerror)
                 await trio.sleep(PAUSE_S)
             else:

@@ -21,8 +21,8 @@ from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.connection import Connection
-from cfnode.network.fair import Places
-from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, TooSlow
+from cfnode.network.fair import FairSlots
+from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, RequestTimedOut
 from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
@@ -93,7 +93,7 @@ async def ask(
             async with connection.substream(limits.window) as substream:
                 return await _ask(substream, name, request, limits)
     except trio.TooSlowError:
-        raise TooSlow(f"no answer to {name} within {seconds:g} s") from None
+        raise RequestTimedOut(f"no answer to {name} within {seconds:g} s") from None
     except SubstreamEnded as error:
         raise RequestFailed(f"{name}: {error}") from None
     except RemoteError as error:
@@ -116,7 +116,7 @@ class Served:
     def __init__(self, handler: RequestHandler, limits: RequestLimits) -> None:
         self._handler, self._limits = handler, limits
         share = max(1, limits.concurrent // 2)
-        self._places = Places(limits.concurrent, each=share, waiting=WAITING * limits.concurrent)
+        self._slots = FairSlots(limits.concurrent, per_peer=share, max_waiting=WAITING * limits.concurrent)
         self._unfinished: Counter[str] = Counter()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
@@ -154,9 +154,9 @@ class Served:
     async def _answer(self, peer: str, request: bytes) -> bytes | None:
         """The answer with its length in front; None where it is refused."""
         with trio.move_on_after(self._limits.timeout) as waiting:
-            async with self._places.place(peer) as has_place:
+            async with self._slots.slot(peer) as has_slot:
                 waiting.deadline = math.inf
-                answer = await self._handler(peer, request) if has_place else None
+                answer = await self._handler(peer, request) if has_slot else None
                 return None if answer is None or len(answer) > self._limits.response else framed(answer)
         return None
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-__all__ = ["Places"]
+__all__ = ["FairSlots"]
 
 LEAST_COST = 0.001
 """Seconds that a turn counts for at least: peers whose turns take no time are served by turns, too."""
@@ -30,11 +30,11 @@ class _Wait:
     decided: trio.Event = field(default_factory=trio.Event)
 
 
-class Places:
+class FairSlots:
     """`most`: places in all. `each`: what one peer may hold and wait for. `waiting`: waits over all peers."""
 
-    def __init__(self, most: int, *, each: int, waiting: int) -> None:
-        self._most, self._each, self._most_waiting = most, each, waiting
+    def __init__(self, most: int, *, per_peer: int, max_waiting: int) -> None:
+        self._most, self._each, self._most_waiting = most, per_peer, max_waiting
         self._held: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Wait]] = {}
         self._had: dict[str, float] = {}
@@ -46,7 +46,7 @@ class Places:
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
-    async def place(self, peer: str) -> AsyncIterator[bool]:
+    async def slot(self, peer: str) -> AsyncIterator[bool]:
         """Hold a place while the block runs, waiting for it first; False where the peer is refused."""
         if not await self._enter(peer):
             yield False

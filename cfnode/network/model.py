@@ -26,7 +26,7 @@ __all__ = [
     "RequestFailed",
     "RequestHandler",
     "RequestLimits",
-    "TooSlow",
+    "RequestTimedOut",
 ]
 
 MIB = 1 << 20
@@ -38,7 +38,7 @@ class RequestFailed(Exception):
     """A request got no answer; the text says why (refused, timed out, disconnected, too long)."""
 
 
-class TooSlow(RequestFailed):
+class RequestTimedOut(RequestFailed):
     """The time for an answer was up: the peer, or the way to it, is stuck."""
 
 
@@ -175,7 +175,7 @@ class Network(Protocol):
         in again until that has faded; a reserved node is only disconnected, and called again after a pause.
         """
 
-    def useful(self, peer_id: str) -> None:
+    def mark_useful(self, peer_id: str) -> None:
         """A peer has delivered something that was verified: it has a place, now and after a restart."""
 
     def evict(self, peer_id: str, reason: str) -> None:

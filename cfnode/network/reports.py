@@ -45,7 +45,7 @@ class Reports:
         if lost and peer in self._connections.peers:
             self._connections.peers[peer].connection.close(f"banned: {reason}")
 
-    def useful(self, peer: str) -> None:
+    def mark_useful(self, peer: str) -> None:
         """A peer has delivered something that was verified."""
         self._useful.note(peer)
         self._connections.report(peer, DELIVERED)

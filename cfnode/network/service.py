@@ -77,12 +77,12 @@ class Service:
         """Where we do listen, with real ports; set when `run` has started."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
-        self._standing = PeerStore(spared=self._reserved)
+        self._peer_store = PeerStore(spared=self._reserved)
         self._useful = UsefulPeers(settings.useful_peers)
         self._connections = Connections(
             identity,
             settings,
-            self._standing,
+            self._peer_store,
             self._reserved,
             self._useful,
             on_connected=self._on_connected,
@@ -97,7 +97,7 @@ class Service:
         self._dialing = Dialing(
             settings,
             self._discovery,
-            self._standing,
+            self._peer_store,
             reserved=self._reserved,
             connected=self._connections.peers,
             alone=lambda: self._membership.alone,
@@ -118,7 +118,7 @@ class Service:
         return {identity: self._info(identity, peer) for identity, peer in self._connections.peers.items()}
 
     @property
-    def joined(self) -> int:
+    def peer_count(self) -> int:
         """How many nodes take part with us; others may be connected as well."""
         return sum(peer.is_peer for peer in self.peers.values())
 
@@ -143,8 +143,8 @@ class Service:
             raise ValueError(f"{address}: a reserved node needs its peer id, as in {address}/p2p/12D3KooW…")
         self._reserved.add(address.peer)
         self._discovery.give(address)
-        self._standing.dials.succeeded(address.peer)  # who names a node wants it called now
-        self._standing.pardon(address.peer)
+        self._peer_store.dials.succeeded(address.peer)  # who names a node wants it called now
+        self._peer_store.pardon(address.peer)
         if address.peer in self._connections.peers:
             self._membership.keep_open(self._connections.peers[address.peer].connection)
         self._dialing.now()
@@ -177,7 +177,7 @@ class Service:
     @property
     def bans(self) -> int:
         """How often a peer was banned."""
-        return self._standing.bans
+        return self._peer_store.bans
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
@@ -219,8 +219,8 @@ class Service:
     def report(self, peer_id: str, change: int, reason: str) -> None:
         self._reports.report(peer_id, change, reason)
 
-    def useful(self, peer_id: str) -> None:
-        self._reports.useful(peer_id)
+    def mark_useful(self, peer_id: str) -> None:
+        self._reports.mark_useful(peer_id)
 
     def evict(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)
@@ -342,6 +342,6 @@ class Service:
             agent=about.agent if about else "",
             protocols=frozenset(about.protocols if about else ()),
             opened=self._membership.opened(identity),
-            reputation=self._standing.score(identity, trio.current_time()),
+            reputation=self._peer_store.score(identity, trio.current_time()),
             handshake=self._membership.handshake(identity),
         )

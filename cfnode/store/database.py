@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import lmdb
 
 from cfnode.store.errors import StoreError
-from cfnode.store.residency import give_back
+from cfnode.store.residency import release_pages
 from cfnode.store.verify import survives_reading
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Database:
             self._leave()
             self._reads += 1
             if self._reads % LOOK_EVERY == 0:
-                self.give_pages_back()
+                self.release_pages()
 
     def _enter(self) -> Transaction:
         me = threading.get_ident()
@@ -172,7 +172,7 @@ class Database:
                 try:
                     with self._environment.begin(write=True) as transaction:
                         result = work(transaction)
-                    self.give_pages_back()
+                    self.release_pages()
                     return result
                 except lmdb.MapFullError:
                     self._grow()
@@ -220,9 +220,9 @@ class Database:
         with in_words(self.path):
             return int(self._environment.reader_check())
 
-    def give_pages_back(self) -> None:
+    def release_pages(self) -> None:
         """Lets go of what has been read, if it is much; worth a call after a read that went far."""
-        give_back(self.path / "data.mdb")
+        release_pages(self.path / "data.mdb")
 
     def close(self) -> None:
         self._environment.close()

@@ -16,7 +16,7 @@ from cfnode.core.suri import SuriError
 from cfnode.store import secret_file
 from cfnode.store.secret_file import SecretFileError
 
-__all__ = ["BROKER", "Keystore", "KeystoreError", "SeveralKeysError"]
+__all__ = ["BROKER", "Keystore", "KeystoreError", "MultipleKeysError"]
 
 BROKER = "brok"
 """The key type that signs for the broker methods."""
@@ -29,7 +29,7 @@ class KeystoreError(SecretFileError):
     """A key file cannot be used; the text names the file, never the secret."""
 
 
-class SeveralKeysError(KeystoreError):
+class MultipleKeysError(KeystoreError):
     """There are several keys where one is needed."""
 
 
@@ -98,11 +98,11 @@ class Keystore:
         raise KeystoreError("the secret does not give the stated public key")
 
     def broker(self) -> Keypair | None:
-        """The broker's key pair, None if there is none; SeveralKeysError if there are more than one."""
+        """The broker's key pair, None if there is none; MultipleKeysError if there are more than one."""
         publics = self.keys(BROKER)
         if len(publics) > 1:
             names = ", ".join(self._file(BROKER, public).name for public in publics[:4])
-            raise SeveralKeysError(
+            raise MultipleKeysError(
                 f"{self.path} holds {len(publics)} broker keys, and with more than one the broker methods "
                 f"are off: remove all but one of the files {names}"
             )

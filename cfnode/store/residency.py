@@ -19,7 +19,7 @@ MAX_MAPPED = 128 << 20
 """Bytes of mapped files (libraries too) in the resident set beyond which the database's are given back."""
 
 
-def give_back(file: Path, most: int = MAX_MAPPED) -> bool:
+def release_pages(file: Path, most: int = MAX_MAPPED) -> bool:
     """Gives the resident pages of a mapped file back if there are too many; True if it did so."""
     try:
         resident = int(Path("/proc/self/statm").read_bytes().split()[2]) * mmap.PAGESIZE

@@ -39,7 +39,7 @@ Row = tuple[bytes, bytes, bytes]
 
 
 class StateImport:
-    """The state of one block on its way into a store. `Store.adopt` makes it; `forget`: what is in memory
+    """The state of one block on its way into a store. `Store.import_state` makes it; `forget`: what is in memory
     goes, too.
     """
 
@@ -74,14 +74,14 @@ class StateImport:
         changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
         self._database.write(partial(self._merge, *changes))
 
-    def look(self, mend: Healing, most_nodes: int, most_holes: int) -> Found:
+    def walk(self, mend: Healing, most_nodes: int, most_holes: int) -> Found:
         """Walks on over the rows, in one snapshot. Raises TrieError."""
         with self._database.read() as txn:
             found = mend.walk(self._tables.present(txn, NO_BLOCK), most_nodes, most_holes)
-        self._database.give_pages_back()
+        self._database.release_pages()
         return found
 
-    def settle(self, mend: Healing, root: bytes) -> int:
+    def delete_leftovers(self, mend: Healing, root: bytes) -> int:
         """After a walk that has met the whole state: deletes what does not belong to it; how many rows."""
         with self._database.read() as txn:
             rows = tuple(sum(1 for _ in self._rows(txn, table)) for table in self._both)
@@ -103,7 +103,7 @@ class StateImport:
         for count, row in enumerate(table.rows(txn), 1):
             yield row
             if count % ROWS_AT_ONCE == 0:
-                self._database.give_pages_back()
+                self._database.release_pages()
 
     def _beside(self, txn: Transaction, root: bytes) -> tuple[list[bytes], list[bytes]]:
         """The rows of storage and of nodes that the trie does not name."""
@@ -128,7 +128,7 @@ class StateImport:
         self._tables.nodes.merge(txn, nodes.items())
 
     def finish(self, header: Header, body: Sequence[bytes], justifications: Sequence[Justification]) -> None:
-        """Makes the block the finalized one, with this state. Call `settle` before."""
+        """Makes the block the finalized one, with this state. Call `delete_leftovers` before."""
         ref = BlockRef(header.hash, header.number)
 
         def work(txn: Transaction) -> None:

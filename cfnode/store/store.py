@@ -83,13 +83,13 @@ class Store:
             return self._blocks.genesis_hash(txn)
 
     @property
-    def facts(self) -> ChainMetadata:
+    def chain_metadata(self) -> ChainMetadata:
         with self.database.read() as txn:
             return self._facts(txn)
 
     @property
     def finalized(self) -> BlockRef:
-        return self.facts.finalized
+        return self.chain_metadata.finalized
 
     def header(self, block: bytes) -> Header | None:
         with self.database.read() as txn:
@@ -115,7 +115,7 @@ class Store:
             return self._blocks.hash_at(txn, number)
 
     @property
-    def beginning(self) -> int:
+    def oldest_header(self) -> int:
         """The number from which on all headers are there; 0, unless a later block was adopted."""
         with self.database.read() as txn:
             return self._blocks.beginning(txn)
@@ -168,9 +168,9 @@ class Store:
         """One holder less."""
         self._holds.release(block)
 
-    def no_longer_held(self, done: Finalized) -> tuple[bytes, ...]:
-        """The blocks that are held and whose state had to go in this step of finality."""
-        oldest, lost = self.facts.oldest_state, set(done.dropped) - done.kept
+    def discarded_holds(self, step: Finalized) -> tuple[bytes, ...]:
+        """The blocks that somebody holds although this step of finality discarded their states."""
+        oldest, lost = self.chain_metadata.oldest_state, set(step.dropped) - step.kept
         return tuple(block for block, base in self._holds.now().items() if base < oldest or block in lost)
 
     def overlays(self) -> list[Overlay]:
@@ -207,7 +207,7 @@ class Store:
         ref = BlockRef(header.hash, header.number)
         self._blocks.put_facts(txn, ChainMetadata(ref, oldest_state, header.number, 0, NO_BLOCK))
 
-    def adopt(self) -> StateImport:
+    def import_state(self) -> StateImport:
         """The way in for a state that was downloaded: in place of the chain there is."""
         return StateImport(self._tables, self._forget)
 

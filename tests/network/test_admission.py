@@ -119,7 +119,7 @@ async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_pat
     before = service(1, useful_peers=file)
     async with running(before):
         for _ in range(MIN_DELIVERED):
-            before.useful(name(3))
+            before.mark_useful(name(3))
     full = Node(1, in_peers=1, useful_peers=file)
     first, second, useful = Node(2), Node(4), Node(3)
     async with running(full.service, first.service, second.service, useful.service):

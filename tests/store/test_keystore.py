@@ -12,7 +12,7 @@ import pytest
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.store import node_key, secret_file
-from cfnode.store.keystore import Keystore, KeystoreError, SeveralKeysError
+from cfnode.store.keystore import Keystore, KeystoreError, MultipleKeysError
 from cfnode.store.secret_file import SecretFileError
 
 ALICE, BOB = Keypair.from_suri("//Alice"), Keypair.from_suri("//Bob")
@@ -115,7 +115,7 @@ def test_several_broker_keys_are_told_with_their_files(keystore: Keystore) -> No
     keystore.insert("brok", "//Alice")
     keystore.insert("brok", "//Bob")
     assert keystore.keys("brok") == sorted([ALICE.public, BOB.public])
-    with pytest.raises(SeveralKeysError, match=f"holds 2 broker keys.*{BOB.public.hex()}.*{ALICE_FILE}"):
+    with pytest.raises(MultipleKeysError, match=f"holds 2 broker keys.*{BOB.public.hex()}.*{ALICE_FILE}"):
         keystore.broker()
 
 

@@ -133,7 +133,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.oldest = max(self.oldest, min(wanted, kept_back))
         self.keep({*dropped, *self.kept}, in_memory)
         assert done.kept == self.kept
-        gone = self.store.no_longer_held(done)
+        gone = self.store.discarded_holds(done)
         assert set(gone) == {
             block
             for block, base in self.held.items()

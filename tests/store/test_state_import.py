@@ -43,14 +43,14 @@ def complete(adoption: StateImport) -> list[MissingSubtrie]:
     """Walk over all that is there; what is missing."""
     mend, holes = Healing(TARGET.state_root), list[MissingSubtrie]()
     while not mend.done:
-        holes += adoption.look(mend, 2, 1).holes
+        holes += adoption.walk(mend, 2, 1).missing
     if not holes:
-        adoption.settle(mend, TARGET.state_root)
+        adoption.delete_leftovers(mend, TARGET.state_root)
     return holes
 
 
 def adopt(store: Store, state: Changes = STATE) -> None:
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     storage = rows(state.storage)
     adoption.write(storage[1::2], rows(state.nodes))
@@ -63,7 +63,7 @@ def test_an_adopted_block_is_the_finalized_one_with_its_whole_state(store: Store
     genesis = store.finalized.hash
     adopt(store)
     assert store.finalized == BlockRef(TARGET.hash, 700)
-    assert store.beginning == 700
+    assert store.oldest_header == 700
     assert (store.hash_at(0), store.hash_at(1), store.hash_at(700)) == (genesis, None, TARGET.hash)
     assert store.body(TARGET.hash) == [b"\x04a"]
     assert store.justifications(TARGET.hash) == [VOTES]
@@ -88,7 +88,7 @@ def test_the_chain_goes_on_from_there_and_prunes_as_ever(store: Store) -> None:
         store.add_block(header, [], changes_for(header, {b"": {b"a": b"%d" % value}}, {b"": step.nodes}))
         store.finalize(header.hash)
         parent = header
-    assert store.facts.oldest_state == 840 - 128
+    assert store.chain_metadata.oldest_state == 840 - 128
     with store.state(store.hash_at(720) or b"") as state:
         assert state.get(b"a") == b"19"
     assert store.body(TARGET.hash) is None
@@ -97,7 +97,7 @@ def test_the_chain_goes_on_from_there_and_prunes_as_ever(store: Store) -> None:
 
 def test_until_it_is_whole_the_store_has_no_state(store: Store) -> None:
     genesis = store.finalized.hash
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     adoption.write(rows(STATE.storage), [])
     assert store.finalized.number == 0
@@ -116,7 +116,7 @@ def test_until_it_is_whole_the_store_has_no_state(store: Store) -> None:
 def test_what_is_missing_or_another_is_found(
     store: Store, storage: list[Row] | None, nodes: list[Row] | None, missing: set[bytes]
 ) -> None:
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     adoption.write(rows(STATE.storage) if storage is None else storage, [])
     adoption.write([], rows(STATE.nodes) if nodes is None else nodes)
@@ -124,13 +124,13 @@ def test_what_is_missing_or_another_is_found(
 
 
 def test_a_value_that_its_node_holds_is_taken_from_there(store: Store) -> None:
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     adoption.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
     adoption.write([(b"child", b"k", b"another")], [])
-    found = adoption.look(Healing(TARGET.state_root), 100, 100)
+    found = adoption.walk(Healing(TARGET.state_root), 100, 100)
     assert sorted(found.values) == [(b"", b"a", b"1"), (b"child", b"k", b"v")]
-    assert not found.holes
+    assert not found.missing
 
 
 STRAYS = [
@@ -144,15 +144,15 @@ STRAYS = [
 
 
 def test_what_belongs_to_an_older_state_goes(store: Store) -> None:
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     adoption.write(
         [*rows(STATE.storage), *STRAYS], [*rows(STATE.nodes), (b"", b"\x0f\x0f", b"x"), (b"gone", b"", b"x")]
     )
     mend = Healing(TARGET.state_root)
-    assert adoption.look(mend, 100, 100).holes == []
-    assert adoption.settle(mend, TARGET.state_root) == len(STRAYS) + 2
-    assert adoption.settle(mend, TARGET.state_root) == 0
+    assert adoption.walk(mend, 100, 100).missing == []
+    assert adoption.delete_leftovers(mend, TARGET.state_root) == len(STRAYS) + 2
+    assert adoption.delete_leftovers(mend, TARGET.state_root) == 0
     adoption.finish(TARGET, [], [])
     with store.state(TARGET.hash) as state:
         for child, key, _ in STRAYS:
@@ -162,18 +162,18 @@ def test_what_belongs_to_an_older_state_goes(store: Store) -> None:
 
 
 def test_a_walk_that_has_left_something_out_settles_nothing(store: Store) -> None:
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     adoption.write(rows(STATE.storage), rows(STATE.nodes))
     mend = Healing(TARGET.state_root)
-    adoption.look(mend, 100, 100)
+    adoption.walk(mend, 100, 100)
     mend.keys += 1
     with pytest.raises(StoreError, match="the state is not whole"):
-        adoption.settle(mend, TARGET.state_root)
+        adoption.delete_leftovers(mend, TARGET.state_root)
 
 
 def test_an_interrupted_adoption_begins_anew(store: Store) -> None:
-    adoption = store.adopt()
+    adoption = store.import_state()
     adoption.clear()
     adoption.write([(b"", b"stray", b"1")], [])
     adopt(store)
@@ -195,7 +195,7 @@ def test_a_chain_that_has_grown_makes_place_for_a_later_block(tmp_path: Path, mo
     adopt(store)
     store.release(blocks[4].hash)
     assert store.finalized == BlockRef(TARGET.hash, 700)
-    assert (store.beginning, store.genesis_hash) == (700, genesis.hash)
+    assert (store.oldest_header, store.genesis_hash) == (700, genesis.hash)
     assert not store.unfinalized()
     assert not store.overlays()
     for header in blocks[1:]:

@@ -64,8 +64,8 @@ class Vote:
         """As a commit or a catch-up carries it; a prevote looks the same there."""
         return Precommit(self.target_hash, self.target_number, self.signature, self.authority)
 
-    def holds(self) -> bool:
-        """Is it signed by its authority? Some 50 µs."""
+    def is_signed(self) -> bool:
+        """Whether the signature is its authority's. Takes about 50 µs."""
         payload = sign_payload(self.target_hash, self.target_number, self.round, self.set_id, self.stage)
         return ed25519.verify(self.authority, payload, self.signature)
 

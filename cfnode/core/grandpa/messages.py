@@ -15,7 +15,7 @@ from cfnode.core.scale import Cursor, ScaleError, encode_compact
 
 __all__ = [
     "COMMIT",
-    "NEIGHBOUR",
+    "NEIGHBOR",
     "Commit",
     "CommitMessage",
     "EncodedJustification",
@@ -24,7 +24,7 @@ __all__ = [
     "Precommit",
 ]
 
-COMMIT, NEIGHBOUR = 1, 2
+COMMIT, NEIGHBOR = 1, 2
 """First bytes of gossip messages."""
 
 MAX_PRECOMMITS = 20_000
@@ -163,15 +163,15 @@ class NeighborPacket:
     finalized: int
 
     def encode(self) -> bytes:
-        """The whole message, with its leading `NEIGHBOUR` byte; packet version 1."""
+        """The whole message, with its leading `NEIGHBOR` byte; packet version 1."""
         numbers = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
-        return bytes((NEIGHBOUR, 1)) + numbers + self.finalized.to_bytes(4, "little")
+        return bytes((NEIGHBOR, 1)) + numbers + self.finalized.to_bytes(4, "little")
 
     @classmethod
     def decode(cls, data: bytes) -> NeighborPacket:
-        """The whole message, with its leading `NEIGHBOUR` byte; raises ScaleError."""
+        """The whole message, with its leading `NEIGHBOR` byte; raises ScaleError."""
         cursor = Cursor(data)
-        if cursor.take(2) != bytes((NEIGHBOUR, 1)):
+        if cursor.take(2) != bytes((NEIGHBOR, 1)):
             raise ScaleError("this is no neighbour packet of version 1")
         packet = cls(cursor.u64(), cursor.u64(), cursor.u32())
         cursor.finish()

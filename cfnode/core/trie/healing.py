@@ -44,7 +44,7 @@ class MissingSubtrie:
 class Found:
     """What a stretch of the walk has met. `values`: (child, key, value) that nodes hold, but not the rows."""
 
-    holes: list[MissingSubtrie] = field(default_factory=list)
+    missing: list[MissingSubtrie] = field(default_factory=list)
     values: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
 
 
@@ -65,14 +65,14 @@ class Healing:
         """Go on over the rows of `state`, for so many nodes or holes. Raises TrieError."""
         found = Found()
         left = most_nodes
-        while self._stack and left and len(found.holes) < most_holes:
+        while self._stack and left and len(found.missing) < most_holes:
             child, path, entry = self._stack.pop()
             left -= 1
             encoded = entry[1:]
             if is_hash_entry(entry):
                 at_hand = state.node(path, child)
                 if at_hand is None or blake2_256(at_hand) != encoded:
-                    found.holes.append(MissingSubtrie(child, path, encoded, is_value=False))
+                    found.missing.append(MissingSubtrie(child, path, encoded, is_value=False))
                     continue
                 encoded = at_hand
                 self.nodes += 1
@@ -85,7 +85,7 @@ class Healing:
                     self._stack.append((child, end + bytes((index,)), below))
         return found
 
-    def filled(self, hole: MissingSubtrie) -> None:
+    def complete(self, hole: MissingSubtrie) -> None:
         """What was missing is at hand now, in its row: the walk goes on below it."""
         if not hole.is_value:
             self._stack.append((hole.child, hole.path, HASH_PREFIX + hole.hash))
@@ -97,7 +97,7 @@ class Healing:
         at_hand = state.get(key, child)
         if node.hashed:
             if at_hand is None or blake2_256(at_hand) != node.value:
-                found.holes.append(MissingSubtrie(child, path, node.value, is_value=True))
+                found.missing.append(MissingSubtrie(child, path, node.value, is_value=True))
             return
         if at_hand != node.value:
             found.values.append((child, key, node.value))

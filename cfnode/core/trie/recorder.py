@@ -49,22 +49,22 @@ class Recorder:
         self._asked[2][path, child] = None
         return self._state.node(path, child)
 
-    def proof(self, most: int) -> list[bytes]:
-        """Nodes and values that answer all that was asked; raises TrieError beyond `most` bytes."""
+    def proof(self, max_bytes: int) -> list[bytes]:
+        """Nodes and values that answer all that was asked; raises TrieError beyond `max_bytes`."""
         met = Collected(ByPath(self._state))
         trie = TrieState(self._state.root, met)
         again: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
         for ask, questions in zip(again, self._asked, strict=True):
             for question in questions:
                 ask(*question)
-                if met.size > most:
+                if met.size > max_bytes:
                     raise TrieError("the proof would be too large")
         return list(met.entries)
 
 
-def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, most: int) -> list[bytes]:
+def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, max_bytes: int) -> list[bytes]:
     """The proof of the values, or the absence, of `keys` in one trie of a state; as `Recorder.proof`."""
     recorder = Recorder(state)
     for key in keys:
         recorder.get(key, child)
-    return recorder.proof(most)
+    return recorder.proof(max_bytes)

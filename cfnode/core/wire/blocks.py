@@ -30,7 +30,7 @@ MAX_BODY_BYTES = 8 << 20
 MAX_JUSTIFICATIONS = 8
 """Justifications of one block: one for each finality engine, and there is one such engine."""
 
-_FIELDS, _HASH, _NUMBER, _DIRECTION, _MOST, _SEVERAL = 1, 2, 3, 5, 6, 7
+_FIELDS, _HASH, _NUMBER, _DIRECTION, _MAX_BLOCKS, _MULTIPLE_JUSTIFICATIONS = 1, 2, 3, 5, 6, 7
 _BLOCK = 1
 _D_HASH, _D_HEADER, _D_BODY, _D_ONE, _D_EMPTY_ONE, _D_ALL = 1, 2, 3, 6, 7, 8
 
@@ -50,11 +50,11 @@ class Attributes(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """`start`: 32 bytes of a hash, or a number. `most`: how many, 0: as many as the server likes."""
+    """`start`: 32 bytes of a hash, or a number. `max_blocks`: 0 leaves the number to the server."""
 
     start: bytes | int
     attributes: Attributes
-    most: int = 0
+    max_blocks: int = 0
     descending: bool = False
     multiple_justifications: bool = True
 
@@ -67,10 +67,10 @@ class BlockRequest:
         parts = [uint_field(_FIELDS, int(self.attributes)), from_field]
         if self.descending:
             parts.append(uint_field(_DIRECTION, 1))
-        if self.most:
-            parts.append(uint_field(_MOST, self.most))
+        if self.max_blocks:
+            parts.append(uint_field(_MAX_BLOCKS, self.max_blocks))
         if self.multiple_justifications:
-            parts.append(uint_field(_SEVERAL, 1))
+            parts.append(uint_field(_MULTIPLE_JUSTIFICATIONS, 1))
         return b"".join(parts)
 
     @classmethod
@@ -78,12 +78,12 @@ class BlockRequest:
         """The request in these bytes; attributes that we do not have are left out. Raises WireError."""
         with reading("block request"):
             message = Message.decode(data, max_fields=16)
-            direction, most = message.uint(_DIRECTION), message.uint(_MOST)
-            if direction > 1 or most >= 1 << 32:
-                raise WireError(f"block request: direction {direction}, {most} blocks")
+            direction, max_blocks = message.uint(_DIRECTION), message.uint(_MAX_BLOCKS)
+            if direction > 1 or max_blocks >= 1 << 32:
+                raise WireError(f"block request: direction {direction}, {max_blocks} blocks")
             attributes = Attributes(message.uint(_FIELDS) & int(Attributes.whole()))
-            start = _start(message)
-            return cls(start, attributes, most, bool(direction), bool(message.uint(_SEVERAL)))
+            multiple = bool(message.uint(_MULTIPLE_JUSTIFICATIONS))
+            return cls(_start(message), attributes, max_blocks, bool(direction), multiple)
 
 
 def _start(message: Message) -> bytes | int:

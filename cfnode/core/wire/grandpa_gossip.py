@@ -11,7 +11,7 @@ from cfnode.core.grandpa import (
     CATCH_UP,
     CATCH_UP_REQUEST,
     COMMIT,
-    NEIGHBOUR,
+    NEIGHBOR,
     VOTE,
     CatchUp,
     CatchUpRequest,
@@ -38,7 +38,7 @@ GossipMessage = CommitMessage | NeighborPacket | Vote | CatchUpRequest | CatchUp
 _DECODERS: dict[int | None, Callable[[bytes], GossipMessage]] = {
     VOTE: Vote.decode,
     COMMIT: lambda data: CommitMessage.decode(data[1:]),
-    NEIGHBOUR: NeighborPacket.decode,
+    NEIGHBOR: NeighborPacket.decode,
     CATCH_UP_REQUEST: CatchUpRequest.decode,
     CATCH_UP: CatchUp.decode,
 }

@@ -49,10 +49,10 @@ def complete(mix: Held, newer: Held, most: int) -> Healing:
         found = mend.walk(mix, most, 3)
         for child, key, value in found.values:
             mix.storage.setdefault(child, {})[key] = value
-        for hole in found.holes:
+        for hole in found.missing:
             rows, name = (mix.storage, hole.key) if hole.is_value else (mix.nodes, hole.path)
             rows.setdefault(hole.child, {})[name] = prove(newer, hole)
-            mend.filled(hole)
+            mend.complete(hole)
     return mend
 
 
@@ -81,11 +81,11 @@ def test_what_has_not_changed_is_no_hole() -> None:
     older.root = newer.root
     while not mend.done:
         found = mend.walk(older, 10_000, 100)
-        holes += found.holes
-        for hole in found.holes:
+        holes += found.missing
+        for hole in found.missing:
             rows, name = (older.storage, hole.key) if hole.is_value else (older.nodes, hole.path)
             rows[TOP][name] = prove(newer, hole)
-            mend.filled(hole)
+            mend.complete(hole)
     changed = [path for path, node in newer.nodes[TOP].items() if before.get(path) != node]
     assert sorted(hole.path for hole in holes if not hole.is_value) == sorted(changed)
     assert [hole.key for hole in holes if hole.is_value] == [bytes([7, 7])]
