@@ -1,4 +1,4 @@
-"""Who gets the next place: peers by turns, and by the time that their turns take."""
+"""Which peer gets the next slot: peers take turns, weighed by the time that their turns take."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ async def work(slots: FairSlots, peer: str, seconds: float, done: list[str]) -> 
 
 
 async def begun(*tasks: Callable[[], Awaitable[None]]) -> None:
-    """All of them, each begun after the one before has got as far as it could."""
+    """Runs all tasks, each begun when the one before is blocked."""
     async with trio.open_nursery() as nursery:
         for task in tasks:
             nursery.start_soon(task)
             await trio.testing.wait_all_tasks_blocked()
 
 
-async def test_a_peer_that_asks_for_little_does_not_wait_for_all_that_another_asked_for(
+async def test_a_peer_with_few_requests_does_not_wait_for_all_requests_of_another(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     slots, done = FairSlots(1, per_peer=9, max_waiting=99), list[str]()
@@ -34,14 +34,14 @@ async def test_a_peer_that_asks_for_little_does_not_wait_for_all_that_another_as
     assert done == ["greedy", "modest", "late", "greedy", "modest", "greedy", "greedy"]
 
 
-async def test_a_peer_whose_turns_take_long_has_fewer_of_them(autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_peer_with_slow_requests_gets_fewer_turns(autojump_clock: trio.testing.MockClock) -> None:
     slots, done = FairSlots(1, per_peer=9, max_waiting=99), list[str]()
     jobs = [("slow", 10.0)] * 4 + [("quick", 1.0)] * 8
     await begun(*(lambda peer=peer, took=took: work(slots, peer, took, done) for peer, took in jobs))
     assert done[:10] == ["slow", *["quick"] * 8, "slow"]
 
 
-async def test_one_peer_has_all_places_only_while_no_other_waits(
+async def test_one_peer_has_all_slots_only_while_no_other_waits(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     slots, done = FairSlots(4, per_peer=9, max_waiting=99), list[str]()
@@ -51,7 +51,7 @@ async def test_one_peer_has_all_places_only_while_no_other_waits(
     assert trio.current_time() < 10
 
 
-async def test_what_one_peer_and_what_all_peers_wait_for_is_bounded(
+async def test_the_waits_of_one_peer_and_of_all_peers_are_bounded(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     slots, done = FairSlots(1, per_peer=3, max_waiting=4), list[str]()
@@ -74,9 +74,9 @@ async def test_a_peer_that_leaves_while_it_waits_or_works_leaves_nothing_behind(
     assert done == ["d"]
 
 
-async def test_the_memory_of_peers_is_bounded(autojump_clock: trio.testing.MockClock) -> None:
+async def test_the_number_of_remembered_peers_is_bounded(autojump_clock: trio.testing.MockClock) -> None:
     slots, done = FairSlots(1, per_peer=1, max_waiting=1), list[str]()
     for number in range(3 * MAX_KNOWN):
         await work(slots, str(number), 0, done)
     assert len(done) == 3 * MAX_KNOWN
-    assert len(slots._had) <= MAX_KNOWN + 1
+    assert len(slots._used) <= MAX_KNOWN + 1

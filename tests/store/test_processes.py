@@ -178,9 +178,7 @@ def test_a_reader_drops_overlays_that_its_snapshot_holds_or_that_have_lost(
         assert reader.ask("read", genesis.hash) == "genesis 0"
 
 
-def test_a_new_reader_gets_all_overlays_and_finds_the_rest_spilled(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_new_reader_gets_all_overlays_and_finds_the_rest_spilled(store: Store, tmp_path: Path) -> None:
     parent = start(store)
     for number in range(70):
         parent, _ = add(store, parent, b"%d" % number)

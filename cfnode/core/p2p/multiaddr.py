@@ -120,7 +120,7 @@ class Multiaddr:
         return None
 
     @property
-    def name_of_others(self) -> str | None:
+    def dnsaddr_name(self) -> str | None:
         """The DNS name whose records hold the real addresses (`/dnsaddr/<name>`), None for other forms."""
         match self.without_peer.parts:
             case (("dnsaddr", name),):
