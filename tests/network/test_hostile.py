@@ -306,7 +306,7 @@ async def test_a_boot_node_with_another_id_is_listed_with_the_reason() -> None:
         node = service(3, boot_nodes=[impostor.listening[0].with_peer(claimed)])
         async with running(node):
             await until(lambda: node.unreachable)
-            assert f"proves to be {impostor.peer_id}" in node.unreachable[claimed]
+            assert f"the node's id is {impostor.peer_id}" in node.unreachable[claimed]
             assert not node.peers
             assert not node._peer_store.may_dial(claimed, trio.current_time())
 

@@ -113,7 +113,7 @@ async def test_the_error_names_a_node_with_another_id_than_its_address() -> None
     server, client = service(1), service(2)
     async with running(server, client):
         with pytest.raises(
-            DialError, match=f"proves to be {server.peer_id}, its address says {service(3).peer_id}"
+            DialError, match=f"id is {server.peer_id}, but its address names {service(3).peer_id}"
         ):
             await client.connect(server.listening[0].with_peer(service(3).peer_id))
         with pytest.raises(DialError, match="this node itself"):

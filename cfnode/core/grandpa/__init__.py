@@ -1,4 +1,4 @@
-"""GRANDPA, as an observer needs it: who finalizes, how votes are written, and when they suffice."""
+"""How does GRANDPA finalize blocks? Authorities, votes, justifications, warp proofs, and their checks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How does one ask for headers, bodies and justifications, and how do they come? Protocol `sync/2`.
+"""How are headers, bodies and justifications requested and returned? Protocol `sync/2`.
 
-Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and what
-of each block is wanted; an answer lists blocks in that order. Attribute bits stand in the most significant
+Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and the
+wanted parts of each block; an answer lists blocks in that order. Attribute bits are in the most significant
 byte of a 32-bit number, and a number as start is four little-endian bytes.
 """
 
@@ -36,7 +36,7 @@ _D_HASH, _D_HEADER, _D_BODY, _D_ONE, _D_EMPTY_ONE, _D_ALL = 1, 2, 3, 6, 7, 8
 
 
 class Attributes(IntFlag):
-    """What of each block is wanted."""
+    """The wanted parts of each block."""
 
     HEADER = 0x01000000
     BODY = 0x02000000
@@ -75,7 +75,7 @@ class BlockRequest:
 
     @classmethod
     def decode(cls, data: bytes) -> BlockRequest:
-        """The request in these bytes; attributes that we do not have are left out. Raises WireError."""
+        """The request in these bytes, without attributes that we do not support. Raises WireError."""
         with reading("block request"):
             message = Message.decode(data, max_fields=16)
             direction, max_blocks = message.uint(_DIRECTION), message.uint(_MAX_BLOCKS)
@@ -92,12 +92,12 @@ def _start(message: Message) -> bytes | int:
         return by_hash
     if by_number is not None and by_hash is None and len(by_number) == 4:
         return int.from_bytes(by_number, "little")
-    raise WireError("block request: it has to begin at one hash of 32 bytes or one number of 4")
+    raise WireError("block request: it must begin at one hash of 32 bytes or one number of 4")
 
 
 @dataclass(frozen=True, slots=True)
 class BlockData:
-    """One block of an answer, as far as it was asked for.
+    """One block of an answer, with the requested parts.
 
     `body`: extrinsics with their length prefixes. `justifications`: (engine, bytes) pairs.
     """
@@ -154,7 +154,7 @@ def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
 
 @dataclass(frozen=True, slots=True)
 class BlockResponse:
-    """The blocks of an answer, in the order that was asked for; none: the server does not have them."""
+    """The blocks of an answer, in the requested order; empty if the server does not have them."""
 
     blocks: tuple[BlockData, ...]
 
@@ -163,10 +163,10 @@ class BlockResponse:
         return b"".join(bytes_field(_BLOCK, part) for part in parts)
 
     @classmethod
-    def decode(cls, data: bytes, most: int = MAX_BLOCKS) -> BlockResponse:
-        """The answer in these bytes, of at most so many blocks; raises WireError."""
+    def decode(cls, data: bytes, max_blocks: int = MAX_BLOCKS) -> BlockResponse:
+        """The answer in these bytes, of at most `max_blocks` blocks; raises WireError."""
         with reading("block answer"):
             items = Message.decode(data).repeated(_BLOCK)
-            if len(items) > most:
-                raise WireError(f"block answer: {len(items)} blocks, {most} at most were asked for")
+            if len(items) > max_blocks:
+                raise WireError(f"block answer: {len(items)} blocks, {max_blocks} at most were requested")
             return cls(tuple(BlockData.decode(item) for item in items))

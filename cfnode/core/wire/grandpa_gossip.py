@@ -1,4 +1,4 @@
-"""What do GRANDPA's gossip messages say? Protocol `grandpa/1`, five kinds.
+"""What do GRANDPA's gossip messages contain? Protocol `grandpa/1`, five kinds.
 
 Substrate, GRANDPA gossip.
 """
@@ -59,4 +59,4 @@ def decode_gossip(data: bytes) -> GossipMessage:
         decode = _DECODERS.get(kind)
         if decode is not None:
             return decode(data)
-    raise WireError(f"GRANDPA message: there is no kind {kind}")
+    raise WireError(f"GRANDPA message: unknown kind {kind}")

@@ -134,7 +134,7 @@ def test_a_vote_above_counts_below_if_its_descent_is_shown() -> None:
     votes = [vote(0, TWELVE), vote(1, TEN), vote(2, TEN)]
     verify_justification(justify(TEN, votes, ELEVEN, TWELVE), SET)
     assert "descent" in refused(justify(TEN, votes, TWELVE))
-    assert "1 headers no vote needs" in refused(justify(TEN, votes, ELEVEN, TWELVE, FORK))
+    assert "1 headers that no vote needs" in refused(justify(TEN, votes, ELEVEN, TWELVE, FORK))
     assert "twice" in refused(justify(TEN, votes, ELEVEN, TWELVE, TWELVE))
 
 
