@@ -118,7 +118,7 @@ def test_a_soft_junction_is_refused_where_the_scheme_has_none(scheme: Scheme) ->
 
 
 def test_a_seed_that_no_curve_takes_is_refused_in_words() -> None:
-    with pytest.raises(SuriError, match="no secp256k1 secret"):
+    with pytest.raises(SuriError, match="not a secp256k1 secret"):
         Keypair.from_seed(bytes(32), "ecdsa")
     with pytest.raises(SuriError, match="not 31"):
         Keypair.from_seed(bytes(31))
