@@ -13,8 +13,8 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.devchain.runtimes import runtime_for
 from cfnode.runtime.genesis_state import GenesisRuntime
-from cfnode.runtime.wasm.runtime import wasm_runtime
 
 AUTHORITIES = [
     SpecAuthority(Keypair.from_suri(name).public, Keypair.from_suri(name, "ed25519").public)
@@ -31,7 +31,7 @@ def spec() -> ChainSpec:
 @pytest.fixture(scope="module")
 def metadata(spec: ChainSpec) -> Metadata:
     assert isinstance(spec.genesis, RawGenesis)
-    return decode_metadata(GenesisRuntime(spec.genesis, wasm_runtime).call("Metadata_metadata")[4:])
+    return decode_metadata(GenesisRuntime(spec.genesis, runtime_for).call("Metadata_metadata")[4:])
 
 
 def test_every_item_that_names_authorities_is_written_anew(spec: ChainSpec, metadata: Metadata) -> None:
