@@ -34,7 +34,7 @@ def shake(dialer: Handshake, listener: Handshake, size: int = 1000) -> tuple[Cha
 
 @settings(max_examples=20)
 @given(st.integers(1, 300))
-def test_both_sides_learn_who_the_other_is_however_the_bytes_are_cut(size: int) -> None:
+def test_both_sides_prove_their_node_keys_however_the_bytes_are_cut(size: int) -> None:
     dialer, listener = sides(expected=BOB.public)
     shake(dialer, listener, size)
     assert dialer.remote == BOB.public

@@ -73,7 +73,7 @@ def test_rows_of_two_states_become_the_newer_one(
     assert (healing.keys, healing.nodes) == (count(newer.storage), count(newer.nodes))
 
 
-def test_what_has_not_changed_is_no_hole() -> None:
+def test_unchanged_nodes_are_not_missing() -> None:
     entries = {bytes([first, second]): bytes([second]) * 50 for first in range(30) for second in range(30)}
     older, newer = Held(entries), Held({**entries, bytes([7, 7]): b"changed" * 9})
     before = dict(older.nodes[TOP])

@@ -27,7 +27,7 @@ def ask(state: object, questions: list[tuple[str, bytes, bytes]]) -> list[bytes 
 
 @given(PAIRS, PAIRS, QUESTIONS)
 @settings(max_examples=60)
-def test_a_proof_answers_what_was_asked_of_the_state(
+def test_a_proof_covers_all_reads_of_the_state(
     top: dict[bytes, bytes], child: dict[bytes, bytes], questions: list[tuple[str, bytes, bytes]]
 ) -> None:
     state = MemoryState(top, **({"child": child} if child else {}))

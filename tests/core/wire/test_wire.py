@@ -76,7 +76,7 @@ entries = st.builds(
         (NeighborPacket(1, 0, 0), "0201 0100000000000000 0000000000000000 00000000"),
     ],
 )
-def test_messages_have_the_bytes_that_the_chain_speaks(message: Any, expected: str) -> None:
+def test_messages_encode_to_the_bytes_of_the_chain(message: Any, expected: str) -> None:
     assert message.encode().hex() == expected.replace(" ", "")
 
 
@@ -211,7 +211,7 @@ SAMPLES = [
 
 @given(st.sampled_from(DECODERS), st.binary(max_size=200))
 @settings(max_examples=300)
-def test_no_bytes_make_a_decoder_fail_otherwise_than_it_says(
+def test_arbitrary_bytes_raise_only_the_decoders_own_error(
     decode: Callable[[bytes], Any], data: bytes
 ) -> None:
     with suppress(WireError):
