@@ -173,8 +173,8 @@ async def test_its_clients_hear_of_one_step_over_all_that_nobody_has(
 ) -> None:
     """Over the real stack, with an authority that is away, and back after three windows."""
     monkeypatch.setattr(follow, "LOST_S", 1.0)
-    monkeypatch.setattr(backoff, "LONGEST_ALONE", 0.1)
-    monkeypatch.setattr(dialing, "UPKEEP", 0.1)
+    monkeypatch.setattr(backoff, "MAX_WAIT_ISOLATED", 0.1)
+    monkeypatch.setattr(dialing, "UPKEEP_INTERVAL", 0.1)
     world = World(tmp_path)
     async with world.follower() as node:
         async with world.authority() as authority:
