@@ -22,7 +22,7 @@ from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import RootOfSorted, is_child_root
 from cfnode.store import StateDiscarded, StoreReader
 from cfnode.store.base_path import ChainPaths, default_base_path
-from cfnode.store.residency import give_back
+from cfnode.store.residency import release_pages
 from cfnode.store.state import StateView
 
 __all__ = ["Checked", "Source", "served", "stored"]
@@ -120,7 +120,7 @@ class _Stored:
         for count, key in enumerate(self._keys(child)):
             yield key, self.view.get(key, child) or b""
             if count % GIVE_BACK_AFTER == GIVE_BACK_AFTER - 1:
-                give_back(self.file)
+                release_pages(self.file)
 
     def _keys(self, child: bytes) -> Iterator[bytes]:
         key = b"" if self.view.get(b"", child) is not None else self.view.next_key(b"", child)

@@ -1,8 +1,8 @@
 """Which assets does Chainflip swap, on which chains, and how is each one numbered?
 
-The numbers are consensus: an asset stands in every extrinsic and event as the index given here
-(`cf_primitives::chains::assets::any::Asset`, `ForeignChain`). Names are the SCALE variant names, so a value
-that came out of a codec (`"ArbUsdc"`, `"Arbitrum"`) is a key of these tables as it is.
+The numbers are consensus: every extrinsic and event encodes an asset as the index given here
+(`cf_primitives::chains::assets::any::Asset`, `ForeignChain`). Names are the SCALE variant names, so a decoded
+value (`"ArbUsdc"`, `"Arbitrum"`) is a key of these tables.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
 
 
 class UnknownAsset(ValueError):
-    """A text names no asset; the message suggests those that it may mean, or lists them all."""
+    """A text names an unknown asset; the message suggests similar ones, or lists all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """A foreign chain: its `ForeignChain` discriminant and its variant of `EncodedAddress`.
 
-    `block_ms` is the usual time of a block in milliseconds. A deposit counts once `safety_margin` blocks lie
-    above its own, at once where that is None. `ccm` says whether cross-chain messages can be sent there,
-    `since` which release first knew the chain.
+    `block_ms` is the usual time of a block in milliseconds. A deposit counts once `safety_margin` blocks have
+    followed its own, or at once if that is None. `ccm`: cross-chain messages can be sent there. `since`: the
+    first release that knows the chain.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Who may write the block of a slot, and did they sign it?
+"""Which authority may author the block of a slot, and did it sign the block?
 
-Time is cut into slots, and the authority at `slot mod n` writes the block of a slot. The header names the
-slot in one pre-runtime item; its last item, the seal, signs the hash of the header without that seal. The
+Time is divided into slots, and the authority at `slot mod n` authors the block of a slot. The header names
+the slot in one pre-runtime item; its last item, the seal, signs the hash of the header without that seal. The
 authorities are those of the parent's state. Substrate, Aura; Polkadot spec, "Digest".
 """
 
@@ -81,7 +81,7 @@ def without_seal(header: Header) -> tuple[Header, bytes]:
 
 
 def verify_seal(header: Header, authorities: Sequence[bytes]) -> int:
-    """The index of the authority whose turn the slot was and who sealed the header.
+    """The index of the authority that owned the slot and sealed the header.
 
     `authorities` are the sr25519 keys at the parent's state. Raises AuraError.
     """
@@ -90,13 +90,13 @@ def verify_seal(header: Header, authorities: Sequence[bytes]) -> int:
     if not verify("sr25519", authorities[index], unsealed.hash, signature):
         raise AuraError(
             f"block {header.number}: the seal is not by authority {index} of {len(authorities)},"
-            f" 0x{authorities[index].hex()}, whose slot {slot_of(header)} is"
+            f" 0x{authorities[index].hex()}, which owns slot {slot_of(header)}"
         )
     return index
 
 
 def authorities_change(header: Header) -> tuple[bytes, ...] | None:
-    """The authorities from the next block on, where the header announces new ones; raises AuraError."""
+    """The authorities from the next block on, if the header announces new ones; raises AuraError."""
     for item in header.digest:
         if (
             item.kind is DigestKind.CONSENSUS

@@ -1,9 +1,9 @@
-"""How do a dozen words stand for a secret?
+"""How does a phrase of a dozen words encode a secret?
 
-BIP-39 turns 16 to 32 bytes of entropy into 12 to 24 English words with a checksum. From there two roads
-lead on: Substrate stretches the *entropy* (PBKDF2, 2,048 rounds, salt `mnemonic` ‖ password) and keeps the
-first 32 bytes of the result, the seed of its key pairs; Ethereum wallets stretch the *words* the same way
-and keep all 64 bytes. No error here repeats a word of a phrase.
+BIP-39 encodes 16 to 32 bytes of entropy as 12 to 24 English words with a checksum. Two kinds of seed are
+derived from it: Substrate stretches the *entropy* (PBKDF2, 2,048 rounds, salt `mnemonic` ‖ password) and
+keeps the first 32 bytes of the result, the seed of its key pairs; Ethereum wallets stretch the *words* the
+same way and keep all 64 bytes. No error here repeats a word of a phrase.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDS = 2048
 
 
 class PhraseError(ValueError):
-    """The words are not a BIP-39 phrase; the text says what is wrong without repeating them."""
+    """The words are not a BIP-39 phrase; the text names the fault without repeating the words."""
 
 
 @cache
@@ -35,7 +35,7 @@ def _word_set() -> frozenset[str]:
 
 
 def entropy_of(phrase: str) -> bytes:
-    """The entropy behind a phrase; words are parted by any white space."""
+    """The entropy of a phrase, whose words any white space separates."""
     words = phrase.split()
     if len(words) not in ENTROPY_LENGTHS:
         raise PhraseError(f"a seed phrase has 12, 15, 18, 21 or 24 words; this one has {len(words)}")

@@ -1,4 +1,4 @@
-"""Which block is meant? A block is named by its hash; its number goes with it wherever order matters."""
+"""Which block is meant? A block is identified by its hash; its number is kept with it where order matters."""
 
 from __future__ import annotations
 

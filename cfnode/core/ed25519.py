@@ -1,9 +1,9 @@
-"""Does an ed25519 signature hold, by the rule of the chain?
+"""Is an ed25519 signature valid, by the rule of the chain?
 
-Implementations of ed25519 disagree at the edges. The chain decides by ZIP-215 (zips.z.cash/zip-0215):
-points may be written non-canonically and may have small order, the scalar must be canonical, and the
-equation is checked times the cofactor eight. The chain's own library, ed25519-zebra, is asked: libsodium is
-stricter, so it would refuse votes that everybody else counts, and takes half as long again.
+Implementations of ed25519 disagree in edge cases. The chain decides by ZIP-215 (zips.z.cash/zip-0215): points
+may be encoded non-canonically and may have small order, the scalar must be canonical, and the equation is
+checked times the cofactor eight. This is the chain's own library, ed25519-zebra: libsodium is stricter, so it
+would refuse votes that all other nodes count, and takes half as long again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who speaks in a header's digest and in a justification? Consensus engines, by ids of four bytes."""
+"""Which consensus engine does a digest item or a justification belong to? Engines have ids of four bytes."""
 
 from __future__ import annotations
 

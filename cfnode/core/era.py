@@ -1,10 +1,9 @@
-"""For which blocks does a signed extrinsic live?
+"""In which blocks is a signed extrinsic valid?
 
-Polkadot spec, "Extrinsics", mortality: an immortal extrinsic is one byte 00. A mortal one lives for
-`period` blocks (a power of two from 4 to 65,536), beginning with the block whose number is `phase` modulo
-the period; its two bytes hold log2(period) − 1 in the low four bits and phase / quantum above them, where
-the quantum is period / 4096, at least 1. The signature covers the hash of the block at which the life
-begins.
+Polkadot spec, "Extrinsics", mortality: an immortal era is one byte 00. A mortal one lasts for `period` blocks
+(a power of two from 4 to 65,536), beginning with the block whose number is `phase` modulo the period; its two
+bytes hold log2(period) − 1 in the low four bits and phase / quantum above them, where the quantum is period /
+4096, at least 1. The signature covers the hash of the block at which the era begins.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ NAME = re.compile(r"Mortal([0-9]{1,3})")
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """A span of blocks. `period` 0 means for ever."""
+    """A span of blocks. `period` 0: immortal."""
 
     period: int = 0
     phase: int = 0
 
     @classmethod
     def mortal(cls, period: int, current: int) -> Era:
-        """A life of at least `period` blocks that covers block `current`.
+        """An era of at least `period` blocks that covers block `current`.
 
-        The period is rounded up to a power of two and held to 4..65,536; for periods above 4,096 the
-        beginning is rounded down to what two bytes can say.
+        The period is rounded up to a power of two within 4..65,536; for periods above 4,096 the beginning is
+        rounded down to a multiple of the quantum.
         """
         rounded = min(max(1 << max(period - 1, 0).bit_length(), MIN_PERIOD), MAX_PERIOD)
         phase = current % rounded
@@ -43,27 +42,27 @@ class Era:
 
     @classmethod
     def decode(cls, data: bytes, offset: int = 0) -> tuple[Era, int]:
-        """(era, offset behind it)."""
+        """(era, offset after it); raises ScaleError."""
         if data[offset : offset + 1] == b"\0":
             return IMMORTAL, offset + 1
         if len(data) < offset + 2:
-            raise ScaleError(f"the era at offset {offset} is cut off")
+            raise ScaleError(f"the era at offset {offset} is truncated")
         word = int.from_bytes(data[offset : offset + 2], "little")
         period = 2 << (word & 15)
         era = cls(period, (word >> 4) * _quantum(period))
         if period < MIN_PERIOD or era.phase >= period:
-            raise ScaleError(f"0x{data[offset : offset + 2].hex()} at offset {offset} is no era")
+            raise ScaleError(f"0x{data[offset : offset + 2].hex()} at offset {offset} is not an era")
         return era, offset + 2
 
     @classmethod
     def from_value(cls, value: Any) -> Era:
-        """The era that a decoded `Era` enum stands for: "Immortal" or ("Mortal<first byte>", second byte)."""
+        """The era of a decoded `Era` enum: "Immortal" or ("Mortal<first byte>", second byte)."""
         if value == "Immortal":
             return IMMORTAL
         match value:
             case (str(name), int(second)) if (first := NAME.fullmatch(name)) and 0 < int(first[1]) < 256:
                 return cls.decode(bytes([int(first[1]), second]))[0]
-        raise ScaleError(f"{value!r} is no era")
+        raise ScaleError(f"{value!r} is not an era")
 
     @property
     def is_immortal(self) -> bool:
@@ -85,13 +84,13 @@ class Era:
         return (exponent | self.phase // _quantum(self.period) << 4).to_bytes(2, "little")
 
     def birth(self, current: int) -> int:
-        """The block at which the life that covers `current` begins: its hash is what gets signed."""
+        """The block at which the era that covers `current` begins: the signature covers its hash."""
         if self.is_immortal:
             return 0
         return (max(current, self.phase) - self.phase) // self.period * self.period + self.phase
 
     def death(self, current: int) -> int | None:
-        """The first block in which the extrinsic is no longer valid; None if there is none."""
+        """The first block in which the extrinsic is no longer valid; None for an immortal era."""
         return None if self.is_immortal else self.birth(current) + self.period
 
 

@@ -30,13 +30,13 @@ class EthereumKey:
 
     @classmethod
     def from_secret(cls, secret: bytes) -> EthereumKey:
-        """The key of a 32-byte secret; ValueError where it is no scalar of the curve."""
+        """The key of a 32-byte secret; raises ValueError if it is not a scalar of the curve."""
         public = coincurve.PrivateKey(secret).public_key
         return cls(secret, public.format(), address_of(public))
 
     @classmethod
     def from_phrase(cls, phrase: str) -> EthereumKey:
-        """The key that Chainflip derives from a seed phrase; PhraseError says what is wrong with one."""
+        """The key that Chainflip derives from a seed phrase; raises PhraseError."""
         return cls.from_secret(hmac.digest(LABEL, wallet_seed(phrase), "sha512")[:32])
 
 

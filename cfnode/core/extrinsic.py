@@ -1,14 +1,14 @@
-"""How is a call signed, and what does an extrinsic say?
+"""How is a call signed, and what does an extrinsic contain?
 
 Polkadot spec, "Extrinsics", format 4: length ‖ 84 ‖ address ‖ signature ‖ explicit parts ‖ call, where the
 first byte joins kind (10 signed, 01 general, 00 bare) and format version. The signature covers
 
     call ‖ explicit part of each extension ‖ implicit part of each extension
 
-or the BLAKE2b-256 of that where it is longer than 256 bytes. Which extensions there are, in which order and
-of which types, is read from the metadata of the block: a list fixed here would sign nonsense after a
-runtime upgrade. An extension that this module does not know may pass if it takes no bytes; otherwise its
-name is told. Formats 4 and 5 are decoded.
+or the BLAKE2b-256 of that if it is longer than 256 bytes. The extensions, their order and their types are
+read from the metadata of the block: after a runtime upgrade, a list fixed here would give invalid signatures.
+An unknown extension is skipped if it takes no bytes; otherwise the error names it. Formats 4 and 5 are
+decoded.
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ MAX_PLAIN_PAYLOAD = 256
 KIND_MASK, VERSION_MASK = 0b1100_0000, 0b0011_1111
 BARE, GENERAL, SIGNED = 0b0000_0000, 0b0100_0000, 0b1000_0000
 ERA_EXTENSIONS = ("CheckMortality", "CheckEra")
-"""The one that states the era, by its present name and by its old one."""
+"""The extension with the era: its current name and its old one."""
 SIGNATURE_VARIANTS = {"sr25519": "Sr25519", "ed25519": "Ed25519", "ecdsa": "Ecdsa"}
 
 
 class ExtrinsicError(ScaleError):
-    """The bytes are no extrinsic of this runtime, or this runtime wants one that cannot be built here."""
+    """The bytes are not an extrinsic of this runtime, or this runtime requires one that cannot be built
+    here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Who signed, and what. `address` is the account id (32 bytes) where it is one.
+    """The signed part. `address` is the account id (32 bytes), or another form of address.
 
     `signature` is (scheme as the metadata names it, 64 or 65 bytes); `explicit` are the bytes of the
-    extensions that travel in the extrinsic, one after the other.
+    extensions that are part of the extrinsic, one after the other.
     """
 
     address: Any
@@ -105,7 +106,7 @@ def sign_extrinsic(
 ) -> bytes:
     """A signed extrinsic of format 4 with its length prefix.
 
-    `era_hash` is the hash of block `era.birth(…)`; for an immortal era the genesis hash is taken instead.
+    `era_hash` is the hash of block `era.birth(…)`; for an immortal era the genesis hash is used instead.
     """
     explicit = _explicit_parts(metadata, era, nonce, tip)
     born = genesis_hash if era.is_immortal else era_hash
@@ -127,12 +128,12 @@ def payload_to_sign(call: bytes, explicit: bytes, implicit: bytes) -> bytes:
 
 
 def extrinsic_hash(extrinsic: bytes) -> bytes:
-    """The hash that names an extrinsic, given with its length prefix."""
+    """The hash of an extrinsic, which is given with its length prefix."""
     return blake2_256(extrinsic)
 
 
 def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
-    """Take an extrinsic with its length prefix apart; nothing may follow it. Raises ScaleError."""
+    """The parts of an extrinsic with its length prefix; no bytes may follow it. Raises ScaleError."""
     cursor = Cursor(data)
     if cursor.count() != cursor.remaining:
         raise ExtrinsicError(f"the length prefix does not fit the {len(data)} bytes of the extrinsic")
@@ -218,7 +219,7 @@ def _part(metadata: Metadata, extension: TransactionExtension, type_id: int, val
     if extension.identifier in values:
         return codec.encode(values[extension.identifier])
     try:
-        codec.decode(b"")  # whatever decodes from nothing takes no bytes
+        codec.decode(b"")  # a type that decodes from no bytes takes none
     except ScaleError:
         raise ExtrinsicError(
             f"the runtime asks for the transaction extension {extension.identifier}, which carries data that "

@@ -1,8 +1,8 @@
-"""Which hash names what on the chain?
+"""Which hash functions does the chain use?
 
-Blocks, extrinsics and trie nodes are named by BLAKE2b-256, storage keys by the twox and BLAKE2 families,
-EVM addresses by Keccak-256 (Polkadot spec, "Hashing" in the host API and "Storage hashers" in the metadata).
-Twox is xxHash64 with the seeds 0, 1, 2, 3, each digest little-endian.
+Blocks, extrinsics and trie nodes are identified by BLAKE2b-256; storage keys use the twox and BLAKE2
+families, EVM addresses Keccak-256 (Polkadot spec, "Hashing" in the host API and "Storage hashers" in the
+metadata). Twox is xxHash64 with the seeds 0, 1, 2, 3, each digest little-endian.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def sha2_256(data: bytes) -> bytes:
 class StorageHasher:
     """How one key of a storage map becomes part of a storage key.
 
-    `length` counts the bytes that come before the encoded key itself; `concat` says whether the encoded key
-    follows them, that is, whether the key can be read back from a storage key.
+    `length` counts the bytes before the encoded key itself; `concat`: the encoded key follows them, so that
+    it can be read back from a storage key.
     """
 
     name: str
@@ -77,7 +77,7 @@ class StorageHasher:
     digest: Callable[[bytes], bytes]
 
     def hash(self, encoded_key: bytes) -> bytes:
-        """The part of the storage key that stands for this SCALE-encoded map key."""
+        """The part of the storage key for this SCALE-encoded map key."""
         digest = self.digest(encoded_key)
         return digest + encoded_key if self.concat else digest
 

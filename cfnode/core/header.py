@@ -1,11 +1,11 @@
-"""What names a block, and what does its header say?
+"""What does a block header contain, and what is the block's hash?
 
 A header is `parent hash ‖ compact number ‖ state root ‖ extrinsics root ‖ digest`, and the block's hash is
-the BLAKE2b-256 of exactly that. Digest items of engines we do not know are kept as they are, or the hash
-would be another. Polkadot spec, "Block header".
+the BLAKE2b-256 of exactly that. Digest items of unknown engines are kept as they are, or the hash would
+change. Polkadot spec, "Block header".
 
-A header that was decoded keeps its bytes, and a hash is computed once. Strangers send headers, so their size
-and the number of their items are bounded.
+A decoded header keeps its bytes, and its hash is computed once. Peers send headers, so their size and the
+number of their items are bounded.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class DigestItem:
         try:
             kind = DigestKind(number)
         except ValueError:
-            raise ScaleError(f"header: there is no digest item of kind {number}") from None
+            raise ScaleError(f"header: unknown kind {number} of a digest item") from None
         if kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED:
             return cls(kind)
         engine = cursor.take(4) if kind in _OF_AN_ENGINE else None
@@ -86,7 +86,7 @@ class Header:
     _hash: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
-        """The bytes that the hash is taken of; those that were decoded, or made at the first call."""
+        """The bytes that are hashed: those that were decoded, or encoded at the first call."""
         if self._encoded is None:
             object.__setattr__(self, "_encoded", self._encode())
         assert self._encoded is not None
@@ -114,7 +114,7 @@ class Header:
 
     @classmethod
     def decode(cls, data: bytes) -> Header:
-        """The header in these bytes, to the last one; raises ScaleError."""
+        """The header in exactly these bytes; raises ScaleError."""
         if len(data) > MAX_HEADER:
             raise _too_large()
         cursor = Cursor(data)

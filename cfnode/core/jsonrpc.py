@@ -1,4 +1,4 @@
-"""What did a client ask, and how is the answer written? The JSON-RPC 2.0 envelope, as bytes.
+"""What does a client request, and how is the answer encoded? The JSON-RPC 2.0 envelope, as bytes.
 
 Follows the JSON-RPC 2.0 specification (jsonrpc.org/specification) and, where that leaves a choice, the
 answers that clients of Substrate nodes know: the codes of `ErrorCode`, a batch answered in its own order, ids
@@ -80,7 +80,7 @@ class RpcError(Exception):
 
 
 class InvalidParams(RpcError):
-    """-32602; `reason` says which parameter was wrong and what it should have been."""
+    """-32602; `reason` names the wrong parameter and the expected value."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(ErrorCode.INVALID_PARAMS, "Invalid params", reason)
@@ -101,7 +101,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_large(self) -> bool:
-        """Whether reading its parameters takes so long that others should have their turn first."""
+        """Whether decoding its parameters takes so long that other tasks should run first."""
         return memoryview(self.params).nbytes >= LARGE
 
     @property
@@ -112,7 +112,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     def arguments(self) -> list[Any] | dict[str, Any]:
         """The decoded `params`: a list by position, a dict by name, `[]` if there are none.
 
-        Raises InvalidParams for any other JSON value and for text inside that is no JSON.
+        Raises InvalidParams for any other JSON value and for malformed JSON inside.
         """
         if memoryview(self.params).nbytes <= 4 and bytes(self.params) in _NO_ARGUMENTS:
             return []
@@ -128,8 +128,8 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message, or one entry of a batch, that is no request or is not taken: answered with `error` under
-    `id`, or if that is empty not at all.
+    """A message, or one entry of a batch, that is malformed or refused: answered with `error` under `id`, or
+    not at all if that is empty.
     """
 
     id: bytes
@@ -144,7 +144,7 @@ class Batch:
 
 
 class _Identified(msgspec.Struct, gc=False):
-    """Any JSON object, of which only the id matters."""
+    """Any JSON object, of which only the id is read."""
 
     id: msgspec.Raw = _ABSENT
 
@@ -153,7 +153,7 @@ _NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
 
 
 def _cut(found: bytes) -> str:
-    """A text as an error repeats it, in quotes."""
+    """A text for an error message, cut and in quotes."""
     return encode(found[:MAX_REPEATED].decode(errors="replace")).decode()
 
 
@@ -167,12 +167,12 @@ _ARGUMENTS = msgspec.json.Decoder(list[Any] | dict[str, Any])
 _ENCODER = msgspec.json.Encoder()
 
 encode = _ENCODER.encode
-"""JSON bytes of a result. `bytes` never belong in one: write hex first."""
+"""JSON bytes of a result, which must not contain `bytes`: convert them to hex first."""
 
 
 class Incoming:
-    """A message that comes in pieces: they are joined once, and what could make it slow to read is counted as
-    they come. One that has too much of it is not kept.
+    """A message that arrives in pieces: they are joined once, and what could make it slow to decode is
+    counted as they arrive. A message with too much of it is dropped.
     """
 
     def __init__(self) -> None:
@@ -184,9 +184,9 @@ class Incoming:
         self._is_counted = False
 
     def add(self, piece: bytes | bytearray) -> None:
-        """The next piece."""
+        """Adds the next piece."""
         self.size += len(piece)
-        if self.size <= MAX_VALUES:  # too short for too much of anything
+        if self.size <= MAX_VALUES:  # too short to exceed a limit
             self._data += piece
         elif self._refusal() is None:
             self._count(piece if self._is_counted else self._data + piece)
@@ -196,8 +196,8 @@ class Incoming:
                 self._data = bytearray()
 
     def _count(self, piece: bytes | bytearray) -> None:
-        """Each value but the first follows a comma or a bracket. Those inside of strings are counted, too; no
-        string that a method takes has thousands.
+        """Counts values: each but the first follows a comma or a bracket. Those inside strings count too; no
+        string that a method accepts has thousands.
         """
         values = len(piece) - len(piece.translate(None, _STRUCTURE))
         self._values += values
@@ -213,9 +213,9 @@ class Incoming:
         return f"{MAX_FILLING} spaces and escapes" if self._filling > MAX_FILLING else None
 
     def parse(self, max_batch: int) -> Call | Batch | Refused:
-        """Read the whole message. `max_batch`: the most entries of a batch; 0 refuses every batch.
+        """Decodes the message. `max_batch`: maximum entries of a batch; 0 refuses every batch.
 
-        Never raises: what cannot be read, or is too much, comes back as Refused.
+        Never raises: for a malformed or too large message it returns Refused.
         """
         if (limit := self._refusal()) is not None:
             return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
@@ -225,7 +225,7 @@ class Incoming:
 
 
 def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
-    """Read a message that is here as a whole; see `Incoming.parse`."""
+    """Decodes a complete message; see `Incoming.parse`."""
     incoming = Incoming()
     incoming.add(data.encode(errors="surrogatepass") if isinstance(data, str) else data)
     return incoming.parse(max_batch)
@@ -245,8 +245,8 @@ def _parse_call(data: bytearray | msgspec.Raw, *, is_json: bool = False) -> Call
 
 
 def _is_id(raw: bytes) -> bool:
-    """As the servers of Substrate nodes take it: a text, null, or an integer of 64 bits without sign. Raises
-    for what is not JSON.
+    """Whether it is an id that Substrate nodes accept: text, null, or an unsigned 64-bit integer. Raises for
+    malformed JSON.
     """
     if not raw.isdigit():
         identity = _ID.decode(raw)
@@ -255,7 +255,7 @@ def _is_id(raw: bytes) -> bool:
 
 
 def _explain(data: bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
-    """JSON that is no request is an invalid request under its own id; the rest is no JSON."""
+    """The error for an undecodable message: an invalid request with its own id, or malformed JSON."""
     try:
         str(memoryview(data), "utf-8")
         return _invalid(_id_of(data, is_json=is_json))
@@ -268,7 +268,7 @@ def _invalid(identity: bytes) -> Refused:
 
 
 def _id_of(data: bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
-    """The id of JSON that is no request; `null` where it has none that could be one. Raises for no JSON."""
+    """The id of JSON that is not a request; `null` if it has no valid one. Raises for malformed JSON."""
     try:
         raw = _IDENTIFIED.decode(data).id
     except msgspec.ValidationError:  # no object

@@ -1,4 +1,4 @@
-"""Who signs, and does a signature hold?
+"""How do keys sign, and is a signature valid?
 
 The chain knows three schemes (Polkadot spec, "Cryptographic algorithms"): sr25519 for accounts and block
 authors, ed25519 for finality votes and node identities, ecdsa over secp256k1. A key pair comes from a
@@ -38,7 +38,7 @@ class Keypair:
     """A key pair that signs. Neither repr, str, comparison nor pickling gives the secret away.
 
     `public` has 32 bytes (ecdsa: 33, compressed). `seed` is the 32-byte seed, or None behind a soft junction,
-    where there is none; it is a secret.
+    which has none; it is a secret.
     """
 
     __slots__ = ("_repeats", "_secret", "_seed", "public", "scheme")
@@ -63,7 +63,7 @@ class Keypair:
 
     @classmethod
     def from_suri(cls, text: str, scheme: Scheme = "sr25519", *, password: str | None = None) -> Keypair:
-        """The pair of a secret URI. `password` outranks the URI's own; SuriError says what is wrong."""
+        """The pair of a secret URI. `password` overrides the URI's own. Raises SuriError."""
         uri = parse(text)
         return reduce(_follow, uri.junctions, cls.from_seed(uri.seed(password), scheme))
 
@@ -141,7 +141,7 @@ def _hard_seed(pair: Keypair, chain_code: bytes, secret: bytes) -> bytes:
         transcript = Transcript(b"SchnorrRistrettoHDKD")
         transcript.append(b"sign-bytes", b"")
         transcript.append(b"chain-code", chain_code)
-        transcript.append(b"secret-key", secret[:32])  # the scalar; the nonce half takes no part
+        transcript.append(b"secret-key", secret[:32])  # the scalar, without the nonce half
         return transcript.challenge(b"HDKD-hard", SEED_LENGTH)
     name = b"Ed25519HDKD" if pair.scheme == "ed25519" else b"Secp256k1HDKD"
     return blake2_256(bytes([len(name) << 2]) + name + secret + chain_code)
@@ -160,7 +160,7 @@ def _expand_ecdsa(seed: bytes) -> tuple[bytes, bytes]:
     try:
         return coincurve.PrivateKey(seed).public_key.format(), seed
     except ValueError:
-        raise SuriError("this seed is no secp256k1 secret (it is zero or too large)") from None
+        raise SuriError("this seed is not a secp256k1 secret: it is zero or too large") from None
 
 
 def _sign_sr25519(public: bytes, secret: bytes, message: bytes) -> bytes:

@@ -2,8 +2,8 @@
 
 sr25519 hashes everything through Merlin transcripts (merlin.cool): labelled messages absorbed by STROBE-128
 (strobe.sourceforge.io, version 1.0.2) over the Keccak-f[1600] permutation. The signature library does that
-for signing; it does not hand out the *seed* of a hard-derived key pair, which `key inspect` shows and an
-operator writes into a key file, so the one transcript that yields it is computed with this module.
+for signing; it does not return the *seed* of a hard-derived key pair, which `key inspect` prints and an
+operator writes into a key file, so this module computes the one transcript that yields it.
 """
 
 from __future__ import annotations

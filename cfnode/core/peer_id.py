@@ -1,7 +1,7 @@
-"""How is a node named on the network?
+"""What is a node's id on the network?
 
 A libp2p peer id (libp2p specs, "Peer IDs") is base58 of the identity multihash `00 24` over the protobuf form
-`08 01 12 20` of an ed25519 public key. All such names begin with `12D3KooW`.
+`08 01 12 20` of an ed25519 public key. All such ids begin with `12D3KooW`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """How does an sr25519 key sign the same message with the same bytes each time?
 
 The signature library draws the one-time scalar of each signature at random, so a block sealed twice has two
-hashes. A chain of tests wants one. Here that scalar is hashed from the key's own nonce and from all that is
-signed, as ed25519 does it (RFC 8032); the rest is schnorrkel's, and verifiers see no difference.
+hashes. A test chain needs one. Here that scalar is a hash of the key's own nonce and of all signed data, as
+in ed25519 (RFC 8032); the rest is schnorrkel's, and verifiers see no difference.
 
-The scalars are Python's integers, whose time depends on their values: this is for keys of development chains.
+The scalars are Python's integers, whose timing depends on their values: use this for keys of development
+chains only.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ D = -121665 * pow(121666, -1, P) % P
 SQRT_M1 = pow(2, (P - 1) // 4, P)
 CONTEXT = b"substrate"
 MARK = 0x80
-"""The top bit of the last byte says that the signature is of schnorrkel's form."""
+"""The top bit of the last byte marks a signature of schnorrkel's form."""
 
 
 def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
@@ -55,7 +56,7 @@ def _transcript(public: bytes, message: bytes) -> Transcript:
 
 @cache
 def _in_context() -> Transcript:
-    """The same for all signatures: only copies of it go on."""
+    """The common beginning of all transcripts: each signature continues a copy of it."""
     transcript = Transcript(b"SigningContext")
     transcript.append(b"", CONTEXT)
     return transcript

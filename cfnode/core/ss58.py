@@ -1,4 +1,4 @@
-"""How is an account written for people?
+"""How is an account written as text?
 
 SS58 (Substrate docs, "SS58 address format"): base58 of prefix ‖ account ‖ checksum, where the checksum is the
 first two bytes of BLAKE2b-512 over `SS58PRE` ‖ prefix ‖ account. A prefix up to 63 takes one byte, one up to
@@ -36,7 +36,7 @@ def encode(account: bytes, prefix: int = CHAINFLIP_PREFIX) -> str:
 def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
     """(prefix, account) of an address. `length` is the number of bytes the account must have.
 
-    Which prefix is acceptable is for the caller to say.
+    The caller decides which prefixes are acceptable.
     """
     if not text or len(text) > MAX_TEXT or not ALPHABET.issuperset(text):
         raise Ss58Error("not an SS58 address: it must be base58 text of about 49 characters")
@@ -48,7 +48,7 @@ def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
         )
     body, checksum = raw[:-CHECKSUM_LENGTH], raw[-CHECKSUM_LENGTH:]
     if checksum != _checksum(body):
-        raise Ss58Error("not an SS58 address: the checksum does not fit, so a character is wrong")
+        raise Ss58Error("not an SS58 address: the checksum does not match, so a character is wrong")
     return prefix, body[start:]
 
 

@@ -1,12 +1,12 @@
-"""What is a state, seen from above, and what has a block changed in it?
+"""How is chain state read, and how are a block's changes to it represented?
 
-Whoever reads chain state (runtime, RPC, proof building) sees the `State` protocol and need not know whether
-the answers come from the database, from overlays of unfinalized blocks or from a storage proof. Whoever
-writes a block's result hands over `Changes`.
+Readers of chain state (runtime, RPC, proof building) use the `State` protocol, whether the state is in the
+database, in overlays of unfinalized blocks or in a storage proof. The result of executing a block is a
+`Changes`.
 
 Two names recur. A *child* is the name of a child trie without its `:child_storage:default:` prefix; `b""` is
-the top trie. A *path* is the way to a trie node in nibbles, one byte (0 to 15) each: the nibbles consumed
-before the node's own partial key, so the root is `b""`.
+the top trie. A *path* identifies a trie node by nibbles, one byte (0 to 15) each: those consumed before the
+node's own partial key, so the root is `b""`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cfnode.core.hashing import twox_128
 CODE = b":code"
 """The key of the runtime's code."""
 HEAP_PAGES = b":heappages"
-"""The key of how much memory the runtime may have, where it is set."""
+"""The key of the runtime's memory limit, if one is set."""
 GRANDPA_AUTHORITIES = b":grandpa_authorities"
 """The key of the first finality authorities, in the genesis state: version 1 and the SCALE list."""
 TIMESTAMP_NOW = twox_128(b"Timestamp") + twox_128(b"Now")
@@ -30,7 +30,7 @@ LAST_SEEN_SLOT = twox_128(b"AuraSlotExtraction") + twox_128(b"LastSeenSlot")
 
 For each slot between that one and a new block's they report the author that missed it."""
 CHILD_STORAGE = b":child_storage:"
-"""What keys that belong to child tries begin with: a runtime writes none of them itself."""
+"""The prefix of keys that belong to child tries: a runtime writes none of them itself."""
 CHILD_STORAGE_PREFIX = CHILD_STORAGE + b"default:"
 """The top trie keeps the root of each child trie as the value of this prefix and the child's name."""
 
@@ -47,7 +47,7 @@ class State(Protocol):
         ...
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None where there is none."""
+        """The value under `key`, or None."""
         ...
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
@@ -55,18 +55,19 @@ class State(Protocol):
         ...
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """The encoded trie node at `path`; None where no node has a row (absent, or inside its parent)."""
+        """The encoded trie node at `path`; None if no node has a row there (absent, or inside its parent)."""
         ...
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What a block did to the state: by child name, keys to values and paths to nodes; None is a deletion."""
+    """A block's changes to the state: by child name, keys to values and paths to nodes; None is a
+    deletion."""
 
     storage: dict[bytes, dict[bytes, bytes | None]]
     nodes: dict[bytes, dict[bytes, bytes | None]]
     root: bytes
 
     def size(self) -> int:
-        """Bytes of keys, values, paths and nodes: the measure by which overlays are bounded."""
+        """Bytes of keys, values, paths and nodes; overlays are bounded by this size."""
         tables = [*self.storage.values(), *self.nodes.values()]
         return sum(len(key) + len(value or b"") for table in tables for key, value in table.items())

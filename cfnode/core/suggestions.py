@@ -1,4 +1,4 @@
-"""Which known names may a mistyped one mean? Those that are spelled like it, in any case of its letters."""
+"""Which known names may a mistyped one mean? Those with a similar spelling, whatever the case of letters."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["closest", "did_you_mean"]
 
 MAX_SUGGESTIONS = 3
 MAX_LETTERS = 80
-"""Of a name for which others are looked up: comparing is quadratic in them, and no known name has more."""
+"""Letters of a name that is compared: the time is quadratic in them, and no known name has more."""
 MIN_LIKENESS = 0.6
 """Share of letters that two names have in common, in the same order."""
 
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names most like `name`, best first; empty where none is like it."""
+    """The known names most similar to `name`, best first; empty if none is similar."""
     folded = {each.lower(): each for each in known}
     if len(name) > MAX_LETTERS:
         return []
@@ -24,6 +24,6 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`" Did you mean A or B?"`, to follow a sentence; empty where no known name is like `name`."""
+    """`" Did you mean A or B?"`, to append to a sentence; empty if no known name is similar to `name`."""
     found = closest(name, known)
     return f" Did you mean {' or '.join(found)}?" if found else ""

@@ -23,7 +23,7 @@ from cfnode.core.hashing import blake2_256
 __all__ = ["DEV_PHRASE", "Junction", "SecretUri", "SuriError", "parse"]
 
 DEV_PHRASE = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
-"""The root of `//Alice` and friends. Everyone knows it: it protects nothing."""
+"""The root of `//Alice`, `//Bob` and the like. It is public, so it protects nothing."""
 
 MAX_TEXT = 8192
 CHAIN_CODE_LENGTH = 32
@@ -35,7 +35,7 @@ SEED = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 class SuriError(ValueError):
-    """The text is not a secret URI; the message says why without repeating it."""
+    """The text is not a secret URI; the message gives the reason without repeating the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Junction:
 
 @dataclass(frozen=True, slots=True)
 class SecretUri:
-    """A parsed secret URI. Its repr shows neither root nor password."""
+    """A parsed secret URI. Its repr contains neither root nor password."""
 
     root: str = field(repr=False)
     junctions: tuple[Junction, ...] = field(repr=False)
@@ -68,7 +68,7 @@ class SecretUri:
         return not self.root.startswith("0x") and not self.junctions and self.password is None
 
     def seed(self, password: str | None = None) -> bytes:
-        """The 32-byte seed of the root, before any junction. `password` outranks the URI's own."""
+        """The 32-byte seed of the root, before any junction. `password` overrides the URI's own."""
         if self.root.startswith("0x"):
             return _hex_seed(self.root)
         chosen = self.password if password is None else password

@@ -1,6 +1,6 @@
-"""What did the runtime say about a transaction: valid (in which order), invalid (why), or not known?
+"""Is a transaction valid (in which order), invalid (why), or of unknown validity?
 
-The answer of `TaggedTransactionQueue_validate_transaction` (Substrate, `sp_runtime::transaction_validity`):
+The result of `TaggedTransactionQueue_validate_transaction` (Substrate, `sp_runtime::transaction_validity`):
 `Result<ValidTransaction, TransactionValidityError>`.
 The names of the reasons are Substrate's; clients read them.
 """
@@ -29,15 +29,16 @@ INVALID = (
 UNKNOWN = ("CannotLookup", "NoUnsignedValidator", "Custom")
 
 SOURCE_IN_BLOCK, SOURCE_LOCAL, SOURCE_EXTERNAL = 0, 1, 2
-"""Where a transaction came from, as the runtime is told."""
+"""Sources of a transaction: an argument of the runtime call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidTransaction:
-    """Order and life of a valid transaction.
+    """Order and lifetime of a valid transaction.
 
     It may enter a block after transactions that provided all `requires`; of two that provide the same tag
-    only one may be in the pool; `longevity` counts blocks from validation; `propagate`: may peers be told.
+    only one may be in the pool; `longevity` counts blocks from validation; `propagate`: it may be sent to
+    peers.
     """
 
     priority: int
@@ -49,7 +50,7 @@ class ValidTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """It can never (or not now) enter a block. `code` belongs to the reason `Custom`."""
+    """The transaction can never (or not now) enter a block. `code` belongs to the reason `Custom`."""
 
     reason: str
     code: int | None = None
@@ -60,7 +61,7 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The runtime cannot tell. `code` belongs to the reason `Custom`."""
+    """The runtime cannot determine the validity. `code` belongs to the reason `Custom`."""
 
     reason: str
     code: int | None = None

@@ -1,8 +1,8 @@
-"""What does a call of Chainflip's contracts look like, and what of it is signed?
+"""How is a call of Chainflip's contracts encoded, and which part of it is signed?
 
-Each function takes `SigData(sig, nonce, kTimesGAddress)` first; whoever sends the call, only the signature
-counts. Signed is a hash of the other arguments, bound to a nonce, a vault, a chain and a key manager. The
-encoding is Solidity's (contract ABI specification, "Formal specification of the encoding").
+The first argument of each function is `SigData(sig, nonce, kTimesGAddress)`; any account may send the call,
+only the signature counts. It covers a hash of the other arguments, a nonce, a vault, a chain and a key
+manager. The encoding is Solidity's (contract ABI specification, "Formal specification of the encoding").
 (chainflip-eth-contracts: contracts/Vault.sol, contracts/KeyManager.sol, contracts/StateChainGateway.sol.)
 """
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 NATIVE = b"\xee" * 20
-"""The token address that stands for the chain's own coin."""
+"""The token address of the chain's native coin."""
 
 WORD = 32
 _ADDRESS = 20
@@ -152,14 +152,14 @@ def register_redemption(
 
 
 def set_agg_key(x: bytes, *, odd: bool) -> VaultCall:
-    """Have the key manager take another aggregate key; the present one signs, for the key manager itself."""
+    """Sets another aggregate key in the key manager; the current key signs, for the key manager itself."""
     return VaultCall(
         "setAggKeyWithAggKey((uint256,uint256,address),(uint256,uint8))", [_word(x) + _word(int(odd))]
     )
 
 
 def call_data(signature: str, *arguments: int | bytes) -> bytes:
-    """The data of a call that nobody signs; in the text of its type `bytes` is dynamic, all else a word."""
+    """The data of an unsigned call; in its signature, `bytes` is dynamic and every other type is one word."""
     encoded = [
         _bytes(value) if kind == "bytes" and isinstance(value, bytes) else _word(value)
         for kind, value in zip(_types(signature), arguments, strict=True)
@@ -173,9 +173,9 @@ def selector(signature: str) -> bytes:
 
 
 def decode_call(signature: str, data: bytes) -> list[int | bytes]:
-    """The arguments of a call that `call_data` has made, or a wallet. Raises ScaleError.
+    """The arguments of a call that `call_data` or a wallet has encoded. Raises ScaleError.
 
-    Words that have no place in their type (an address of 21 bytes) are refused, as the contract does.
+    Words that are too large for their type (an address of 21 bytes) are refused, as by the contract.
     """
     arguments, types = data[len(selector(signature)) :], _types(signature)
     return [_argument(kind, arguments, position * WORD) for position, kind in enumerate(types)]
@@ -190,7 +190,7 @@ def _argument(kind: str, data: bytes, offset: int) -> int | bytes:
     if kind == "bytes":
         return _slice(data, word + WORD, _read_word(data, word))
     if word >> _BITS[kind]:
-        raise ScaleError(f"a word of the call is no {kind}")
+        raise ScaleError(f"a word of the call does not fit in its type {kind}")
     return word.to_bytes(_ADDRESS, "big") if kind == "address" else word
 
 

@@ -1,4 +1,4 @@
-"""The trio shell over the connection machines of `core`: dial, listen, peers."""
+"""How does a node talk to its peers? With trio, over the connection machines of `core`."""
 
 from cfnode.network.model import (
     Closed,

@@ -1,7 +1,7 @@
-"""What happens to new connections while the process has no file descriptor left? They wait; the log says so.
+"""What happens to new connections while the process has no file descriptor left? They wait, with a warning.
 
-trio's own loop logs a traceback each time that it cannot accept, ten times a second. Here the log says once a
-minute what is the matter and what to do; the connections wait in the system's queue.
+trio's own loop logs a traceback each time that it cannot accept, ten times a second. This one logs once a
+minute what is wrong and what to do; the connections wait in the system's queue.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 
 import trio
 
-__all__ = ["MIN_WORD_INTERVAL_S", "accept_connections"]
+__all__ = ["MIN_WARNING_INTERVAL_S", "accept_connections"]
 
 PAUSE_S: Final = 0.1
 """Between two attempts; each costs a system call."""
-MIN_WORD_INTERVAL_S: Final = 60.0
-"""Between two lines of the log: it lasts until connections end, and the first line says all."""
-_WORDS: Final = (
+MIN_WARNING_INTERVAL_S: Final = 60.0
+"""Between two warnings: the state lasts until connections end, and the first line is complete."""
+_WARNING: Final = (
     "%s connections have to wait: %s. Raise the limit of open files (ulimit -n, LimitNOFILE= of a service)"
 )
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -33,7 +33,7 @@ async def accept_connections(
     log: logging.Logger,
     what: str,
 ) -> None:
-    """Start `handler(stream)` in `handlers` for each connection, until cancelled; then close the listeners.
+    """Starts `handler(stream)` in `handlers` for each connection, until cancelled; then closes the listeners.
     `what` names the connections in the log: "JSON-RPC".
     """
     async with trio.open_nursery() as nursery:
@@ -48,7 +48,7 @@ async def _accept(
     log: logging.Logger,
     what: str,
 ) -> None:
-    next_word = -math.inf
+    next_warning = -math.inf
     async with listener:
         while True:
             try:
@@ -56,9 +56,9 @@ async def _accept(
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
                     raise
-                if trio.current_time() >= next_word:
-                    next_word = trio.current_time() + MIN_WORD_INTERVAL_S
-                    log.warning(_WORDS, what, error.strerror)
+                if trio.current_time() >= next_warning:
+                    next_warning = trio.current_time() + MIN_WARNING_INTERVAL_S
+                    log.warning(_WARNING, what, error.strerror)
                 await trio.sleep(PAUSE_S)
             else:
                 handlers.start_soon(handler, stream)

@@ -1,12 +1,11 @@
 """How does one secured connection serve many substreams at once?
 
-Two tasks: one reads, one writes. The reader never waits for a consumer or for the writer, so two nodes that
-both send cannot lock each other up; a substream that nobody reads fills its window and no more. Each
-substream that the peer opens has a task of its own behind a fence: whatever goes wrong in it costs that
-substream.
+One task reads and one writes. The reader never waits for a consumer or for the writer, so two nodes that both
+send cannot deadlock; an unread substream fills its window and no more. Each substream that the peer opens has
+a task of its own, and an error in that task ends that substream only.
 
-Each yamux frame travels in a noise message of its own: one popular light client falls asleep over several in
-one (seen with smoldot 3.4).
+Each yamux frame is sent in a noise message of its own: smoldot 3.4, a popular light client, stalls when one
+message contains several.
 """
 
 from __future__ import annotations
@@ -32,19 +31,22 @@ log = logging.getLogger("cfnode.sub-libp2p")
 
 READ_SIZE = 256 * 1024
 MAX_QUEUED = 256 * 1024
-"""Bytes of frames that wait for the socket before senders wait, too; they go on in the order they came."""
+"""Bytes of frames that wait for the socket before senders wait, too; senders continue in their order."""
 PING_INTERVAL = 20.0
 PING_TIMEOUT = 20.0
-FAREWELL = 1.0
-"""Seconds for the last frames of a connection that we close."""
+CLOSE_TIMEOUT = 1.0
+"""Seconds for sending the last frames of a connection that we close."""
 
 
 OnSubstream = Callable[["Connection", Substream], Awaitable[None]]
-"""What is done with each substream that the peer opens."""
+"""Serves a substream that the peer opened."""
 
 
 class Connection:
-    """A secured connection to the node with the key `remote`. `run` it; then open substreams."""
+    """A secured connection to the node with the key `remote`. Start `run`, then open substreams.
+
+    `flood_lock` is shared by all connections: those that send much for nothing take turns under it.
+    """
 
     def __init__(
         self,
@@ -57,32 +59,32 @@ class Connection:
         inbound: bool,
         on_substream: OnSubstream,
         buffers: Buffers | None = None,
-        turns: trio.Lock | None = None,
+        flood_lock: trio.Lock | None = None,
     ) -> None:
         self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
-        self.why = ""
-        """After the end: what ended it."""
+        self.end_reason = ""
+        """After the end: its reason."""
         self.at_fault = False
         """Whether the peer broke the protocol."""
         self.flooded = False
-        """Whether it made us work for nothing."""
+        """Whether the peer sent more useless frames than the budget allows."""
         self.received = self.sent = 0
         self.ended = trio.Event()
         self.ready = trio.Event()
         self.last_opened = trio.current_time()
-        self.taking_part_since: float | None = None
-        """When the node first took part with us over this connection; None: it never did."""
+        self.peer_since: float | None = None
+        """When block announces were first open over this connection; None: never."""
         self.rates: dict[str, Rate] = {}
-        """How often it may use the protocols that are limited so, by their names."""
+        """The rate limits of protocols that have one, by their names."""
         self.buffers = buffers or Buffers()
-        self._turns = turns or trio.Lock()
+        self._flood_lock = flood_lock or trio.Lock()
         self._paid_until = trio.current_time()
         self.stream, self._channel = stream, channel
         self._session = Session(dialer=not inbound)
         self._on_substream = on_substream
         self._substreams: dict[int, Substream] = {}
         self._silent: set[int] = set()
-        """Substreams that the peer opened and has said nothing on: they have no task yet."""
+        """Substreams that the peer opened and has sent no data on: they have no task yet."""
         self._wake = trio.Event()
         self._room = trio.lowlevel.ParkingLot()
         self._queued = 0
@@ -91,46 +93,46 @@ class Connection:
         """Whether tasks of the connection can still be started."""
 
     async def run(self, first: bytes = b"") -> None:
-        """Serve until the connection ends, for whatever reason; `first`: bytes already opened."""
+        """Serves until the connection ends, for whatever reason; `first`: bytes decrypted already."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
                 try:
-                    await self._live(first)
+                    await self._serve_all(first)
                 finally:
                     self._serving = False
         finally:
-            self._shut("the connection was lost")
+            self._end("the connection was lost")
             self.ended.set()
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + FAREWELL):
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_TIMEOUT):
                 await trio.aclose_forcefully(self.stream)
 
-    async def _live(self, first: bytes) -> None:
+    async def _serve_all(self, first: bytes) -> None:
         self._nursery.start_soon(self._write)
         self._nursery.start_soon(self._keep_alive)
         self._serving = True
         self.ready.set()
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             await self._read(first)
-        self._shut("the connection was lost")
-        await self._hang_up()
+        self._end("the connection was lost")
+        await self._flush_and_stop()
 
     def start(self, task: Callable[[], Awaitable[None]], about: str) -> bool:
-        """Run a task as long as the connection lives, behind the fence; False where it has ended."""
+        """Runs a task while the connection lasts and logs its errors; False if the connection has ended."""
         if self._serving:
-            self._nursery.start_soon(self._fenced, task, about)
+            self._nursery.start_soon(self._guarded, task, about)
         return self._serving
 
     @asynccontextmanager
     async def substream(self, window: int = INITIAL_WINDOW) -> AsyncIterator[Substream]:
-        """A substream of ours, released at the end of the block."""
-        if self.why:
-            raise SubstreamEnded(self.why)
+        """Opens a substream, which is released at the end of the block. Raises SubstreamEnded."""
+        if self.end_reason:
+            raise SubstreamEnded(self.end_reason)
         try:
             number = self._session.open(window)
         except LocalError as error:
             raise SubstreamEnded(str(error)) from None
-        substream = self._substreams[number] = Substream(self, number, asked=True)
+        substream = self._substreams[number] = Substream(self, number, requested=True)
         self.last_opened = trio.current_time()
         self._wake.set()
         try:
@@ -138,29 +140,26 @@ class Connection:
         finally:
             substream.close()
 
-    def close(self, why: str, *, fault: bool = False) -> None:
-        """End it: the last frames still go out, with a farewell."""
-        if self.why:
+    def close(self, reason: str, *, fault: bool = False) -> None:
+        """Ends the connection; the last frames are still sent, and a GoAway frame."""
+        if self.end_reason:
             return
         self._session.go_away(PROTOCOL_ERROR if fault else 0)
         self._wake.set()
-        self._shut(why)
+        self._end(reason)
         if self._serving:
-            self._nursery.start_soon(self._hang_up)
+            self._nursery.start_soon(self._flush_and_stop)
 
-    async def _hang_up(self) -> None:
-        await self._farewell()
-        self._nursery.cancel_scope.cancel()
-
-    async def _farewell(self) -> None:
-        with trio.move_on_after(FAREWELL):
+    async def _flush_and_stop(self) -> None:
+        with trio.move_on_after(CLOSE_TIMEOUT):
             while self._wake.is_set():
                 await self._room.park()
+        self._nursery.cancel_scope.cancel()
 
-    def _shut(self, why: str) -> None:
-        self.why = self.why or why
+    def _end(self, reason: str) -> None:
+        self.end_reason = self.end_reason or reason
         for substream in self._substreams.values():
-            substream.end(self.why)
+            substream.end(self.end_reason)
         self._room.unpark_all()
 
     # The reader
@@ -168,27 +167,27 @@ class Connection:
     async def _read(self, first: bytes) -> None:
         try:
             await self._dispatch(first)
-            await self._open_all(b"")
-            while not self.why:
+            await self._decrypt(b"")
+            while not self.end_reason:
                 data = await self.stream.receive_some(READ_SIZE)
                 if not data:
-                    self._shut("the peer hung up")
+                    self._end("the peer closed the connection")
                     return
                 self.received += len(data)
-                await self._open_all(bytes(data))
+                await self._decrypt(bytes(data))
         except RemoteError as error:
             self.at_fault, self.flooded = True, isinstance(error, FloodError)
             self._session.go_away(PROTOCOL_ERROR)
             self._wake.set()
-            self._shut(str(error))
+            self._end(str(error))
 
-    async def _open_all(self, data: bytes) -> None:
-        """Open what came, message by message: thousands of tiny ones keep nobody else waiting."""
+    async def _decrypt(self, data: bytes) -> None:
+        """Decrypts data message by message: thousands of tiny ones do not hold up other tasks."""
         now = trio.current_time()
         self._session.budget.earn_time(now - self._paid_until)
         self._paid_until = now
         for plaintext in self._channel.messages(data):
-            if self.why:
+            if self.end_reason:
                 return
             self._session.budget.spend(1)
             await self._dispatch(plaintext)
@@ -198,12 +197,12 @@ class Connection:
             for event in events:
                 self._on_event(event)
             self._wake.set()
-            await self._give_turn()
+            await self._yield()
 
-    async def _give_turn(self) -> None:
-        """Let others go on. Of all who sent much for nothing, one goes on in each round of the loop."""
+    async def _yield(self) -> None:
+        """Lets other tasks run. Of all flooding connections, one continues in each round of the loop."""
         if self._session.budget.poor:
-            async with self._turns:
+            async with self._flood_lock:
                 await trio.lowlevel.checkpoint()
         else:
             await trio.lowlevel.checkpoint()
@@ -212,7 +211,7 @@ class Connection:
         match event:
             case yamux.DataReceived(number, data):
                 if number in self._substreams:
-                    self._substreams[number].take(data)
+                    self._substreams[number].feed(data)
                     self._serve_first(number)
             case yamux.StreamOpened(number):
                 self._accept(number)
@@ -220,22 +219,22 @@ class Connection:
                 self._silent.discard(number)
                 self._substreams[number].close()
             case yamux.StreamEnded(number) if number in self._substreams:
-                self._substreams[number].finished()
+                self._substreams[number].peer_finished()
             case yamux.StreamReset(number) if number in self._substreams:
                 self._substreams[number].end("the peer reset the substream")
             case yamux.WindowGrown(number) if number in self._substreams:
-                self._substreams[number].grown()
+                self._substreams[number].window_grown()
             case yamux.Pong():
                 self._pong.set()
             case yamux.GoneAway(code):
-                self._shut(f"the peer says goodbye (code {code})")
+                self._end(f"the peer sent GoAway (code {code})")
 
     def _accept(self, number: int) -> None:
-        self._substreams[number] = Substream(self, number, asked=False)
+        self._substreams[number] = Substream(self, number, requested=False)
         self._silent.add(number)
 
     def _serve_first(self, number: int) -> None:
-        """The peer speaks first: what is opened and reset at once never gets a task."""
+        """Starts the task at the first data: a substream opened and reset at once never gets one."""
         if number in self._silent:
             self._silent.discard(number)
             self._nursery.start_soon(self._serve, self._substreams[number])
@@ -245,45 +244,45 @@ class Connection:
             await self._on_substream(self, substream)
 
         try:
-            await self._fenced(serve, f"substream {substream.number}")
+            await self._guarded(serve, f"substream {substream.number}")
         finally:
             substream.close()
 
-    async def _fenced(self, task: Callable[[], Awaitable[None]], about: str) -> None:
+    async def _guarded(self, task: Callable[[], Awaitable[None]], about: str) -> None:
         try:
             await task()
         except* (RemoteError, SubstreamEnded, trio.TooSlowError) as group:
             log.debug("%s of %s: %s", about, self.peer_id, _first(group))
-        # The fence: a fault of ours in one substream ends neither the connection nor the node.
+        # A fault of ours in one substream must end neither the connection nor the node.
         except* Exception:
             log.exception("%s of %s failed", about, self.peer_id)
 
-    # What its substreams send (substream.Carrier)
+    # For its substreams (substream.Carrier)
 
     async def room(self) -> None:
-        """Wait until the socket takes more."""
-        while self._queued >= MAX_QUEUED and not self.why:
+        """Waits until the socket takes more."""
+        while self._queued >= MAX_QUEUED and not self.end_reason:
             await self._room.park()
 
     def send(self, number: int, data: memoryview) -> int:
-        """Send what the peer's window and one frame have room for; how many bytes that was."""
+        """Sends as much as the peer's window and one frame have room for; returns the number of bytes."""
         sent = self._session.send(number, data)
         self._queued += sent
         self._wake.set()
         return sent
 
     def consumed(self, number: int, size: int) -> None:
-        """So much was read: the peer may send as much again."""
+        """Allows the peer to send `size` bytes more, since as many were read."""
         self._session.consumed(number, size)
         self._wake.set()
 
     def finish(self, number: int) -> None:
-        """We send no more on this stream."""
+        """Ends our direction of the stream."""
         self._session.finish(number)
         self._wake.set()
 
     def release(self, number: int) -> None:
-        """Nobody uses the stream any more."""
+        """Forgets a stream that is no longer used."""
         self._substreams.pop(number, None)
         self._session.release(number)
         self._wake.set()
@@ -303,7 +302,7 @@ class Connection:
                 else:
                     self._wake = trio.Event()
                 self._room.unpark_all()
-        self._shut("the connection broke while we were sending")
+        self._end("the connection broke while we were sending")
         self._nursery.cancel_scope.cancel()
 
     async def _keep_alive(self) -> None:
@@ -316,7 +315,7 @@ class Connection:
             with trio.move_on_after(PING_TIMEOUT) as waiting:
                 await self._pong.wait()
             if waiting.cancelled_caught:
-                self._shut(f"no sign of life for {PING_TIMEOUT:.0f} s")
+                self._end(f"no answer to a ping for {PING_TIMEOUT:.0f} s")
                 self._nursery.cancel_scope.cancel()
 
 

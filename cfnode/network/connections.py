@@ -1,7 +1,7 @@
-"""Which connections do we hold, one for each peer?
+"""Which connections does the node have? One with each peer.
 
-Who is let in is decided in `admission.py`, and a peer that is banned never is. Of two connections with a peer
-one stays, and both sides choose the same.
+`admission.py` decides which inbound connections are accepted; a banned peer is always refused. Of two
+connections with the same peer one stays, and both sides choose the same one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cfnode.network import transport
 from cfnode.network.admission import Admission, origin_of
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
-from cfnode.network.dnsaddr import behind
+from cfnode.network.dnsaddr import resolve
 from cfnode.network.peer_store import PeerStore
 from cfnode.network.settings import Settings
 from cfnode.network.transport import DialError
@@ -31,51 +31,51 @@ __all__ = ["Connections", "Peer"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-SET_UP = 10.0
+SETUP_TIMEOUT = 10.0
 """Seconds in which a connection has to be secured."""
 BROKEN_RULES = -(1 << 20)
-"""Reputation for a connection that ended by a broken protocol."""
+"""Reputation change for a connection that ended because the peer broke the protocol."""
 FLOODED = -(1 << 29)
-"""And for one that made us work for nothing: three of them are too many."""
+"""Reputation change for a flood of useless frames or messages: three of them are a ban."""
 
 
 @dataclass(slots=True)
 class Peer:
-    """A connected node and what it said of itself."""
+    """A connected node and its identify message."""
 
     connection: Connection
     about: Identify | None = None
 
 
 class Connections:
-    """All connections. `on_connected` runs within each new one; `on_fault` gets the peer of one that ended by
-    a broken protocol, what that costs, and the reason; `on_gone` is told of each end.
+    """All connections. `on_connected` runs within each new one; `on_fault` gets the peer of a connection that
+    ended by a broken protocol, the reputation change and the reason; `on_ended` runs at each end.
     """
 
     def __init__(
         self,
         identity: Keypair,
         settings: Settings,
-        standing: PeerStore,
+        peer_store: PeerStore,
         reserved: Container[str],
         useful: Container[str] = frozenset(),
         *,
         on_connected: Callable[[Connection], Awaitable[None]],
         on_substream: OnSubstream,
         on_fault: Callable[[str, int, str], None],
-        on_gone: Callable[[], None],
+        on_ended: Callable[[], None],
     ) -> None:
         self.peers: dict[str, Peer] = {}
         self._own = peer_id(identity.public)
-        self._identity, self._settings, self._standing = identity, settings, standing
+        self._identity, self._settings, self._peer_store = identity, settings, peer_store
         self._reserved = reserved
-        self._on_connected, self._on_substream, self._on_gone = on_connected, on_substream, on_gone
+        self._on_connected, self._on_substream, self._on_ended = on_connected, on_substream, on_ended
         self._on_fault = on_fault
         slots = settings.in_peers + settings.in_peers_light + settings.out_peers
         self.admission = Admission(slots, reserved, useful)
         self._past_received = self._past_sent = 0
-        self.buffers = Buffers(self._relieve)
-        self._turns = trio.Lock()
+        self.buffers = Buffers(self._close_for_memory)
+        self._flood_lock = trio.Lock()
 
     @property
     def received(self) -> int:
@@ -88,15 +88,15 @@ class Connections:
         return self._past_sent + sum(peer.connection.sent for peer in self.peers.values())
 
     async def on_inbound(self, stream: trio.SocketStream, *layers: str) -> None:
-        """Serve a stranger who called, to the end of the connection. `layers`: what is on the TCP (`ws`)."""
+        """Serves an inbound connection to its end. `layers`: the protocols over TCP (`ws`)."""
         try:
             address = transport.remote_address(stream).inside(*layers)
-            if not self.admission.crowded(address):
+            if not self.admission.at_limit(address):
                 with self.admission.counted(address):
                     await self._secure_inbound(stream, address)
         except* (DialError, OSError) as group:
             log.debug("inbound connection: %s", "; ".join(map(str, group.exceptions)))
-        # The fence: what we did not foresee costs this connection, not the node.
+        # An unforeseen error must end this connection, not the node.
         except* Exception:
             log.exception("an inbound connection failed")
         finally:
@@ -112,7 +112,7 @@ class Connections:
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
         """A connection to the address, served in the nursery from now on; raises DialError."""
         reasons = []
-        for found in await behind(address):
+        for found in await resolve(address):
             try:
                 return await self._dial(found, public_of(address.peer) if address.peer else None, nursery)
             except DialError as error:
@@ -134,18 +134,18 @@ class Connections:
         *,
         task_status: trio.TaskStatus[Connection],
     ) -> None:
-        told = False
+        connected = False
 
         def started(connection: Connection) -> None:
-            nonlocal told
-            told = True
+            nonlocal connected
+            connected = True
             task_status.started(connection)
 
         try:
             secured = await self._secured(stream, address, inbound=False, expected=expected)
             await self._connect(*secured, address, inbound=False, started=started)
         except DialError:
-            if not told:
+            if not connected:
                 raise
         finally:
             await trio.aclose_forcefully(stream)
@@ -153,13 +153,13 @@ class Connections:
     async def _secured(
         self, stream: trio.abc.Stream, address: Multiaddr, *, inbound: bool, expected: bytes | None = None
     ) -> tuple[trio.abc.Stream, Secured]:
-        """Secure the stream: what the connection runs in, and its peer; raises DialError."""
+        """Secures the stream: the stream that the connection runs in, and its peer; raises DialError."""
         try:
-            with trio.fail_after(SET_UP):
+            with trio.fail_after(SETUP_TIMEOUT):
                 stream = await transport.with_layers(stream, address, dialed=not inbound)
                 return stream, await upgrade(stream, self._identity, dialer=not inbound, expected=expected)
         except trio.TooSlowError:
-            raise DialError(f"{address}: the connection was not secured within {SET_UP:.0f} s") from None
+            raise DialError(f"{address}: not secured within {SETUP_TIMEOUT:.0f} s") from None
         except (RemoteError, trio.BrokenResourceError) as error:
             raise DialError(f"{address}: {error}") from error
 
@@ -172,7 +172,7 @@ class Connections:
         inbound: bool,
         started: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
-        """Serve a secured connection to its end; DialError where it is not wanted."""
+        """Serves a secured connection to its end; raises DialError if it is refused."""
         connection = Connection(
             stream,
             secured.channel,
@@ -182,19 +182,19 @@ class Connections:
             inbound=inbound,
             on_substream=self._on_substream,
             buffers=self.buffers,
-            turns=self._turns,
+            flood_lock=self._flood_lock,
         )
-        self._take_in(connection)
+        self._accept(connection)
         await self._serve(connection, secured.first, started)
 
-    def _take_in(self, connection: Connection) -> None:
-        """One connection a peer: raises DialError where this one is not wanted."""
+    def _accept(self, connection: Connection) -> None:
+        """Adds the connection, one for each peer; raises DialError if it is refused."""
         identity, now = connection.peer_id, trio.current_time()
-        if (origin := self._strange(connection)) is not None:
-            self._standing.meet(identity, origin, now)
+        if (origin := self._shared_origin(connection)) is not None:
+            self._peer_store.add_stranger(identity, origin, now)
         if identity == self._own:
-            raise DialError(f"{connection.address}: that is this node itself")
-        if self._standing.banned(identity, now):
+            raise DialError(f"{connection.address} is this node itself")
+        if self._peer_store.banned(identity, now):
             raise DialError(f"{identity} is banned for a while")
         if self._settings.reserved_only and identity not in self._reserved:
             raise DialError(f"{identity} is not a reserved node")
@@ -203,31 +203,31 @@ class Connections:
             raise DialError(f"{identity} is connected already")
         if old is not None:
             old.connection.close("replaced by a newer connection")
-            self._let_go(old.connection)
+            self._remove(old.connection)
         if connection.inbound:
             self._make_room(connection)
         self.peers[identity] = Peer(connection)
 
     def _make_room(self, connection: Connection) -> None:
-        """A place for a peer that called: raises DialError where there is none for it."""
+        """Evicts a peer for an inbound connection if needed; raises DialError if no slot can be freed."""
         others = {identity: peer.connection for identity, peer in self.peers.items()}
-        goes = self.admission.takes(connection.peer_id, connection.address, others)
-        if goes is None:
-            raise DialError(f"{connection.peer_id}: all places are taken")
-        if goes:
-            others[goes].close("it makes way for a node of another network")
-            self._let_go(others[goes])
+        evicted = self.admission.eviction_for(connection.peer_id, connection.address, others)
+        if evicted is None:
+            raise DialError(f"{connection.peer_id}: all slots are taken")
+        if evicted:
+            others[evicted].close("evicted for a node of another network")
+            self._remove(others[evicted])
 
     def report(self, peer: str, change: int) -> bool:
-        """Add to a peer's reputation, and to that of the address from which a stranger called; True where it
-        has lost all trust by it."""
+        """Adds to a peer's reputation, and to that of the address of an inbound peer; True if the peer's is
+        then below the ban threshold."""
         connected = self.peers.get(peer)
-        origin = None if connected is None else self._strange(connected.connection)
-        return self._standing.report(peer, change, trio.current_time(), origin)
+        origin = None if connected is None else self._shared_origin(connected.connection)
+        return self._peer_store.report(peer, change, trio.current_time(), origin)
 
-    def _strange(self, connection: Connection) -> str | None:
-        """The address that shares a peer's losses: of a stranger that called over the internet."""
-        known = connection.peer_id in self._reserved or connection.peer_id in self._settings.given
+    def _shared_origin(self, connection: Connection) -> str | None:
+        """The address that shares a peer's losses: that of an inbound peer which the user did not name."""
+        known = connection.peer_id in self._reserved or connection.peer_id in self._settings.named_peers
         if known or not connection.inbound or not connection.address.is_global:
             return None
         return origin_of(connection.address)
@@ -244,33 +244,33 @@ class Connections:
         finally:
             if connection.at_fault:
                 change = FLOODED if connection.flooded else BROKEN_RULES
-                self._on_fault(connection.peer_id, change, connection.why)
-            log.debug("connection with %s ended: %s", connection.peer_id, connection.why)
-            self._let_go(connection)
+                self._on_fault(connection.peer_id, change, connection.end_reason)
+            log.debug("connection with %s ended: %s", connection.peer_id, connection.end_reason)
+            self._remove(connection)
 
-    def _relieve(self, connection: object) -> None:
-        """The peers make us hold too much: let go of the one that holds most."""
+    def _close_for_memory(self, connection: object) -> None:
+        """Closes the connection that holds most of too much memory."""
         assert isinstance(connection, Connection)
-        if not connection.why:
-            log.info("%s makes us hold most of too much unread data", connection.peer_id)
+        if not connection.end_reason:
+            log.info("Disconnected %s: too much unread data, most of it from this peer", connection.peer_id)
             connection.close("too much unread data")
 
-    def _let_go(self, connection: Connection) -> None:
+    def _remove(self, connection: Connection) -> None:
         peer = self.peers.get(connection.peer_id)
         if peer is not None and peer.connection is connection:
             del self.peers[connection.peer_id]
             self._past_received += connection.received
             self._past_sent += connection.sent
-            # However it ended: a node that takes part and hangs up at once is not called again at once.
+            # However it ended: a peer that disconnects at once is not dialed again at once.
             now = trio.current_time()
-            self._standing.dials.ended(connection.peer_id, connection.taking_part_since, now)
-            self._on_gone()
+            self._peer_store.dials.ended(connection.peer_id, connection.peer_since, now)
+            self._on_ended()
 
 
 def _outlives(new: Connection, old: Connection, own: bytes) -> bool:
-    """Which of two connections with a peer stays? Both sides must decide alike.
+    """Whether the new one of two connections with a peer stays. Both sides must decide alike.
 
-    Two in the same direction: the newer, since the peer has started anew. Two that crossed: the one that the
-    node with the smaller key dialed.
+    Of two in the same direction the newer stays, since the peer has restarted. Of two in opposite directions
+    the one stays that the node with the smaller key dialed.
     """
     return new.inbound == old.inbound or new.inbound == (new.remote < own)

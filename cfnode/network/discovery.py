@@ -1,8 +1,8 @@
-"""Whom could we call?
+"""Which nodes could be dialed?
 
-Boot nodes and reserved nodes are given; everybody else is found by asking connected peers for the nodes near
-random places (Kademlia). Known nodes are dialed while slots are free, each at most so often as its failures
-allow. A live chain takes no private addresses from strangers.
+The user and the chain spec name reserved nodes and boot nodes; the node finds others by asking connected
+peers for the nodes near random positions (Kademlia). On a live chain, private addresses that peers report are
+ignored.
 """
 
 from __future__ import annotations
@@ -27,59 +27,59 @@ Ask = Callable[[str, bytes], Awaitable[bytes]]
 
 
 class Discovery:
-    """The address book. `given`: boot and reserved nodes, which are never forgotten."""
+    """The known addresses of peers. `named`: boot and reserved nodes, which are never forgotten."""
 
-    def __init__(self, own: str, given: Iterable[Multiaddr], *, private: bool) -> None:
+    def __init__(self, own: str, named: Iterable[Multiaddr], *, private: bool) -> None:
         self._table = RoutingTable(own)
         self._own, self._private = own, private
-        self._given: dict[str, list[Multiaddr]] = {}
-        for address in given:
-            self.give(address)
+        self._named: dict[str, list[Multiaddr]] = {}
+        for address in named:
+            self.add_named(address)
 
-    def give(self, address: Multiaddr) -> None:
-        """The user names a node."""
+    def add_named(self, address: Multiaddr) -> None:
+        """Adds a node that the user names."""
         if address.peer is not None and address.peer != self._own:
-            known = self._given.setdefault(address.peer, [])
+            known = self._named.setdefault(address.peer, [])
             if address.without_peer not in known:
                 known.append(address.without_peer)
 
-    def take_back(self, peer: str) -> None:
-        """The user names it no longer; what others say of it stays."""
-        self._given.pop(peer, None)
+    def remove_named(self, peer: str) -> None:
+        """Removes a named node; addresses that other peers reported stay."""
+        self._named.pop(peer, None)
 
     def learn(self, peer: str, addresses: Iterable[Multiaddr], *, met: bool) -> None:
-        """A node listens there, as it says itself when we meet it, or as another one says."""
-        useful = [address.without_peer for address in addresses if self._useful(address)]
-        if useful:
-            self._table.add(KnownPeer(peer, tuple(useful[: kademlia.MAX_ADDRESSES]), met))
+        """Adds a node's addresses, reported by itself over a connection (`met`) or by another peer."""
+        usable = [address.without_peer for address in addresses if self._is_usable(address)]
+        if usable:
+            self._table.add(KnownPeer(peer, tuple(usable[: kademlia.MAX_ADDRESSES]), met))
 
     def forget(self, peer: str) -> None:
-        """The node could not be reached."""
+        """Removes a node that could not be reached, unless it is a named one."""
         self._table.remove(peer)
 
     def addresses(self, peer: str) -> list[Multiaddr]:
-        """Where the peer is said to be; those given by the user first."""
+        """The reported addresses of a peer; those that the user named first."""
         known = self._table.nearest(kademlia.peer_bytes(peer), 1) if peer in self._table else []
-        return [*self._given.get(peer, []), *(address for entry in known for address in entry.addresses)]
+        return [*self._named.get(peer, []), *(address for entry in known for address in entry.addresses)]
 
     def candidates(self) -> list[str]:
-        """All peers that could be dialed: the given ones, those we have met, others; each in random order."""
+        """All peers that could be dialed: the named ones, those we have met, others; both in random order."""
         found = self._table.nearest(secrets.token_bytes(32), len(self._table))
         found.sort(key=lambda entry: not entry.met)
-        return [*self._given, *(entry.peer for entry in found if entry.peer not in self._given)]
+        return [*self._named, *(entry.peer for entry in found if entry.peer not in self._named)]
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
-        """Serve FIND_NODE truthfully: the nearest nodes that we have met ourselves."""
+        """The answer to FIND_NODE: the nearest nodes that we have met ourselves, so no unverified address."""
         target = kademlia.decode_query(data)
         return None if target is None else kademlia.answer(self._table.nearest(target, met=True))
 
-    async def look_around(self, connected: Iterable[str], ask: Ask) -> int:
-        """Ask connected peers for the nodes near a random place; how many were new."""
+    async def discover(self, connected: Iterable[str], ask: Ask) -> int:
+        """Asks connected peers for the nodes near a random position; returns the number of new nodes."""
         live = {peer: KnownPeer(peer, ()) for peer in connected}
         lookup, before = Lookup.start(secrets.token_bytes(32), live.values()), len(self._table)
         while (asked := lookup.next()) is not None:
             if asked.peer not in live:
-                lookup.failed(asked.peer)  # found, not connected: the dialer will see to it
+                lookup.failed(asked.peer)  # found but not connected: `dialing.py` may dial it
                 continue
             await self._ask(asked.peer, lookup, ask)
         return len(self._table) - before
@@ -94,7 +94,7 @@ class Discovery:
             self.learn(entry.peer, entry.addresses, met=False)
         lookup.answered(found)
 
-    def _useful(self, address: Multiaddr) -> bool:
+    def _is_usable(self, address: Multiaddr) -> bool:
         endpoint = address.endpoint
         if endpoint is None or endpoint.host in ("0.0.0.0", "::"):
             return False

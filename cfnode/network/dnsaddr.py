@@ -1,8 +1,8 @@
-"""Which addresses stand behind `/dnsaddr/<name>`?
+"""Which addresses does `/dnsaddr/<name>` resolve to?
 
-The TXT records of `_dnsaddr.<name>` hold `dnsaddr=<multiaddress>` each (multiformats.io/multiaddr,
-"dnsaddr"); such an address may again be a `/dnsaddr`. Whoever runs that name chooses what we dial, so both
-depth and number have a limit; which node answers there is proven by its key all the same.
+Each TXT record of `_dnsaddr.<name>` holds `dnsaddr=<multiaddress>` (multiformats.io/multiaddr, "dnsaddr");
+such an address may again be a `/dnsaddr`. The owner of the name chooses what we dial, so both depth and
+number have a limit; the node at each address still has to prove its key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import trio
 from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
 from cfnode.network.transport import DialError
 
-__all__ = ["behind"]
+__all__ = ["resolve"]
 
 PREFIX = "dnsaddr="
 LOOKUP = 10.0
@@ -21,20 +21,20 @@ MAX_LOOKUPS = 8
 MAX_FOUND = 16
 
 
-async def behind(address: Multiaddr) -> list[Multiaddr]:
-    """The addresses to dial for this one: itself, or those its name stands for. Raises DialError."""
-    if address.name_of_others is None:
+async def resolve(address: Multiaddr) -> list[Multiaddr]:
+    """The addresses to dial for this one: itself, or those in the records of its name. Raises DialError."""
+    if address.dnsaddr_name is None:
         return [address]
     waiting, asked = [address], 0
     found: list[Multiaddr] = []
     try:
         with trio.fail_after(LOOKUP):
             while waiting and asked < MAX_LOOKUPS and len(found) < MAX_FOUND:
-                name, asked = waiting.pop(0).name_of_others or "", asked + 1
+                name, asked = waiting.pop(0).dnsaddr_name or "", asked + 1
                 for other in _of_the_same_node(await _records(name), address.peer):
-                    (found if other.name_of_others is None else waiting).append(other)
+                    (found if other.dnsaddr_name is None else waiting).append(other)
     except trio.TooSlowError:
-        raise DialError(f"{address}: the name server does not answer within {LOOKUP:.0f} s") from None
+        raise DialError(f"{address}: no answer of the name server within {LOOKUP:.0f} s") from None
     if not found:
         raise DialError(f"{address}: the name has no dnsaddr records of that node")
     return found[:MAX_FOUND]
@@ -45,7 +45,7 @@ def _of_the_same_node(texts: list[str], peer: str | None) -> list[Multiaddr]:
     for text in texts:
         try:
             other = Multiaddr.parse(text)
-        except MultiaddrError:  # a transport that we do not know, or nonsense
+        except MultiaddrError:  # a transport that we do not know, or a malformed address
             continue
         if peer is None or other.peer in (None, peer):
             found.append(other)
@@ -69,5 +69,5 @@ async def _records(name: str) -> list[str]:
 
 
 def _load() -> None:
-    """Off the loop: only nodes with such an address need the library, and it takes a while to import."""
+    """Imports the library in a thread: only nodes with such an address need it, and the import is slow."""
     import dns.asyncresolver  # noqa: F401

@@ -1,8 +1,8 @@
-"""In which order does a consumer hear of the peers of one protocol?
+"""In which order does a consumer receive the events of the peers of one protocol?
 
-One queue for all of them: what is put in first comes out first, so for a peer it is always `Opened`, what
-was received, `Closed`. News waits for room, which holds a peer back that sends more than is read. Ends do not
-wait: there is one for each `Opened`, and those did.
+All peers share one first-in, first-out queue, so the events of a peer are always `Opened`, its notifications,
+`Closed`. `Opened` and notifications wait for room, which slows down a peer that sends more than is read.
+`Closed` does not wait: there is one for each `Opened`, and that one waited.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Events"]
 
 
 class Events(trio.abc.ReceiveChannel[NotificationEvent]):
-    """The queue of one protocol. `room`: how many events wait before news does."""
+    """The queue of one protocol. `room`: events in the queue from which on `put` waits."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -27,22 +27,22 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
         self._writers = trio.lowlevel.ParkingLot()
         self._closed = False
 
-    async def put(self, event: Opened | Received, still: Callable[[], bool]) -> bool:
-        """Put news in as soon as there is room; False where it is not `still` of interest then.
+    async def put(self, event: Opened | Received, is_current: Callable[[], bool]) -> bool:
+        """Adds an event as soon as there is room; False if it is no longer `is_current` then.
 
-        Nothing runs between its entry and the return to the caller.
+        No other task runs between the addition and the return to the caller.
         """
         await trio.lowlevel.checkpoint()
-        while still() and len(self._queue) >= self._room and not self._closed:
+        while is_current() and len(self._queue) >= self._room and not self._closed:
             await self._writers.park()
-        if not still():
-            self._writers.unpark()  # the room is for the next one
+        if not is_current():
+            self._writers.unpark()  # the next writer gets the room
             return False
         self._put(event)
         return True
 
     def end(self, peer: str) -> None:
-        """The protocol is no longer open with the peer."""
+        """Adds a `Closed`: the protocol is no longer open with the peer."""
         self._put(Closed(peer))
 
     def _put(self, event: NotificationEvent) -> None:
@@ -63,7 +63,7 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
         return event
 
     async def aclose(self) -> None:
-        """Nobody reads any more."""
+        """Drops all events, present and future."""
         self._closed = True
         self._queue.clear()
         self._readers.unpark_all()

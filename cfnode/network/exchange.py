@@ -1,11 +1,12 @@
-"""How is one request asked, and how is one answered?
+"""How is one request sent, and how is one answered?
 
-A substream for each: multistream, then the request with its length in front; the answer the same way. Whoever
-refuses just ends the substream. Asking takes one round trip, since the request follows the proposal at once.
-Everything has a limit in bytes and in seconds over all, so a peer that drips is cut off like a silent one.
+Each request has its own substream: multistream, then the request with its length in front; the answer the
+same way. A node refuses a request by ending the substream. A request takes one round trip, since it is sent
+together with the multistream proposal. All parts have a limit in bytes and in total seconds, so a slow peer
+is cut off like a silent one.
 
-A request takes a place among those that are served when it has come whole, and peers get places in fair turns
-(`fair.py`). The place is free again when the answer is made: how fast the peer reads it is its own affair.
+A request that has arrived completely takes a slot, and peers get slots in fair turns (`fair.py`). The slot is
+free again when the answer is computed, however slowly the peer reads it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.connection import Connection
-from cfnode.network.fair import Places
-from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, TooSlow
+from cfnode.network.fair import FairSlots
+from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, RequestTimedOut
 from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
@@ -43,14 +44,14 @@ log = logging.getLogger("cfnode.sub-libp2p")
 PING = "/ipfs/ping/1.0.0"
 PING_SIZE = 32
 PINGS_AT_ONCE, PINGS_PER_SECOND = 20, 20.0
-"""Of one connection: a peer measures how far we are, and needs no more than that."""
+"""Of one connection: enough for a peer to measure the round-trip time."""
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""
 MAX_UNREAD = 100
-"""Requests of a peer that have not come whole: the libp2p backend of a Substrate node takes so many of a
-connection. They hold no place; their bytes count among the buffers."""
-WAITING = 4
-"""Requests that wait, for each one that is served at a time."""
+"""Incomplete requests of a peer: the libp2p backend of a Substrate node accepts as many per connection. They
+take no slot; their bytes count in `Buffers`."""
+WAITING_PER_SLOT = 4
+"""Requests that may wait, for each one that is served at a time."""
 
 
 async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[str, bytes]:
@@ -63,13 +64,15 @@ async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[
                 return listener.chosen, listener.rest
             try:
                 listener.receive_data(await _some(substream))
-            except RemoteError:  # a request sent ahead is no proposal: the refusal still goes out
+            except RemoteError:  # what follows is a request sent ahead: the refusal is still sent
                 await substream.send_all(listener.bytes_to_send())
                 raise
 
 
 async def propose(substream: Substream, name: str, first: bytes = b"") -> bytes:
-    """Agree on a protocol, sending its first bytes along; what followed the answer. Raises RemoteError."""
+    """Proposes a protocol together with its first bytes; returns the data after the answer. Raises
+    RemoteError.
+    """
     dialer = Dialer([name])
     await substream.send_all(dialer.bytes_to_send() + first)
     while dialer.chosen is None:
@@ -87,13 +90,15 @@ async def _some(substream: Substream) -> bytes:
 async def ask(
     connection: Connection, name: str, request: bytes | None, limits: RequestLimits, seconds: float
 ) -> bytes:
-    """One request and its answer; `request` None: nothing is said (identify). Raises RequestFailed."""
+    """Sends a request and returns the answer; `request` None sends no data (identify). Raises
+    RequestFailed.
+    """
     try:
         with trio.fail_after(seconds):
             async with connection.substream(limits.window) as substream:
                 return await _ask(substream, name, request, limits)
     except trio.TooSlowError:
-        raise TooSlow(f"no answer to {name} within {seconds:g} s") from None
+        raise RequestTimedOut(f"no answer to {name} within {seconds:g} s") from None
     except SubstreamEnded as error:
         raise RequestFailed(f"{name}: {error}") from None
     except RemoteError as error:
@@ -111,16 +116,17 @@ async def _ask(substream: Substream, name: str, request: bytes | None, limits: R
 
 
 class Served:
-    """One protocol that we answer, within its limits over all peers and half of them for one peer."""
+    """One protocol that we serve, within its limits over all peers, of which one peer gets half."""
 
     def __init__(self, handler: RequestHandler, limits: RequestLimits) -> None:
         self._handler, self._limits = handler, limits
         share = max(1, limits.concurrent // 2)
-        self._places = Places(limits.concurrent, each=share, waiting=WAITING * limits.concurrent)
+        max_waiting = WAITING_PER_SLOT * limits.concurrent
+        self._slots = FairSlots(limits.concurrent, per_peer=share, max_waiting=max_waiting)
         self._unfinished: Counter[str] = Counter()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
-        """Answer one substream; one too many is refused."""
+        """Answers one substream, or ends it if a limit is exceeded."""
         request = await self._read(connection.peer_id, substream, first)
         if request is None:
             return
@@ -132,10 +138,10 @@ class Served:
                 with trio.fail_after(self._limits.timeout):
                     await substream.send_all(message)
                 substream.finish()
-                await self._let_read(substream)
+                await self._wait_for_end(substream)
 
     async def _read(self, peer: str, substream: Substream, first: bytes) -> bytes | None:
-        """The whole request; None where too many others of the peer have not come whole."""
+        """The complete request; None if too many requests of the peer are incomplete."""
         if self._unfinished[peer] >= MAX_UNREAD:
             return None
         frames = Frames(self._limits.request)
@@ -146,29 +152,29 @@ class Served:
                 request = await substream.receive_frame(frames)
         finally:
             self._unfinished[peer] -= 1
-            self._unfinished += Counter()  # drops the peers that are at zero
+            self._unfinished += Counter()  # removes zero counts
         if request is None:
-            raise RemoteError("a request substream without a request")
+            raise RemoteError("the substream ended without a request")
         return request
 
     async def _answer(self, peer: str, request: bytes) -> bytes | None:
-        """The answer with its length in front; None where it is refused."""
+        """The answer with its length in front; None if the request is refused."""
         with trio.move_on_after(self._limits.timeout) as waiting:
-            async with self._places.place(peer) as has_place:
+            async with self._slots.slot(peer) as has_slot:
                 waiting.deadline = math.inf
-                answer = await self._handler(peer, request) if has_place else None
+                answer = await self._handler(peer, request) if has_slot else None
                 return None if answer is None or len(answer) > self._limits.response else framed(answer)
         return None
 
-    async def _let_read(self, substream: Substream) -> None:
-        """Wait for the peer's end, so that leaving does not reset what is still under way."""
+    async def _wait_for_end(self, substream: Substream) -> None:
+        """Waits for the peer to end, since releasing the substream earlier would reset unread data."""
         with trio.move_on_after(self._limits.timeout):
             while await substream.receive():
                 pass
 
 
 async def answer_pings(substream: Substream, first: bytes, rate: Rate) -> None:
-    """Echo 32 bytes at a time, as long as the peer likes, and no faster than the rate of its connection."""
+    """Echoes 32 bytes at a time until the peer ends, no faster than the rate of its connection."""
     waiting = bytearray(first)
     while True:
         while len(waiting) >= PING_SIZE:

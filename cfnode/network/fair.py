@@ -1,10 +1,9 @@
 """Which peer is served next?
 
-There are a few places, and peers that wait for them. A free place goes to the peer that holds the fewest
-places and, among those, to the one that has had the least time in them. So a peer that asks for much, or for
-what takes long, waits behind a peer that asks for little, and one peer has all places only while no other
-waits. A peer that comes anew, or comes back, begins with the time of the one served last: waiting for long
-earns nothing.
+There are a few slots, and peers that wait for them. A free slot goes to the peer that holds the fewest slots
+and, among those, to the one that has used the least time in them. So a peer with many or slow requests waits
+behind a peer with few, and one peer has all slots only while no other waits. A peer that is new, or comes
+back, begins with the time of the peer served last, so it gains nothing by staying away.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from dataclasses import dataclass, field
 
 import trio
 
-__all__ = ["Places"]
+__all__ = ["FairSlots"]
 
-LEAST_COST = 0.001
-"""Seconds that a turn counts for at least: peers whose turns take no time are served by turns, too."""
+MIN_COST = 0.001
+"""Seconds that a turn counts at least, so that peers whose turns take no time alternate too."""
 MAX_KNOWN = 1024
-"""Peers whose time is remembered; beyond, the half that has had the least is forgotten, and begins anew."""
+"""Peers whose time is remembered; beyond, the half with the least time is forgotten, as if new."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,24 +29,25 @@ class _Wait:
     decided: trio.Event = field(default_factory=trio.Event)
 
 
-class Places:
-    """`most`: places in all. `each`: what one peer may hold and wait for. `waiting`: waits over all peers."""
+class FairSlots:
+    """`slots`: in total. `per_peer`: slots that one peer may hold or wait for. `max_waiting`: of all
+    peers."""
 
-    def __init__(self, most: int, *, each: int, waiting: int) -> None:
-        self._most, self._each, self._most_waiting = most, each, waiting
+    def __init__(self, slots: int, *, per_peer: int, max_waiting: int) -> None:
+        self._slots, self._per_peer, self._max_waiting = slots, per_peer, max_waiting
         self._held: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Wait]] = {}
-        self._had: dict[str, float] = {}
+        self._used: dict[str, float] = {}
         self._level = 0.0
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of waits."""
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
-    async def place(self, peer: str) -> AsyncIterator[bool]:
-        """Hold a place while the block runs, waiting for it first; False where the peer is refused."""
+    async def slot(self, peer: str) -> AsyncIterator[bool]:
+        """Waits for a slot and holds it while the block runs; False if the peer is refused."""
         if not await self._enter(peer):
             yield False
             return
@@ -58,12 +58,12 @@ class Places:
             self._leave(peer, trio.current_time() - began)
 
     async def _enter(self, peer: str) -> bool:
-        if self._of(peer) >= self._each:
+        if self._count(peer) >= self._per_peer:
             return False
-        if self._held.total() < self._most:
+        if self._held.total() < self._slots:
             self._admit(peer)
             return True
-        if self.waiting >= self._most_waiting and not self._refuse_another(peer):
+        if self.waiting >= self._max_waiting and not self._refuse_another(peer):
             return False
         wait = _Wait()
         self._waiting.setdefault(peer, deque()).append(wait)
@@ -74,16 +74,16 @@ class Places:
             raise
         return wait.admitted
 
-    def _of(self, peer: str) -> int:
-        """What the peer holds and waits for."""
+    def _count(self, peer: str) -> int:
+        """The slots that the peer holds or waits for."""
         return self._held[peer] + len(self._waiting.get(peer, ()))
 
     def _admit(self, peer: str) -> None:
         self._held[peer] += 1
-        self._level = max(self._level, self._had.get(peer, 0.0))
+        self._level = max(self._level, self._used.get(peer, 0.0))
 
     def _refuse_another(self, peer: str) -> bool:
-        """Too many wait: the newest of the peer that waits for most is refused, if that is another one."""
+        """Refuses the newest wait of the peer with most waits, unless `peer` would then have as many."""
         heaviest = max(self._waiting, key=lambda other: len(self._waiting[other]))
         if len(self._waiting[heaviest]) <= len(self._waiting.get(peer, ())) + 1:
             return False
@@ -105,21 +105,21 @@ class Places:
 
     def _leave(self, peer: str, seconds: float) -> None:
         self._held[peer] -= 1
-        self._held += Counter()  # drops the peers that are at zero
-        self._had[peer] = max(self._level, self._had.get(peer, 0.0)) + max(seconds, LEAST_COST)
-        if len(self._had) > MAX_KNOWN:
+        self._held += Counter()  # removes zero counts
+        self._used[peer] = max(self._level, self._used.get(peer, 0.0)) + max(seconds, MIN_COST)
+        if len(self._used) > MAX_KNOWN:
             self._forget()
         if self._waiting:
             self._admit_next()
 
     def _forget(self) -> None:
-        ordered = sorted(self._had.items(), key=lambda known: known[1])
+        ordered = sorted(self._used.items(), key=lambda known: known[1])
         half = len(ordered) // 2
         self._level = max(self._level, ordered[half - 1][1])
-        self._had = dict(ordered[half:])
+        self._used = dict(ordered[half:])
 
     def _admit_next(self) -> None:
-        peer = min(self._waiting, key=lambda each: (self._held[each], self._had.get(each, self._level)))
+        peer = min(self._waiting, key=lambda each: (self._held[each], self._used.get(each, self._level)))
         wait = self._waiting[peer].popleft()
         if not self._waiting[peer]:
             del self._waiting[peer]

@@ -1,12 +1,12 @@
-"""Who takes part with us, and in which protocols?
+"""Which connected nodes are peers, and over which notification protocols?
 
-Block announces come first: they take the place, an outgoing one for a peer that we called, an incoming one
-for one that called us. The other protocols open after them and close with them. What has ended is opened
-again, in time. Light nodes, which give nothing and ask for much, have incoming places of their own, as in
-Substrate; reserved nodes take none.
+Block announces make a connected node a *peer*. They take a slot: an outgoing one for a node that we dialed,
+an incoming one for a node that dialed us. The other protocols open after them and close with them. A protocol
+that has ended is opened again, after a pause. Light nodes, which serve nothing and request much, have
+incoming slots of their own, as in Substrate; reserved nodes take none.
 
-Where all incoming places are taken, peers that proved useful before have some beyond, and the newest
-stranger of the network with most places makes way for one of a network with two fewer.
+Where all incoming slots are taken, peers that proved useful before have some further ones, and the newest
+stranger of the network with most slots is evicted for one of a network with at least two fewer.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import trio
 
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import Handshake, Roles
-from cfnode.network.admission import USEFUL_PLACES, newest_of_crowd
+from cfnode.network.admission import USEFUL_SLOTS, newest_of_largest_network
 from cfnode.network.connection import Connection
 from cfnode.network.connections import Peer
-from cfnode.network.model import MASTER
+from cfnode.network.model import BLOCK_ANNOUNCES
 from cfnode.network.notifications import Notifications
 from cfnode.network.settings import Settings
 
@@ -28,112 +28,112 @@ __all__ = ["Membership"]
 
 
 class Membership:
-    """The notification protocols of one node. `reserved` and `connected` are live views of who is."""
+    """The notification protocols of one node. `reserved`, `connected`, `useful`: live views."""
 
     def __init__(
         self, settings: Settings, reserved: Collection[str], connected: Mapping[str, Peer],
         useful: Container[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.protocols: dict[str, Notifications] = {}
-        """By their suffix."""
+        """By suffix."""
         self._settings, self._reserved, self._connected = settings, reserved, connected
         self._useful = useful
 
     def declare(self, protocol: str, added: Notifications) -> None:
-        """One more protocol, before the network runs."""
+        """Adds a protocol, before the network runs."""
         self.protocols[protocol] = added
-        if protocol == MASTER:
-            added.on_opened, added.on_closed = self._joined, self._left
+        if protocol == BLOCK_ANNOUNCES:
+            added.on_opened, added.on_closed = self._on_opened, self._on_closed
 
     @property
-    def _master(self) -> Notifications | None:
-        return self.protocols.get(MASTER)
+    def _announces(self) -> Notifications | None:
+        return self.protocols.get(BLOCK_ANNOUNCES)
 
-    def holds(self, peer: str) -> bool:
-        """Whether the peer takes part, or is about to."""
-        return self._master is not None and self._master.holds(peer)
+    def includes(self, node: str) -> bool:
+        """Whether the node is a peer, or about to be."""
+        return self._announces is not None and self._announces.has_link(node)
 
     def opened(self, peer: str) -> frozenset[str]:
         """The protocols that are open with the peer, both ways."""
         return frozenset(name for name, added in self.protocols.items() if peer in added.peers)
 
     def handshake(self, peer: str) -> bytes:
-        """What the peer said when it joined; empty where it has not."""
-        return self._master.handshake(peer) if self._master else b""
+        """The block announces handshake of a peer; empty if the node is not a peer."""
+        return self._announces.handshake(peer) if self._announces else b""
 
     @property
-    def alone(self) -> bool:
-        """Does nobody take part with us?"""
-        return not (self._master.peers if self._master else self._connected)
+    def isolated(self) -> bool:
+        """Whether this node has no peer."""
+        return not (self._announces.peers if self._announces else self._connected)
 
     @property
-    def free(self) -> int:
-        """Outgoing places; a node without block announces counts the connections."""
-        master, connected = self._master, len(self._connected)
-        taken = master.count(inbound=False, beside=self._reserved) if master else connected
+    def free_slots(self) -> int:
+        """Free outgoing slots; a node without block announces counts its connections."""
+        announces, connected = self._announces, len(self._connected)
+        taken = announces.count(inbound=False, exempt=self._reserved) if announces else connected
         return self._settings.out_peers - taken
 
     def refusal(self, protocol: str, peer: str, handshake: bytes) -> str | None:
-        """Why a peer may not open a protocol; None where it may."""
-        if self._master is None or self._master.holds(peer):
+        """The reason to refuse a protocol that a peer opens; None to accept it."""
+        if self._announces is None or self._announces.has_link(peer):
             return None
-        if protocol != MASTER:
-            return f"{MASTER} is not open"
+        if protocol != BLOCK_ANNOUNCES:
+            return f"{BLOCK_ANNOUNCES} is not open"
         if peer in self._reserved:
             return None
         light = _is_light(handshake)
-        taken = self._master.count(
-            inbound=True, beside=self._reserved, which=lambda said: _is_light(said) == light
+        taken = self._announces.count(
+            inbound=True, exempt=self._reserved, matches=lambda theirs: _is_light(theirs) == light
         )
-        places = self._settings.in_peers_light if light else self._settings.in_peers
-        if taken < places or (peer in self._useful and taken < places + USEFUL_PLACES):
+        slots = self._settings.in_peers_light if light else self._settings.in_peers
+        if taken < slots or (peer in self._useful and taken < slots + USEFUL_SLOTS):
             return None
         if self._evict_for(peer, light):
             return None
         return f"all slots for {'light' if light else 'full'} nodes are taken"
 
     def _evict_for(self, peer: str, light: bool) -> bool:
-        """End it with a stranger of the network that has most places, where the peer's has two fewer."""
-        assert self._master is not None
+        """Evicts a stranger of the network with most slots, if the peer's network has two fewer."""
+        assert self._announces is not None
         addresses = {other: each.connection.address for other, each in self._connected.items()}
         strangers = {
             other: addresses[other]
-            for other in self._master.strangers(lambda said: _is_light(said) == light)
+            for other in self._announces.inbound_peers(lambda theirs: _is_light(theirs) == light)
             if other in addresses and other not in self._reserved and other not in self._useful
         }
-        goes = newest_of_crowd(strangers, addresses[peer]) if peer in addresses else None
-        if goes is not None:
-            self._master.close(goes)
-        return goes is not None
+        evicted = newest_of_largest_network(strangers, addresses[peer]) if peer in addresses else None
+        if evicted is not None:
+            self._announces.close(evicted)
+        return evicted is not None
 
     def keep_open(self, connection: Connection) -> None:
-        """Block announces where a place is free (who called us opens them itself), the others after them."""
-        master, peer = self._master, connection.peer_id
-        if master is None:
+        """Opens block announces if a slot is free (inbound peers open them themselves), then the others."""
+        announces, peer = self._announces, connection.peer_id
+        if announces is None:
             return
-        if not master.holds(peer):
-            if peer in self._reserved or (not connection.inbound and self.free > 0):
-                master.open(connection, alone=self.alone)
-        elif peer in master.peers:
+        if not announces.has_link(peer):
+            if peer in self._reserved or (not connection.inbound and self.free_slots > 0):
+                announces.open(connection, isolated=self.isolated)
+        elif peer in announces.peers:
             self._open_others(connection)
 
     def _open_others(self, connection: Connection) -> None:
         for protocol, added in self.protocols.items():
-            if protocol != MASTER:
+            if protocol != BLOCK_ANNOUNCES:
                 added.open(connection)
 
-    def _joined(self, connection: Connection) -> None:
-        if connection.taking_part_since is None:
-            connection.taking_part_since = trio.current_time()
+    def _on_opened(self, connection: Connection) -> None:
+        if connection.peer_since is None:
+            connection.peer_since = trio.current_time()
         self._open_others(connection)
 
-    def _left(self, connection: Connection) -> None:
+    def _on_closed(self, connection: Connection) -> None:
         for protocol, added in self.protocols.items():
-            if protocol != MASTER:
+            if protocol != BLOCK_ANNOUNCES:
                 added.close(connection.peer_id)
         current = self._connected.get(connection.peer_id)
         if current is not None and current.connection is not connection:
-            self.keep_open(current.connection)  # the peer has started anew
+            self.keep_open(current.connection)  # the peer has restarted
 
 
 def _is_light(handshake: bytes) -> bool:

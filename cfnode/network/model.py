@@ -1,8 +1,8 @@
 """What does the rest of the node see of the network?
 
-`Network` is the whole of it: peers by their id, requests and answers, notification protocols, and a word
-about how a peer behaved. Protocols are named by their suffix (`sync/2`, `block-announces/1`); the network
-puts the genesis hash in front. Whatever comes from here is unverified.
+`Network` is all of it: peers by their id, requests and answers, notification protocols, and reports of how a
+peer behaved. Protocols are named by their suffix (`sync/2`, `block-announces/1`); the network puts the
+genesis hash in front. All data from here is unverified.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ __all__ = [
     "RequestFailed",
     "RequestHandler",
     "RequestLimits",
-    "TooSlow",
+    "RequestTimedOut",
 ]
 
 MIB = 1 << 20
-MASTER = "block-announces/1"
-"""The protocol whose substreams make a connection a peer; the others open after it and close with it."""
+BLOCK_ANNOUNCES = "block-announces/1"
+"""The protocol that makes a connected node a peer; the others open after it and close with it."""
 
 
 class RequestFailed(Exception):
-    """A request got no answer; the text says why (refused, timed out, disconnected, too long)."""
+    """A request got no answer; the text gives the reason (refused, timed out, disconnected, too long)."""
 
 
-class TooSlow(RequestFailed):
-    """The time for an answer was up: the peer, or the way to it, is stuck."""
+class RequestTimedOut(RequestFailed):
+    """No answer came in time: the peer, or the path to it, is stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class PeerInfo:
     inbound: bool
     agent: str = ""
     protocols: frozenset[str] = frozenset()
-    """Full names that its identify message lists; empty until it came."""
+    """Full names that its identify message lists; empty before that has arrived."""
     opened: frozenset[str] = frozenset()
     reputation: int = 0
     handshake: bytes = b""
-    """What it said when block announces were opened, unverified; empty as long as they are not."""
+    """Its block announces handshake, unverified; empty while block announces are not open."""
 
     @property
     def is_peer(self) -> bool:
-        """Whether it takes part, and is not only connected."""
-        return MASTER in self.opened
+        """Whether block announces are open with the node."""
+        return BLOCK_ANNOUNCES in self.opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +72,31 @@ class RequestLimits:
     timeout: float = 20.0
     concurrent: int = 20
     window: int = 16 * MIB
-    """Receive window, bytes: what may be on its way to us in one round trip."""
+    """Receive window, bytes: as much as may be in flight to us in one round trip."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationLimits:
-    """Bounds of a notification protocol. `queue`: messages that wait for a slow peer before it is dropped."""
+    """Bounds of a notification protocol. `queue`: messages that wait for a slow peer; beyond, it is
+    dropped."""
 
     message: int = MIB
     handshake: int = 1024
     queue: int = 256
     per_second: float = 100.0
-    """Messages of a peer that are taken each second; more wait in its window. The votes of 150 authorities
-    make about fifty."""
+    """Messages of a peer that are read each second; more wait in its window. The votes of 150 authorities
+    are about fifty."""
     burst: int = 1_000
-    """Messages taken at once."""
+    """Messages read at once."""
     usual: int = 64 << 10
     """Bytes of a message that counts as one; a longer one counts as several."""
     repeats: int | None = None
-    """How often a peer may repeat a message; None: as often as it likes."""
+    """How often a peer may repeat a message; None: without limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The protocol is open with a peer, both ways; `handshake` is what the peer said."""
+    """The protocol is open with a peer, both ways; `handshake` is the peer's."""
 
     peer_id: str
     handshake: bytes
@@ -113,7 +114,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The protocol is no longer open with the peer. Follows every Opened once."""
+    """The protocol is no longer open with the peer. Exactly one follows every Opened."""
 
     peer_id: str
 
@@ -122,7 +123,7 @@ NotificationEvent = Opened | Received | Closed
 RequestHandler = Callable[[str, bytes], Awaitable[bytes | None]]
 """(peer id, request) to the answer; None refuses. An exception refuses too and is logged."""
 Accept = Callable[[str, bytes], str | None]
-"""(peer id, its handshake) to the reason why it is refused, None to accept."""
+"""(peer id, its handshake) to the reason to refuse it, None to accept."""
 
 
 class NotificationProtocol(Protocol):
@@ -130,36 +131,39 @@ class NotificationProtocol(Protocol):
 
     @property
     def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
-        """What happens, in order for each peer. A slow reader here holds back the peers' data, not memory."""
+        """Its events, in order for each peer. A slow reader slows the peers down; it fills no memory."""
 
     @property
     def peers(self) -> frozenset[str]:
-        """Those with whom it is open."""
+        """The peers with which it is open."""
 
     def send(self, peer_id: str, data: bytes) -> bool:
-        """Queue a notification; False where the protocol is not open with that peer (or it is too slow)."""
+        """Queues a notification; False if the protocol is not open with that peer or the peer is too slow."""
 
 
 class Network(Protocol):
-    """The connected peers and what can be done with them."""
+    """The connected nodes, and requests, notifications and reports for them."""
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
-        """Connected nodes by peer id; a fresh picture at each look."""
+        """Connected nodes by peer id; a new snapshot at each call."""
 
     @property
     def unreachable(self) -> Mapping[str, str]:
-        """Nodes that could not be reached at the last try, and why."""
+        """Nodes that could not be reached at the last attempt, and the reasons."""
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
     ) -> bytes:
-        """Ask one peer; its answer, unverified. Raises RequestFailed. None: the protocol's own time limit."""
+        """Sends a request to one peer; returns its answer, unverified. Raises RequestFailed.
+
+        `seconds`: the time limit; None for the protocol's own.
+        """
 
     def serve_requests(
         self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = RequestLimits()
     ) -> None:
-        """Declare a request protocol before the network runs; no handler: we ask but do not answer."""
+        """Declares a request protocol before the network runs; without a handler, requests are only sent."""
 
     def notifications(
         self,
@@ -168,18 +172,20 @@ class Network(Protocol):
         limits: NotificationLimits = NotificationLimits(),
         accept: Accept | None = None,
     ) -> NotificationProtocol:
-        """Declare a notification protocol before the network runs. `handshake` is asked at each opening."""
+        """Declares a notification protocol before the network runs. `handshake` is called at each opening."""
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
-        """Add to a peer's reputation. Below the banning threshold it is disconnected, and not called or let
-        in again until that has faded; a reserved node is only disconnected, and called again after a pause.
+        """Adds to a peer's reputation. A peer below the ban threshold is disconnected, and neither dialed nor
+        accepted until its reputation has recovered; a reserved node is only disconnected, and dialed again
+        after a pause.
         """
 
-    def useful(self, peer_id: str) -> None:
-        """A peer has delivered something that was verified: it has a place, now and after a restart."""
+    def mark_useful(self, peer_id: str) -> None:
+        """Records that a peer's answer was verified: it keeps a slot, also after a restart."""
 
     def evict(self, peer_id: str, reason: str) -> None:
-        """A peer is of no use: if all places are taken and somebody else is known, it gives up its place."""
+        """Disconnects a useless peer that we dialed, if all slots are taken and another node can be
+        dialed."""
 
     def disconnect(self, peer_id: str, reason: str) -> None:
-        """End the connection with a peer, without a grudge."""
+        """Ends the connection with a peer, without a loss of reputation."""

@@ -1,26 +1,26 @@
-"""How do two nodes keep telling each other things?
+"""How do two nodes send each other notifications?
 
-A notification protocol (Polkadot spec, "Networking") takes two substreams, one each way: the opener says its
-handshake, the accepting side answers with its own, and from then on only the opener speaks. With a peer the
-protocol is open when both exist, and closed when either ends.
+A notification protocol (Polkadot spec, "Networking") takes two substreams, one each way: the opener sends its
+handshake, the accepting side answers with its own, and from then on only the opener sends. The protocol is
+open with a peer when both exist, and closed when either ends.
 
 - A slow consumer here slows the peers down: their data waits in windows.
-- So does a peer that sends more messages than the protocol needs, to itself. Where the protocol says that no
-  message is sent twice, one that repeats itself ends it.
+- A peer that sends more messages than the protocol's rate is slowed down in the same way. Where a protocol
+  forbids repeated messages, a peer that repeats itself too often ends it.
 - A slow peer is dropped from the protocol once its queue is full.
-- Where it is refused or ends, we open it again only after a pause; the peer may do so sooner, but not again
-  and again.
-- `Closed` follows every `Opened`, also when the connection breaks, and what comes later follows it.
+- When a peer refuses or ends it, we open it again only after a pause; the peer may do so sooner, but only a
+  few times in a row.
+- `Closed` follows every `Opened`, also when the connection breaks, and later events follow it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Container
 
 import trio
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.backoff import BackOff
@@ -38,13 +38,13 @@ log = logging.getLogger("cfnode.sub-libp2p")
 OPENING = 10.0
 """Seconds for a handshake, and for the peer to open its own direction."""
 MESSAGE = 60.0
-"""Seconds in which a notification that has begun has to be whole."""
+"""Seconds in which a notification that has begun has to be complete."""
 EVENTS = 4
 """Messages between the peers and the consumer; each peer's next one waits in its own substream."""
 MAX_SHORT = 3
-"""How often in a row a peer may open and end it at once before it has to wait, too."""
+"""How often in a row a peer may open a protocol and end it at once before it has to wait, too."""
 MAX_REMEMBERED = 64
-"""Messages of a peer that a repeated one is compared with, by their hashes."""
+"""Messages of a peer that a new one is compared with, by their hashes."""
 
 
 class _Link:
@@ -57,11 +57,11 @@ class _Link:
         self.opened = trio.Event()
         self.since: float | None = None
         """When it was open both ways; None before that."""
-        self.told = False
-        """Whether the consumer knows of it."""
-        self.over = False
+        self.reported = False
+        """Whether the consumer has received `Opened`."""
+        self.ended = False
         self.repeated = 0
-        self._latest: OrderedDict[int, None] = OrderedDict()
+        self._latest = BoundedDict[int, None](MAX_REMEMBERED)
         self.scopes: list[trio.CancelScope] = []
         self.queue, self.waiting = trio.open_memory_channel[bytes](limits.queue)
 
@@ -70,7 +70,7 @@ class _Link:
         return self.since is not None
 
     def scope(self) -> trio.CancelScope:
-        """A part of the link's life; `end` cancels all of them."""
+        """A cancel scope of the link; `end` cancels all of them."""
         scope = trio.CancelScope()
         self.scopes.append(scope)
         return scope
@@ -79,18 +79,15 @@ class _Link:
         for scope in self.scopes:
             scope.cancel()
 
-    def lives(self) -> bool:
-        """Whether news of it is still of interest."""
-        return not self.over
+    def is_current(self) -> bool:
+        """Whether its events may still be reported."""
+        return not self.ended
 
     def repeats(self, message: bytes) -> bool:
-        """Whether this is one of its latest messages once more."""
+        """Whether the peer has sent this message among its latest ones."""
         name = hash(message)
         known = name in self._latest
         self._latest[name] = None
-        self._latest.move_to_end(name)
-        if len(self._latest) > MAX_REMEMBERED:
-            self._latest.popitem(last=False)
         self.repeated += known
         return known
 
@@ -110,7 +107,7 @@ class Notifications:
         self.on_opened: Callable[[Connection], None] = lambda connection: None
         self.on_closed: Callable[[Connection], None] = lambda connection: None
         self.on_flood: Callable[[str, str], None] = lambda peer, reason: None
-        """Gets a peer that repeats itself, and what it repeats."""
+        """Gets a peer that repeats itself too often, and the reason to report it."""
 
     @property
     def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
@@ -120,7 +117,7 @@ class Notifications:
     def peers(self) -> frozenset[str]:
         return frozenset(peer for peer, link in self._links.items() if link.announced)
 
-    def holds(self, peer: str) -> bool:
+    def has_link(self, peer: str) -> bool:
         """Whether the protocol is open with the peer or about to be."""
         return peer in self._links
 
@@ -128,23 +125,23 @@ class Notifications:
         self,
         *,
         inbound: bool,
-        beside: Container[str] = (),
-        which: Callable[[bytes], bool] = lambda said: True,
+        exempt: Container[str] = (),
+        matches: Callable[[bytes], bool] = lambda handshake: True,
     ) -> int:
-        """Peers that opened it (or with whom we did), without those that take no slot; `which` is told what
-        each one said when it was opened.
+        """The number of peers that opened it (not `inbound`: with which we opened it) and whose handshakes
+        match, without `exempt` ones.
         """
         return sum(
-            link.inbound == inbound and peer not in beside and which(link.handshake)
+            link.inbound == inbound and peer not in exempt and matches(link.handshake)
             for peer, link in self._links.items()
         )
 
-    def strangers(self, which: Callable[[bytes], bool]) -> list[str]:
-        """Peers that opened it, the newest last; `which` is told what each one said."""
-        return [peer for peer, link in self._links.items() if link.inbound and which(link.handshake)]
+    def inbound_peers(self, matches: Callable[[bytes], bool]) -> list[str]:
+        """Peers that opened it and whose handshakes match, the newest last."""
+        return [peer for peer, link in self._links.items() if link.inbound and matches(link.handshake)]
 
     def handshake(self, peer: str) -> bytes:
-        """What the peer said when it was opened; empty where it is not open."""
+        """The peer's handshake; empty if the protocol is not open with it."""
         return self._links[peer].handshake if peer in self.peers else b""
 
     def send(self, peer_id: str, data: bytes) -> bool:
@@ -161,21 +158,21 @@ class Notifications:
             return False
         return True
 
-    def open(self, connection: Connection, *, alone: bool = False) -> None:
-        """Open our direction, and wait for the peer's; nothing happens where it is open, or in a pause."""
+    def open(self, connection: Connection, *, isolated: bool = False) -> None:
+        """Opens our direction and waits for the peer's. Does nothing if it is open, or during a pause."""
         peer = connection.peer_id
-        if peer not in self._links and self._pauses.allows(peer, trio.current_time(), alone=alone):
+        if peer not in self._links and self._pauses.allows(peer, trio.current_time(), isolated=isolated):
             link = self._begin(connection, inbound=False)
-            if not connection.start(lambda: self._speak(link), f"{self.name} to"):
+            if not connection.start(lambda: self._send_all(link), f"{self.name} to"):
                 self._drop(link)
 
     def close(self, peer: str) -> None:
-        """End both directions."""
+        """Ends both directions."""
         if peer in self._links:
             self._links[peer].end()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
-        """The peer's direction."""
+        """Serves the peer's direction: its handshake, then its notifications."""
         frames = Frames(self._limits.handshake)
         frames.feed(first)
         with trio.fail_after(OPENING):
@@ -184,7 +181,7 @@ class Notifications:
             raise RemoteError(f"{self.name}: no handshake")
         link = self._links.get(connection.peer_id)
         reason = "it is open already" if link is not None and link.theirs.is_set() else None
-        reason = reason or self._impatience(link, connection.peer_id)
+        reason = reason or self._too_soon(link, connection.peer_id)
         reason = reason or self._accept(connection.peer_id, handshake)
         if reason is not None:
             log.debug("%s of %s is refused: %s", self.name, connection.peer_id, reason)
@@ -195,74 +192,74 @@ class Notifications:
         link.theirs.set()
         try:
             with link.scope():
-                await self._listen(link, substream, frames.rest, answering)
+                await self._receive_all(link, substream, frames.rest, answering)
         finally:
             self._drop(link)
 
-    def _impatience(self, link: _Link | None, peer: str) -> str | None:
-        """Why a peer that opens it again has to wait."""
+    def _too_soon(self, link: _Link | None, peer: str) -> str | None:
+        """The reason to refuse a peer that opens it again too soon; None if it may."""
         short = self._pauses.failures(peer)
         if link is not None or short < MAX_SHORT or self._pauses.allows(peer, trio.current_time()):
             return None
         return f"it has ended {short} times in a row"
 
-    async def _listen(self, link: _Link, substream: Substream, first: bytes, answering: bool) -> None:
+    async def _receive_all(self, link: _Link, substream: Substream, first: bytes, answering: bool) -> None:
         await substream.send_all(framed(self._handshake()))
         if not answering:
-            link.connection.start(lambda: self._speak(link), f"{self.name} to")
+            link.connection.start(lambda: self._send_all(link), f"{self.name} to")
         await link.opened.wait()
         frames = Frames(self._limits.message)
         frames.feed(first)
         rate = link.connection.rates.setdefault(self.name, Rate(self._limits.per_second, self._limits.burst))
         while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
             await trio.sleep(rate.take(trio.current_time(), max(1.0, len(data) / self._limits.usual)))
-            if self._is_news(link, data):
-                await self._events.put(Received(link.connection.peer_id, data), link.lives)
+            if self._is_new(link, data):
+                await self._events.put(Received(link.connection.peer_id, data), link.is_current)
 
-    def _is_news(self, link: _Link, data: bytes) -> bool:
-        """False for a message that the peer has sent already; raises FloodError where it does so often."""
+    def _is_new(self, link: _Link, data: bytes) -> bool:
+        """False for a repeated message; raises FloodError if the peer has repeated itself too often."""
         if self._limits.repeats is None or not link.repeats(data):
             return True
         if link.repeated > self._limits.repeats:
-            reason = f"{self.name}: the same message again and again"
+            reason = f"{self.name}: more than {self._limits.repeats} repeated messages"
             self.on_flood(link.connection.peer_id, reason)
             raise FloodError(reason)
         return False
 
-    async def _speak(self, link: _Link) -> None:
-        """Our direction: open it, announce the link, then send what is queued."""
+    async def _send_all(self, link: _Link) -> None:
+        """Serves our direction: opens it, announces the link, then sends what is queued."""
         try:
             with link.scope():
                 async with link.connection.substream() as substream:
                     with trio.fail_after(OPENING):
-                        await self._shake(substream)
+                        await self._open_substream(substream)
                         await link.theirs.wait()
                     await self._announce(link)
                     async with trio.open_nursery() as nursery:
-                        nursery.start_soon(self._watch, substream, link)
+                        nursery.start_soon(self._end_with, substream, link)
                         async for data in link.waiting:
                             await substream.send_all(framed(data))
         finally:
             self._drop(link)
 
-    async def _shake(self, substream: Substream) -> None:
+    async def _open_substream(self, substream: Substream) -> None:
         frames = Frames(self._limits.handshake)
         frames.feed(await propose(substream, self.name, framed(self._handshake())))
         if await substream.receive_frame(frames) is None:
             raise SubstreamEnded(f"{self.name}: the peer refuses")
 
-    async def _watch(self, substream: Substream, link: _Link) -> None:
-        """The accepting side says nothing more; when it ends, the link ends."""
+    async def _end_with(self, substream: Substream, link: _Link) -> None:
+        """Ends the link when the accepting side ends our substream; it must send no more data on it."""
         if await substream.receive():
-            raise RemoteError(f"{self.name}: the peer speaks where it should listen")
+            raise RemoteError(f"{self.name}: the peer sends data on our substream")
         link.end()
 
     async def _announce(self, link: _Link) -> None:
-        link.since = trio.current_time()  # before the news: whoever hears it may send at once
-        news = Opened(link.connection.peer_id, link.handshake, link.inbound)
-        link.told = await self._events.put(news, link.lives)
-        if not link.told:
-            raise SubstreamEnded(f"{self.name}: it is over")
+        link.since = trio.current_time()  # before the event: its receiver may send at once
+        event = Opened(link.connection.peer_id, link.handshake, link.inbound)
+        link.reported = await self._events.put(event, link.is_current)
+        if not link.reported:
+            raise SubstreamEnded(f"{self.name}: it has ended")
         link.opened.set()
         self.on_opened(link.connection)
 
@@ -275,10 +272,10 @@ class Notifications:
         if self._links.get(peer) is not link:
             return
         del self._links[peer]
-        link.over = True
+        link.ended = True
         link.end()
-        if not link.connection.why:  # a lost connection is another matter: `dialing.py` sees to it
+        if not link.connection.end_reason:  # after a lost connection `dialing.py` waits
             self._pauses.ended(peer, link.since, trio.current_time())
-        if link.told:
+        if link.reported:
             self._events.end(peer)
         self.on_closed(link.connection)

@@ -1,7 +1,6 @@
-"""How often may something happen?
+"""How often may something happen? `burst` times at once, and `per_second` times a second on average.
 
-So many times at once, and so many times a second on the average. Time (seconds on any steady clock) is an
-argument.
+Time (seconds on any steady clock) is an argument.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ __all__ = ["Rate"]
 
 @dataclass(slots=True)
 class Rate:
-    """One limit. `burst`: times at once."""
+    """One rate limit: a token bucket of `burst` tokens."""
 
     per_second: float
     burst: float
@@ -24,14 +23,14 @@ class Rate:
         self._credit = self.burst
 
     def take(self, now: float, times: float = 1) -> float:
-        """It happens, so many times; how many seconds it should wait, 0 within the limit."""
+        """Takes `times` tokens; returns the seconds to wait before going on, 0 within the limit."""
         elapsed = 0.0 if self._at is None else max(0.0, now - self._at)
         self._at = now
         self._credit = min(self.burst, self._credit + elapsed * self.per_second) - times
         return max(0.0, -self._credit / self.per_second)
 
     def allows(self, now: float) -> bool:
-        """Whether it may happen now; where it may not, it does not count."""
+        """Takes a token if there is one; False if there is none."""
         if self.take(now) <= 0:
             return True
         self._credit += 1

@@ -1,7 +1,7 @@
-"""What follows from how a peer behaved?
+"""What follows from a report of a peer's behaviour?
 
-Faults add up to a ban (`standing.py`), what was verified makes a peer useful (`useful.py`). A reserved node
-is never banned: the user hears what it does, and it is called again after a pause.
+Faults add up to a ban (`peer_store.py`), verified answers make a peer useful (`useful.py`). A reserved node
+is never banned: the log warns the user of its faults, and it is dialed again after a pause.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ __all__ = ["Reports"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-WORTH_A_WARNING = -(1 << 20)
-"""What a reserved node has to lose at once for a warning."""
+WARNING_THRESHOLD = -(1 << 20)
+"""The loss of a reserved node from which on the log warns of it."""
 WARNINGS_PER_SECOND = 1 / 60
-"""Warnings of one reserved node."""
+"""Warnings about one reserved node."""
 DELIVERED = 1 << 10
-"""Reputation for an answer that was verified: a peer that delivers stands above one that nobody knows."""
+"""Reputation for a verified answer: a peer that delivers ranks above an unknown one."""
 
 
 class Reports:
-    """Takes reports of the peers of one node. `reserved`: a live view."""
+    """Takes reports about the peers of one node. `reserved`: a live view."""
 
     def __init__(self, connections: Connections, useful: UsefulPeers, reserved: Container[str]) -> None:
         self._connections, self._useful, self._reserved = connections, useful, reserved
         self._warnings: dict[str, Rate] = {}
 
     def report(self, peer: str, change: int, reason: str) -> None:
-        """Add to a peer's reputation, and part with it where it has lost all trust."""
-        lost = self._connections.report(peer, change)
+        """Adds to a peer's reputation, and disconnects it below the ban threshold."""
+        banned = self._connections.report(peer, change)
         log.debug("reputation of %s: %+d (%s)", peer, change, reason)
         if peer in self._reserved:
             self._warn(peer, change, reason)
-        elif lost:
+        elif banned:
             log.info("Banned %s: %s", peer, reason)
-        if lost and peer in self._connections.peers:
+        if banned and peer in self._connections.peers:
             self._connections.peers[peer].connection.close(f"banned: {reason}")
 
-    def useful(self, peer: str) -> None:
-        """A peer has delivered something that was verified."""
+    def mark_useful(self, peer: str) -> None:
+        """Records that a peer's answer was verified."""
         self._useful.note(peer)
         self._connections.report(peer, DELIVERED)
 
     def _warn(self, peer: str, change: int, reason: str) -> None:
         rate = self._warnings.setdefault(peer, Rate(WARNINGS_PER_SECOND, 1))
-        if change <= WORTH_A_WARNING and rate.allows(trio.current_time()):
-            log.warning("The reserved node %s misbehaves, and is kept all the same: %s", peer, reason)
+        if change <= WARNING_THRESHOLD and rate.allows(trio.current_time()):
+            log.warning("The reserved node %s misbehaves, and is still kept: %s", peer, reason)

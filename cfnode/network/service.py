@@ -1,8 +1,8 @@
-"""Who are our peers, and what is said between us?
+"""How are connections, protocols and peers put together?
 
-`Service` is the `Network` (model.py) over real connections: it listens and dials, keeps one connection a
-peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia, and lets go of who
-breaks the rules. Declare the protocols, then `run` it.
+`Service` is the `Network` (model.py) over real connections: it listens and dials, keeps one connection with
+each peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia, and disconnects
+peers that break the rules. Declare the protocols, then `run` it.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ __all__ = ["Service", "Settings"]
 log = logging.getLogger("cfnode.sub-libp2p")
 
 LINGER = 2.0
-IDLE = 30.0
-"""Seconds without a new substream after which a connection that is no peer ends."""
-USUAL_REQUESTS, USUAL_NOTIFICATIONS = RequestLimits(), NotificationLimits()
+"""Seconds that our identify answer waits for the peer to end the substream."""
+IDLE_TIMEOUT = 30.0
+"""Seconds without a new substream after which a connection with a node that is not a peer ends."""
+DEFAULT_REQUESTS, DEFAULT_NOTIFICATIONS = RequestLimits(), NotificationLimits()
 IDENTIFY_RATE = (0.5, 10)
-"""Questions who we are of one connection, each second and at once: a node asks when it connects."""
+"""Identify requests of one connection, each second and at once: a node sends one when it connects."""
 KAD_RATE = (5.0, 40)
-"""And for other nodes: a search asks each node once."""
+"""Kademlia requests, likewise: a search asks each node once."""
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
 
@@ -74,33 +75,33 @@ class Service:
     def __init__(self, identity: Keypair, settings: Settings) -> None:
         self.peer_id = peer_id(identity.public)
         self.listening: list[Multiaddr] = []
-        """Where we do listen, with real ports; set when `run` has started."""
+        """The addresses that we listen at, with real ports; set when `run` has started."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
-        self._standing = PeerStore(spared=self._reserved)
+        self._peer_store = PeerStore(exempt=self._reserved)
         self._useful = UsefulPeers(settings.useful_peers)
         self._connections = Connections(
             identity,
             settings,
-            self._standing,
+            self._peer_store,
             self._reserved,
             self._useful,
             on_connected=self._on_connected,
             on_substream=self._on_substream,
             on_fault=self.report,
-            on_gone=lambda: self._dialing.now(),
+            on_ended=lambda: self._dialing.wake(),
         )
         self._reports = Reports(self._connections, self._useful, self._reserved)
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
-        given = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
-        self._discovery = Discovery(self.peer_id, given, private=settings.private_addresses)
+        named = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
+        self._discovery = Discovery(self.peer_id, named, private=settings.private_addresses)
         self._dialing = Dialing(
             settings,
             self._discovery,
-            self._standing,
+            self._peer_store,
             reserved=self._reserved,
             connected=self._connections.peers,
-            alone=lambda: self._membership.alone,
+            isolated=lambda: self._membership.isolated,
         )
         self._limits: dict[str, RequestLimits] = {}
         self._served: dict[str, Served] = {}
@@ -111,54 +112,55 @@ class Service:
         }
         self.serve_requests("kad", self._discovery.answer, KAD_LIMITS)
 
-    # What the rest of the node sees (model.Network)
+    # For the rest of the node (model.Network)
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
         return {identity: self._info(identity, peer) for identity, peer in self._connections.peers.items()}
 
     @property
-    def joined(self) -> int:
-        """How many nodes take part with us; others may be connected as well."""
+    def peer_count(self) -> int:
+        """The number of peers; other nodes may be connected as well."""
         return sum(peer.is_peer for peer in self.peers.values())
 
     @property
     def unreachable(self) -> Mapping[str, str]:
-        """Nodes we could not reach at the last try, and why: for who wonders why there are no peers."""
+        """Nodes that could not be reached at the last attempt, and the reasons."""
         return self._dialing.unreachable
 
     @property
     def reserved(self) -> frozenset[str]:
-        """The peers that are always kept."""
+        """The ids of the reserved nodes."""
         return frozenset(self._reserved)
 
     @property
     def addresses(self) -> list[Multiaddr]:
-        """Where other nodes reach this one: what the user says, then where it listens."""
-        return [*self._settings.public, *transport.everywhere(self.listening)]
+        """Where other nodes can reach this one: the addresses that the user names, then those it listens
+        at."""
+        return [*self._settings.public, *transport.without_wildcards(self.listening)]
 
     def reserve(self, address: Multiaddr) -> None:
-        """Keep this node as a peer from now on, in no slot. Raises ValueError where no peer id is given."""
+        """Keeps this node as a peer, outside all slots. Raises ValueError if the address has no peer id."""
         if address.peer is None:
             raise ValueError(f"{address}: a reserved node needs its peer id, as in {address}/p2p/12D3KooW…")
         self._reserved.add(address.peer)
-        self._discovery.give(address)
-        self._standing.dials.succeeded(address.peer)  # who names a node wants it called now
-        self._standing.pardon(address.peer)
+        self._discovery.add_named(address)
+        self._peer_store.dials.succeeded(address.peer)  # so that it is dialed now
+        self._peer_store.reset(address.peer)
         if address.peer in self._connections.peers:
             self._membership.keep_open(self._connections.peers[address.peer].connection)
-        self._dialing.now()
+        self._dialing.wake()
 
     def unreserve(self, peer_id: str) -> None:
-        """Keep it no longer; a node with reserved peers only lets go of it."""
+        """Ends the reservation; a node with reserved peers only disconnects the peer."""
         if peer_id in self._reserved:
             self._reserved.discard(peer_id)
-            self._discovery.take_back(peer_id)
+            self._discovery.remove_named(peer_id)
             for address in () if self._settings.reserved_only else self._settings.boot_nodes:
                 if address.peer == peer_id:
-                    self._discovery.give(address)
+                    self._discovery.add_named(address)
             if self._settings.reserved_only:
-                self.disconnect(peer_id, "no reserved node any more")
+                self.disconnect(peer_id, "no longer a reserved node")
 
     @property
     def bytes_received(self) -> int:
@@ -171,13 +173,13 @@ class Service:
 
     @property
     def bytes_held(self) -> int:
-        """What peers make us hold at the moment."""
+        """Bytes that we hold for peers at the moment."""
         return self._connections.buffers.total
 
     @property
     def bans(self) -> int:
-        """How often a peer was banned."""
-        return self._standing.bans
+        """The number of bans so far."""
+        return self._peer_store.bans
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
@@ -190,11 +192,11 @@ class Service:
             return await ask(peer.connection, name, data, limits, seconds or limits.timeout)
         except RequestFailed as failed:
             if isinstance(failed.__cause__, RemoteError):
-                log.debug("%s answers %s against the rules: %s", peer_id, protocol, failed)
+                log.debug("%s breaks the rules in its answer to %s: %s", peer_id, protocol, failed)
             raise
 
     def serve_requests(
-        self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = USUAL_REQUESTS
+        self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = DEFAULT_REQUESTS
     ) -> None:
         self._limits[protocol] = limits
         if handler is not None:
@@ -204,7 +206,7 @@ class Service:
         self,
         protocol: str,
         handshake: Callable[[], bytes],
-        limits: NotificationLimits = USUAL_NOTIFICATIONS,
+        limits: NotificationLimits = DEFAULT_NOTIFICATIONS,
         accept: Accept | None = None,
     ) -> Notifications:
         def check(peer: str, theirs: bytes) -> str | None:
@@ -219,14 +221,14 @@ class Service:
     def report(self, peer_id: str, change: int, reason: str) -> None:
         self._reports.report(peer_id, change, reason)
 
-    def useful(self, peer_id: str) -> None:
-        self._reports.useful(peer_id)
+    def mark_useful(self, peer_id: str) -> None:
+        self._reports.mark_useful(peer_id)
 
     def evict(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)
         ours = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
-        if ours and self._membership.free <= 0 and self._dialing.knows_more():
-            log.debug("%s makes way for somebody else: %s", peer_id, reason)
+        if ours and self._membership.free_slots <= 0 and self._dialing.has_candidates():
+            log.debug("%s is evicted for another node: %s", peer_id, reason)
             self.disconnect(peer_id, reason)
 
     def disconnect(self, peer_id: str, reason: str) -> None:
@@ -236,16 +238,16 @@ class Service:
     async def run(
         self, *, listen: bool = True, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Listen (or not), dial and serve until cancelled; started once it listens. Raises DialError."""
+        """Listens (or not), dials and serves until cancelled; started once it listens. Raises DialError."""
         listening = await transport.listen(self._settings.listen if listen else ())
         self.listening = [each.address for each in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            nursery.start_soon(self._useful.keep)
-            nursery.start_soon(self._dialing.run, self.connect, lambda: self._membership.free, self._keep)
+            nursery.start_soon(self._useful.save_regularly)
             nursery.start_soon(
-                self._dialing.look_around, lambda: list(self._connections.peers), self._ask_kad
+                self._dialing.run, self.connect, lambda: self._membership.free_slots, self._upkeep
             )
+            nursery.start_soon(self._dialing.discover, lambda: list(self._connections.peers), self._ask_kad)
             for each in listening:
                 nursery.start_soon(self._accept, each)
             task_status.started()
@@ -259,7 +261,7 @@ class Service:
         await accept_connections(serve, [listening.listener], self._nursery, log, "peer")
 
     async def connect(self, address: Multiaddr) -> str:
-        """Dial one address now, outside all slots; the peer's id. Raises DialError."""
+        """Dials one address now, outside all slots; returns the peer's id. Raises DialError."""
         connection = await self._connections.dial(address, self._nursery)
         return connection.peer_id
 
@@ -272,9 +274,9 @@ class Service:
         if name == PING:
             await answer_pings(substream, first, self._rate(connection, PING))
         elif name in self._rates and not self._rate(connection, name).allows(trio.current_time()):
-            log.debug("%s asks for %s more often than anybody needs", connection.peer_id, name)
+            log.debug("%s exceeds the rate limit of %s", connection.peer_id, name)
         elif name == IDENTIFY:
-            await self._tell_about_us(connection, substream)
+            await self._answer_identify(connection, substream)
         elif name in links:
             await links[name].serve(connection, substream, first)
         else:
@@ -284,14 +286,14 @@ class Service:
         per_second, burst = self._rates[name]
         return connection.rates.setdefault(name, Rate(per_second, burst))
 
-    async def _tell_about_us(self, connection: Connection, substream: Substream) -> None:
-        """Our end waits for the peer's: js-libp2p loses an answer that comes together with its end."""
-        await substream.send_all(framed(self._about(connection).encode()))
+    async def _answer_identify(self, connection: Connection, substream: Substream) -> None:
+        """Our end waits for the peer's: js-libp2p loses an answer that arrives together with its end."""
+        await substream.send_all(framed(self._identify(connection).encode()))
         with trio.move_on_after(LINGER):
             await substream.receive()
         substream.finish()
 
-    def _about(self, connection: Connection) -> Identify:
+    def _identify(self, connection: Connection) -> Identify:
         names = {added.name for added in self._membership.protocols.values()}
         return Identify(
             public=self._identity.public,
@@ -302,17 +304,17 @@ class Service:
         )
 
     async def _on_connected(self, connection: Connection) -> None:
-        """Open what is to be open with it, and ask who it is."""
+        """Opens the protocols with the node, and requests its identify message."""
         self._dialing.reached(connection.peer_id)
         self._membership.keep_open(connection)
         try:
             answer = await ask(connection, IDENTIFY, None, IDENTIFY_LIMITS, IDENTIFY_LIMITS.timeout)
         except RequestFailed as error:
-            log.debug("%s does not identify itself: %s", connection.peer_id, error)
+            log.debug("no identify message from %s: %s", connection.peer_id, error)
             return
         about = Identify.decode(answer)
         if about.public != connection.remote:
-            raise RemoteError("identify: another key than that of the connection")
+            raise RemoteError("identify: the key is not that of the connection")
         peer = self._connections.peers.get(connection.peer_id)
         if peer is not None and peer.connection is connection:
             peer.about = about
@@ -321,14 +323,14 @@ class Service:
 
     # Upkeep
 
-    def _keep(self) -> None:
-        """Open again what has ended, and end what nobody uses."""
+    def _upkeep(self) -> None:
+        """Opens ended protocols again, and closes unused connections."""
         now = trio.current_time()
         for identity, peer in list(self._connections.peers.items()):
             self._membership.keep_open(peer.connection)
-            used = self._membership.holds(identity) or identity in self._reserved
-            if not used and now - peer.connection.last_opened > IDLE:
-                peer.connection.close("nothing to talk about")
+            used = self._membership.includes(identity) or identity in self._reserved
+            if not used and now - peer.connection.last_opened > IDLE_TIMEOUT:
+                peer.connection.close("unused")
 
     async def _ask_kad(self, peer: str, query: bytes) -> bytes:
         return await self.request(peer, "kad", query)
@@ -342,6 +344,6 @@ class Service:
             agent=about.agent if about else "",
             protocols=frozenset(about.protocols if about else ()),
             opened=self._membership.opened(identity),
-            reputation=self._standing.score(identity, trio.current_time()),
+            reputation=self._peer_store.score(identity, trio.current_time()),
             handshake=self._membership.handshake(identity),
         )

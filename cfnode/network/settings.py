@@ -1,4 +1,4 @@
-"""What is the network told at start?"""
+"""What are the settings of the network?"""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where to listen and whom to call. `genesis` and `fork_id` name the protocols."""
+    """Where to listen and which nodes to dial. `genesis` and `fork_id` are part of the protocols' names."""
 
     genesis: bytes
     fork_id: str | None = None
     listen: Sequence[Multiaddr] = ()
     public: Sequence[Multiaddr] = ()
-    """Addresses to tell others, beside those we listen at."""
+    """Addresses to announce, in addition to those we listen at."""
     boot_nodes: Sequence[Multiaddr] = ()
     reserved_nodes: Sequence[Multiaddr] = ()
     reserved_only: bool = False
     in_peers: int = 32
     in_peers_light: int = 100
-    """Places of light nodes that call us; they take none of the others."""
+    """Slots of inbound light nodes; they take none of the others."""
     out_peers: int = 8
     agent: str = "cfnode"
     private_addresses: bool = False
-    """Whether private addresses of strangers are dialed: on development and local chains."""
+    """Whether private addresses that peers report are dialed: on development and local chains."""
 
     useful_peers: Path | None = None
-    """The file that remembers peers that proved useful; None: they are forgotten with the node's end."""
+    """The file of peers that proved useful; None: they are forgotten when the node stops."""
 
     @property
-    def given(self) -> frozenset[str]:
-        """The peers that the user or the chain names."""
+    def named_peers(self) -> frozenset[str]:
+        """The peers that the user or the chain spec names."""
         return frozenset(each.peer for each in (*self.boot_nodes, *self.reserved_nodes) if each.peer)
 
     def protocol(self, suffix: str) -> str:

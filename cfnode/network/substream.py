@@ -1,7 +1,8 @@
 """How is one stream of a connection read and written?
 
-What arrives waits here until it is read; what is sent goes out as the peer's window and the socket allow. The
-connection makes substreams, feeds them (`take`, `finished`, `end`) and carries what they send.
+Received data waits here until it is read; data is sent as the peer's window and the socket allow. The
+connection creates substreams, reports to them (`feed`, `window_grown`, `peer_finished`, `end`) and sends
+their data.
 """
 
 from __future__ import annotations
@@ -19,46 +20,46 @@ __all__ = ["Carrier", "Substream", "SubstreamEnded"]
 
 
 class SubstreamEnded(Exception):
-    """The peer reset the substream, or the connection under it is gone; the text says which."""
+    """The peer reset the substream, or its connection has ended; the text gives the reason."""
 
 
 class Carrier(Protocol):
-    """What a substream needs of the connection that it is a part of."""
+    """What a substream needs from its connection."""
 
     buffers: Buffers
 
     async def room(self) -> None:
-        """Wait until the socket takes more."""
+        """Waits until the socket takes more."""
 
     def send(self, number: int, data: memoryview) -> int:
-        """Send what the peer's window and one frame have room for; how many bytes that was."""
+        """Sends as much as the peer's window and one frame have room for; returns the number of bytes."""
 
     def consumed(self, number: int, size: int) -> None:
-        """So much was read: the peer may send as much again."""
+        """Allows the peer to send `size` bytes more, since as many were read."""
 
     def finish(self, number: int) -> None:
-        """We send no more on this stream."""
+        """Ends our direction of the stream."""
 
     def release(self, number: int) -> None:
-        """Nobody uses the stream any more."""
+        """Forgets a stream that is no longer used."""
 
 
 class Substream:
-    """One stream of a connection. Leave it by `close`; `Connection.substream` does so by itself."""
+    """One stream of a connection. `close` it at the end; `Connection.substream` does so by itself."""
 
-    def __init__(self, carrier: Carrier, number: int, *, asked: bool) -> None:
+    def __init__(self, carrier: Carrier, number: int, *, requested: bool) -> None:
         self._carrier = carrier
         self.number = number
-        self._asked = asked  # we opened it: what comes is what we wanted
+        self._requested = requested  # we opened it, so its data was requested
         self._held = self._in_frames = 0
         self._received = bytearray()
         self._ended = False
-        self._why: str | None = None
+        self._end_reason: str | None = None
         self._readable = trio.lowlevel.ParkingLot()
         self._writable = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> bytes:
-        """What has arrived, at least one byte; b"" when the peer sends no more."""
+        """The data that has arrived, at least one byte; b"" when the peer has finished."""
         await trio.lowlevel.checkpoint()
         while not self._received:
             if self._ended:
@@ -71,9 +72,9 @@ class Substream:
         return data
 
     async def receive_frame(self, frames: Frames, seconds: float = math.inf) -> bytes | None:
-        """The next message with its length in front; None where the peer ended before it began.
+        """The next message with its length in front; None if the peer finished before it began.
 
-        `seconds`: once it has begun, it has to be whole within them, or TooSlowError is raised.
+        `seconds`: in which a message that has begun has to be complete; otherwise raises TooSlowError.
         """
         with trio.fail_after(math.inf) as scope:
             while (message := frames.next()) is None:
@@ -90,7 +91,7 @@ class Substream:
         return message
 
     async def send_all(self, data: bytes) -> None:
-        """Send it all, as the peer's window and the socket allow."""
+        """Sends all data, as the peer's window and the socket allow."""
         await trio.lowlevel.checkpoint()
         view = memoryview(data)
         while view:
@@ -102,46 +103,46 @@ class Substream:
                 await self._writable.park()
 
     def finish(self) -> None:
-        """We send no more."""
-        if self._why is None:
+        """Ends our direction."""
+        if self._end_reason is None:
             self._carrier.finish(self.number)
 
     def close(self) -> None:
-        """Done with it; a substream that has not ended both ways is reset."""
+        """Releases the substream, and resets it if it has not ended both ways."""
         self._received.clear()
         self._hold(0)
         self.end("closed by us")
         self._carrier.release(self.number)
 
     def _check(self) -> None:
-        if self._why is not None:
-            raise SubstreamEnded(self._why)
+        if self._end_reason is not None:
+            raise SubstreamEnded(self._end_reason)
 
-    def take(self, data: bytes) -> None:
-        """This has arrived."""
+    def feed(self, data: bytes) -> None:
+        """Adds received data."""
         self._received += data
         self._readable.unpark_all()
         self._hold(self._in_frames)
 
-    def grown(self) -> None:
-        """The peer has room for more."""
+    def window_grown(self) -> None:
+        """Lets senders go on: the peer's window has room again."""
         self._writable.unpark_all()
 
     def _hold(self, in_frames: int) -> None:
-        """Account for what we have of the peer's: what nobody has read, and the parts of a message."""
+        """Counts the data that we hold: unread bytes, and the parts of an incomplete message."""
         self._in_frames = in_frames
         held = len(self._received) + in_frames
         if held != self._held:
             change, self._held = held - self._held, held
-            self._carrier.buffers.hold(self._carrier, change, asked=self._asked)
+            self._carrier.buffers.hold(self._carrier, change, requested=self._requested)
 
-    def finished(self) -> None:
-        """The peer sends no more."""
+    def peer_finished(self) -> None:
+        """Marks the peer's direction as ended."""
         self._ended = True
         self._readable.unpark_all()
 
-    def end(self, why: str) -> None:
-        """It is over, both ways."""
-        self._why = self._why or why
+    def end(self, reason: str) -> None:
+        """Marks both directions as ended."""
+        self._end_reason = self._end_reason or reason
         self._readable.unpark_all()
         self._writable.unpark_all()

@@ -1,8 +1,8 @@
-"""How is a byte stream to an address made, and where do we listen?
+"""How is a byte stream to an address opened, and where do we listen?
 
-TCP over IPv4, IPv6 and DNS names; Nagle's delay is off, since requests are small and wait for answers. On it,
-as the address says, TLS (only when we dial: `/wss`) and WebSocket. Whoever listens for `/wss` does it by a
-proxy in front of a `/ws` address.
+TCP over IPv4, IPv6 and DNS names; Nagle's delay is off, since requests are small and wait for answers. Over
+TCP, depending on the address, TLS (only for dialing: `/wss`) and WebSocket. To listen at `/wss`, put a proxy
+in front of a `/ws` address.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = [
     "DialError",
     "Listening",
     "dial",
-    "everywhere",
     "listen",
     "reachable",
     "remote_address",
     "with_layers",
+    "without_wildcards",
 ]
 
 log = logging.getLogger("cfnode.sub-libp2p")
@@ -38,22 +38,24 @@ NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 class DialError(Exception):
-    """The address cannot be reached; the text says why."""
+    """The address cannot be reached; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A socket that listens, and its address with the port it got."""
+    """A listening socket, and its address with the real port."""
 
     listener: trio.SocketListener
     address: Multiaddr
 
 
 async def dial(address: Multiaddr) -> trio.abc.Stream:
-    """A TCP connection to the address, inside TLS where it says so; raises DialError."""
+    """A TCP connection to the address, with TLS for `/wss`; raises DialError."""
     endpoint = address.endpoint
     if endpoint is None:
-        raise DialError(f"{address}: we dial /ip4, /ip6, /dns, /dns4 and /dns6 over /tcp, /ws and /wss")
+        raise DialError(
+            f"{address} cannot be dialed: use /ip4, /ip6, /dns, /dns4 or /dns6 over /tcp, /ws or /wss"
+        )
     try:
         with trio.fail_after(DIAL_TIMEOUT):
             stream = await trio.open_tcp_stream(await _host(endpoint), endpoint.port)
@@ -62,13 +64,13 @@ async def dial(address: Multiaddr) -> trio.abc.Stream:
     except trio.TooSlowError:
         raise DialError(f"{address}: no answer within {DIAL_TIMEOUT:.0f} s") from None
     except trio.BrokenResourceError as error:
-        raise DialError(f"{address}: TLS fails: {error.__cause__ or error}") from error
+        raise DialError(f"{address}: TLS failed: {error.__cause__ or error}") from error
     except OSError as error:
         raise DialError(f"{address}: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:
-    """The system's own words; trio keeps those of its attempts as the cause."""
+    """The system's error text; trio keeps the errors of its attempts as the cause."""
     attempts: BaseException | None = error if error.strerror else error.__cause__
     while isinstance(attempts, BaseExceptionGroup):
         attempts = attempts.exceptions[0]
@@ -76,7 +78,7 @@ def _reason(error: OSError) -> str:
 
 
 async def _host(endpoint: Endpoint) -> str:
-    """The host to connect to: where the address says which kind, the name's first address of that kind."""
+    """The host to connect to; for `/dns4` and `/dns6` the name's first address of that family."""
     if endpoint.family not in FAMILIES:
         return endpoint.host
     found = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
@@ -84,7 +86,7 @@ async def _host(endpoint: Endpoint) -> str:
 
 
 async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
-    """TLS, with the certificate checked against the system's authorities. Reading those takes a moment."""
+    """TLS, with the certificate checked against the system's authorities, which a thread reads."""
     context = await trio.to_thread.run_sync(ssl.create_default_context)
     secured = trio.SSLStream(stream, context, server_hostname=host, https_compatible=True)
     try:
@@ -96,7 +98,7 @@ async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
 
 
 async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bool) -> trio.abc.Stream:
-    """The stream that the handshake of libp2p runs in: a WebSocket's where the address says so.
+    """The stream that libp2p's handshake runs in: for a `/ws` address, that of the WebSocket.
 
     Raises RemoteError.
     """
@@ -110,7 +112,7 @@ async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bo
 
 
 async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
-    """Sockets that listen at the addresses; raises DialError naming the one that is taken."""
+    """Sockets that listen at the addresses; raises DialError, which names the address that failed."""
     listening: list[Listening] = []
     try:
         for address in addresses:
@@ -125,7 +127,7 @@ async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
 async def _listen(address: Multiaddr) -> list[Listening]:
     endpoint = address.endpoint
     if endpoint is None or endpoint.tls:
-        raise DialError(f"{address}: we listen at /ip4 and /ip6 addresses over /tcp and /ws")
+        raise DialError(f"cannot listen at {address}: use an /ip4 or /ip6 address over /tcp or /ws")
     try:
         opened = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
     except OSError as error:
@@ -138,24 +140,25 @@ async def _listen(address: Multiaddr) -> list[Listening]:
 
 
 def remote_address(stream: trio.SocketStream) -> Multiaddr:
-    """Where the other side is; raises OSError when it has gone already."""
+    """The peer's address; raises OSError if the peer has disconnected already."""
     return _address(stream.socket.getpeername())
 
 
 def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[Multiaddr]:
-    """What to tell the other side of `stream`: where we listen everywhere, the address it met us at."""
+    """Our addresses for the peer of `stream`: for a wildcard address, the one that the peer is connected
+    to."""
     while isinstance(stream, (trio.SSLStream, websocket.WebSocketStream)):
         stream = stream.transport_stream
     assert isinstance(stream, trio.SocketStream)
     try:
         met = _address(stream.socket.getsockname())
-    except OSError:  # the connection has gone meanwhile
+    except OSError:  # the peer has disconnected meanwhile
         return []
-    return [_instead(address, met) for address in listening]
+    return [_specific(address, met) for address in listening]
 
 
-def everywhere(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
-    """Where we listen, with the addresses of this machine instead of "everywhere"."""
+def without_wildcards(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
+    """Our addresses, with those of this machine in the place of wildcard addresses."""
     found: list[Multiaddr] = []
     for address in listening:
         kind, host = address.parts[0]
@@ -165,23 +168,24 @@ def everywhere(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
 
 
 def _own(family: socket.AddressFamily, loopback: str, elsewhere: str) -> list[str]:
-    """Loopback, and the address that packets to elsewhere would bear: asking sends none."""
-    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+    """Loopback, and the source address of packets to `elsewhere`; no packet is sent to find it."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            asking.connect((elsewhere, 9))
+            probe.connect((elsewhere, 9))
         except OSError:
             return [loopback]
-        return list(dict.fromkeys([loopback, str(asking.getsockname()[0])]))
+        return list(dict.fromkeys([loopback, str(probe.getsockname()[0])]))
 
 
 _OWN: dict[str, Callable[[], list[str]]] = {
     "0.0.0.0": lambda: _own(socket.AF_INET, "127.0.0.1", "192.0.2.1"),
     "::": lambda: _own(socket.AF_INET6, "::1", "2001:db8::1"),
 }
-"""The addresses kept for documentation (RFC 5737, RFC 3849) stand for "elsewhere"."""
+"""By wildcard address. The `elsewhere` addresses are those reserved for documentation (RFC 5737, RFC
+3849)."""
 
 
-def _instead(listening: Multiaddr, met: Multiaddr) -> Multiaddr:
+def _specific(listening: Multiaddr, met: Multiaddr) -> Multiaddr:
     kind, host = listening.parts[0]
     if host in ("0.0.0.0", "::") and met.parts[0][0] == kind:
         return Multiaddr((met.parts[0], *listening.parts[1:]))

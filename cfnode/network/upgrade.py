@@ -1,7 +1,7 @@
 """How does a raw byte stream become a connection that names its peer?
 
 multistream `/noise`, the handshake, then inside it multistream `/yamux/1.0.0` (libp2p specs, "connections").
-What the other side sends ahead of its turn is carried along. The caller sets the time limit.
+Data that the peer sends ahead is passed on to the next step. The caller sets the time limit.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from cfnode.core.p2p.noise import Channel, Handshake
 __all__ = ["NOISE", "YAMUX", "Secured", "upgrade"]
 
 MAX_UPGRADE = 64 << 10
-"""Bytes in which the other side's part has to end. It takes less than one kilobyte."""
+"""Bytes in which the peer's part has to end. It takes less than one kilobyte."""
 NOISE = "/noise"
 YAMUX = "/yamux/1.0.0"
 
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """The peer's proven key, the channel to it, and what it has already said inside."""
+    """The peer's proven key, the channel to it, and the data it has already sent over the channel."""
 
     remote: bytes
     channel: Channel
@@ -43,7 +43,7 @@ class _Machine(Protocol):
 async def upgrade(
     stream: trio.abc.Stream, identity: Keypair, *, dialer: bool, expected: bytes | None = None
 ) -> Secured:
-    """Secure the stream and agree on yamux.
+    """Secures the stream and agrees on yamux.
 
     `expected`: the key that the address names. Raises RemoteError.
     """
@@ -65,7 +65,7 @@ async def upgrade(
 
 
 class _Wire:
-    """The stream, and how much may still come over it."""
+    """The stream, and how much may still be received."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self.stream = stream
@@ -74,10 +74,10 @@ class _Wire:
     async def receive(self) -> bytes:
         data = bytes(await self.stream.receive_some(4096))
         if not data:
-            raise RemoteError("the peer hung up while the connection was being secured")
+            raise RemoteError("the peer closed the connection before it was secured")
         self._left -= len(data)
         if self._left < 0:
-            raise RemoteError(f"the connection is not secured within {MAX_UPGRADE} bytes")
+            raise RemoteError(f"the connection was not secured within {MAX_UPGRADE} bytes")
         return data
 
 
@@ -95,7 +95,7 @@ async def _drive(wire: _Wire, machine: _Machine, done: Callable[[], bool]) -> No
 
 
 async def _agree_inside(wire: _Wire, channel: Channel, inner: Dialer | Listener) -> bytes:
-    """Negotiate within the channel; what follows the choice."""
+    """Negotiates within the channel; returns the data after the choice."""
     arrived: list[bytes] = channel.receive_data(b"")
     while True:
         while arrived and inner.chosen is None:

@@ -1,9 +1,10 @@
 """Which peers have proved useful, in this run and before?
 
-The sync notes each answer that it could verify. A peer with several has places that strangers cannot take.
-The list is small, those that delivered least leave it, and a file beside the node key keeps it for the next
-start: a line with the format's name and version, then one line for each peer with its id and how much it
-delivered, the latest last. A file that cannot be read is ignored, and the log says so.
+The sync reports each answer that it could verify. A peer with several such answers has slots that unknown
+peers cannot take. The list is small, and peers that delivered least are removed from it. A file next to the
+node key keeps it for the next start: a line with the format's name and version, then one line for each peer
+with its id and its number of answers, the latest last. A file that cannot be read is ignored, with a log
+line.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _HEAD = "cfnode useful peers 1"
 MAX_USEFUL = 256
 """Peers in the list; a node has some dozens at a time."""
 MIN_DELIVERED = 3
-"""Verified answers that make a peer useful: one may be luck."""
+"""Verified answers that make a peer useful: a single one may be luck."""
 MAX_DELIVERED = 1_000_000
 MAX_FILE = 64 << 10
 """Bytes of the file: 256 peers take a third of it."""
 SAVE_S = 60.0
-"""Seconds between looks whether the file has to be written."""
+"""Seconds between checks whether the file has to be written."""
 
 
 class UsefulPeers:
-    """The list. `path`: its file, None to keep none."""
+    """The list. `path`: its file; None for no file."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -46,15 +47,15 @@ class UsefulPeers:
         return isinstance(peer, str) and self._delivered.get(peer, 0) >= MIN_DELIVERED
 
     def note(self, peer: str) -> None:
-        """The peer has delivered something that could be verified."""
+        """Counts a verified answer of the peer."""
         self._delivered[peer] = min(MAX_DELIVERED, self._delivered.pop(peer, 0) + 1)
         if len(self._delivered) > MAX_USEFUL:
             others = (known for known in self._delivered if known != peer)
             del self._delivered[min(others, key=self._delivered.__getitem__)]
         self._changed = True
 
-    async def keep(self) -> None:
-        """Write the file when something has changed, until cancelled."""
+    async def save_regularly(self) -> None:
+        """Writes the file after changes, until cancelled."""
         try:
             while True:
                 await trio.sleep(SAVE_S)
@@ -73,7 +74,7 @@ class UsefulPeers:
             log.info("The list of useful peers %s is ignored: %s", self._path, error)
 
     def save(self) -> None:
-        """Write the file if something has changed. It blocks."""
+        """Writes the file if the list has changed. Blocks."""
         if self._path is None or not self._changed:
             return
         self._changed = False
@@ -81,7 +82,7 @@ class UsefulPeers:
         try:
             atomic_file.replace(self._path, "\n".join([*lines, ""]).encode("ascii"))
         except StoreError as error:
-            log.warning("The list of useful peers is not kept: %s", error)
+            log.warning("The list of useful peers was not saved: %s", error)
 
 
 def _decode(text: str) -> dict[str, int]:

@@ -1,12 +1,12 @@
 """How does a WebSocket become a byte stream?
 
-RFC 6455 by wsproto, which hands on a frame's bytes as they arrive: no frame and no message is ever whole in
-memory, however long it says to be. The handshake has to fit in 16 KiB (h11's limit), and compression is never
-agreed to, so a byte of the wire is a byte of ours. libp2p puts its own bytes in binary messages and gives
-message borders no meaning (libp2p specs, "websockets").
+RFC 6455 by wsproto, which returns a frame's bytes as they arrive: no frame or message is held completely in
+memory, whatever length it announces. The handshake has to fit in 16 KiB (h11's limit), and compression is
+never accepted, so a byte on the wire is at most a byte in memory. libp2p sends its bytes in binary messages,
+whose boundaries have no meaning (libp2p specs, "websockets").
 
-Of pings only the last one is answered, and never by waiting for who does not read. Frames are paid for like
-those of yamux, and are read in turns: 64 KiB hold tens of thousands of them.
+Only the last ping is answered, and never by waiting for a peer that does not read. Frames spend a budget like
+those of yamux, and other tasks run in between: 64 KiB hold tens of thousands of frames.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ __all__ = ["WebSocketStream", "accept", "connect"]
 
 READ_SIZE = 64 * 1024
 MAX_HANDSHAKE = 16 * 1024
-"""Bytes in which the other side's part of the handshake has to end."""
+"""Bytes in which the peer's part of the handshake has to end."""
 
 
 class WebSocketStream(trio.abc.Stream):
-    """The bytes inside the binary messages of a WebSocket. Broken rules raise RemoteError."""
+    """The bytes inside the binary messages of a WebSocket. A broken protocol raises RemoteError."""
 
     def __init__(self, stream: trio.abc.Stream, machine: WSConnection) -> None:
         self.transport_stream = stream
@@ -54,7 +54,7 @@ class WebSocketStream(trio.abc.Stream):
         self._paid_until = trio.current_time()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """One binary message."""
+        """Sends one binary message."""
         async with self._sending:
             await self.transport_stream.send_all(self._machine.send(BytesMessage(bytes(data))))
             await self._answer_ping()
@@ -63,7 +63,7 @@ class WebSocketStream(trio.abc.Stream):
         await self.transport_stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """What has arrived; b"" when the other side has closed."""
+        """The data that has arrived; b"" when the peer has closed."""
         while not (self._arrived or self._ended):
             await self._take(bytes(await self.transport_stream.receive_some(READ_SIZE)))
             await self._pong_if_free()
@@ -72,7 +72,7 @@ class WebSocketStream(trio.abc.Stream):
         return data
 
     async def aclose(self) -> None:
-        """Say goodbye where it can be said without waiting for anybody's turn."""
+        """Closes the stream, with a close frame unless another task is sending."""
         try:
             if not self._sending.locked():
                 await self.transport_stream.send_all(self._machine.send(CloseConnection(code=1000)))
@@ -99,14 +99,14 @@ class WebSocketStream(trio.abc.Stream):
             case Ping():
                 self._pong = event.response()
             case CloseConnection() if self._machine.state is ConnectionState.OPEN:
-                raise RemoteError(f"websocket: {event.reason}")  # wsproto's word for frames that are none
+                raise RemoteError(f"websocket: {event.reason}")  # wsproto's reason: a malformed frame
             case CloseConnection():
                 self._ended = True
             case TextMessage():
-                raise RemoteError("websocket: text, where only binary messages belong")
+                raise RemoteError("websocket: a text message; only binary ones are allowed")
 
     async def _pong_if_free(self) -> None:
-        """While somebody sends, the answer follows what is being sent."""
+        """Answers a ping, unless a task is sending: that task answers it afterwards."""
         if self._pong is not None and not self._sending.locked():
             async with self._sending:
                 await self._answer_ping()
@@ -118,7 +118,7 @@ class WebSocketStream(trio.abc.Stream):
 
 
 async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
-    """Our side of the handshake, as the one who called `host` (with its port). Raises RemoteError."""
+    """The handshake of the dialer; `host` with its port. Raises RemoteError."""
     machine = WSConnection(ConnectionType.CLIENT)
     await stream.send_all(machine.send(Request(host=host, target="/")))
     match await _handshake(stream, machine):
@@ -131,7 +131,7 @@ async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
 
 
 async def accept(stream: trio.abc.Stream) -> WebSocketStream:
-    """Our side of the handshake, as the one who was called. Raises RemoteError."""
+    """The handshake of the listener. Raises RemoteError."""
     machine = WSConnection(ConnectionType.SERVER)
     request = await _handshake(stream, machine)
     if not isinstance(request, Request):
@@ -141,12 +141,12 @@ async def accept(stream: trio.abc.Stream) -> WebSocketStream:
 
 
 async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
-    """The first thing that the other side says."""
+    """The peer's part of the handshake."""
     received = 0
     while received <= MAX_HANDSHAKE:
         data = bytes(await stream.receive_some(4096))
         if not data:
-            raise RemoteError("websocket: the peer hung up during the handshake")
+            raise RemoteError("websocket: the peer closed the connection during the handshake")
         received += len(data)
         for event in islice(_events(machine, data), 1):
             return event
@@ -154,7 +154,7 @@ async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
 
 
 def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketStream:
-    """The stream, with what came together with the handshake."""
+    """The stream, with the data that arrived together with the handshake."""
     opened = WebSocketStream(stream, machine)
     for event in _events(machine):
         opened._on_event(event)
@@ -162,11 +162,11 @@ def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketStream:
 
 
 def _events(machine: WSConnection, data: bytes | None = None) -> Iterator[Event]:
-    """What has happened, one after the other, after `data` (empty: the end). Raises RemoteError."""
+    """The events after `data` (empty: the end), one after the other. Raises RemoteError."""
     try:
         if data is not None:
             machine.receive_data(data or None)
         yield from machine.events()
-    # wsproto lets a Host header that is no name out as the UnicodeError that it meets.
+    # For a malformed Host header wsproto raises the UnicodeError of decoding it.
     except (RemoteProtocolError, LocalProtocolError, UnicodeError) as error:
         raise RemoteError(f"websocket: {error}") from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cfnode.core.keys import Keypair
 from cfnode.node.config import Config
-from cfnode.store.keystore import BROKER, Keystore, SeveralKeysError
+from cfnode.store.keystore import BROKER, Keystore, MultipleKeysError
 
 __all__ = ["BrokerKey", "find_broker_key"]
 
@@ -45,7 +45,7 @@ def find_broker_key(
         return BrokerKey(given)
     try:
         pair = keystore.broker()
-    except SeveralKeysError as error:
+    except MultipleKeysError as error:
         log.warning("Broker-related RPCs are off: %s", error)
         count = len(keystore.keys(BROKER))
         return BrokerKey(None, f"this node has {count} broker keys: remove all but one and start it again")

@@ -257,7 +257,7 @@ class Chain(ChainView):
         self.faults.final_at(block.number)
         self._voters = following
         dropped = tuple(each.hash for each in cut.dropped)
-        discarded = self._store.no_longer_held(done)
+        discarded = self._store.discarded_holds(done)
         data, commit = None, None
         if proof is not None:
             data, commit = proof.data, CommitMessage(proof.value.round, voters.set_id, proof.value.commit)

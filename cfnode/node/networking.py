@@ -74,7 +74,7 @@ def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
 def network_figures(network: Service, sync: ChainSync) -> NetworkFigures:
     """What the metrics ask of network and sync."""
     return NetworkFigures(
-        peers=lambda: network.joined,
+        peers=lambda: network.peer_count,
         received=lambda: network.bytes_received,
         sent=lambda: network.bytes_sent,
         held=lambda: network.bytes_held,

@@ -74,7 +74,7 @@ class Node:
     @property
     def peers(self) -> int:
         """How many nodes take part with us; others may be connected as well."""
-        return self.network.joined
+        return self.network.peer_count
 
     @property
     def is_syncing(self) -> bool:

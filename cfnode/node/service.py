@@ -120,7 +120,7 @@ async def _assemble(
     described = Identity(config.name, __version__, spec.id, produces)
     liveness = Liveness(
         chain,
-        lambda: network.joined,
+        lambda: network.peer_count,
         excused=lambda: produces or sync.progress.is_syncing,
         why_alone=lambda: alone(network),
     )

@@ -93,11 +93,11 @@ def _proven_by(node: Node, number: int) -> BlockRef:
         raise _not_proven("Block not yet finalized")
     change = next(iter(node.store.set_changes(number - 1, 1)), None)
     first = next(iter(node.store.set_changes(-1, 1)), None)
-    if first is None or (change == first and node.store.beginning > 0):
+    if first is None or (change == first and node.store.oldest_header > 0):
         raise _not_proven("Block not covered by authority set changes")
     if change is not None:
         return change
-    newest = node.store.facts.newest_justified
+    newest = node.store.chain_metadata.newest_justified
     return node.chain.block_ref(newest) or node.chain.finalized
 
 

@@ -82,7 +82,7 @@ def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[by
     Substrate's proofs have them. Raises RpcError if they are too many.
     """
     try:
-        return sorted(set(prove_keys(state, keys, child, most=MAX_WEIGHT)))
+        return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_WEIGHT)))
     except TrieError:
         raise _too_big(f"more than {MAX_WEIGHT} bytes of nodes; ask for fewer keys") from None
 

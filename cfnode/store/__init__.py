@@ -1,4 +1,4 @@
-"""What lies on disk: the pruned LMDB store and the keystore files."""
+"""What does a node keep on disk? The chain in a pruned LMDB database, and key files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How is a small file of the chain's directory written so that a reader finds the old content or the new one?
 
-The content goes to a second file of the same directory, which is then renamed. A missing directory is created
-with mode 0700, for the node key may be put there later. What most of these files hold can be had again, so
+The content is written to a second file of the same directory, which is then renamed. A missing directory is
+created with mode 0700, since the node key may be written there later. Most of these files can be rebuilt, so
 only durable ones are synced.
 """
 
@@ -17,19 +17,19 @@ __all__ = ["AtomicFileError", "replace"]
 
 
 class AtomicFileError(StoreError):
-    """The file cannot be written; the text names it and says why."""
+    """The file cannot be written; the text names it and gives the reason."""
 
 
 def replace(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Let the file have this content; `durable`: even after a loss of power. It blocks; raises StoreError."""
+    """Writes the file's new content; if `durable`, it survives a loss of power. Blocks; raises StoreError."""
     create_directory(path.parent)
-    fresh = path.with_suffix(".new")
+    temporary = path.with_suffix(".new")
     try:
-        with fresh.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        fresh.replace(path)
+        temporary.replace(path)
     except OSError as error:
         raise AtomicFileError(f"cannot write {path}: {error.strerror}") from None

@@ -2,13 +2,13 @@
 
 Layout, as operators know it from Substrate nodes::
 
-    <base>/lock                            held by the running node; holds its process id
+    <base>/lock                            locked by the running node; contains its process id
     <base>/chains/<chain id>/db/full_light the database: the only thing that is ever deleted
     <base>/chains/<chain id>/keystore      session and broker keys
     <base>/chains/<chain id>/network       the node key
 
-Deleting is done by known file names in a directory that is no link, never by walking a tree: whatever a
-mistyped `--base-path` points to, nothing that this program did not write can be lost.
+Only files of known names are deleted, in a directory that is not a link; no tree is walked. So whatever a
+mistyped `--base-path` points to, no file of another program can be lost.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from pathlib import Path
 from cfnode.store.errors import BasePathError
 
 CAST_VOTES = "cast-votes"
-"""The file with the votes of a development chain's authority: of no use without the chain."""
+"""The file with the votes of a development chain's authority; useless without the chain."""
 DATABASE_FILES = frozenset({"data.mdb", "lock.mdb", CAST_VOTES, f"{CAST_VOTES}.new"})
-"""All that a database directory may hold."""
+"""All files that a database directory may contain."""
 
 _CHAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass(frozen=True, slots=True)
 class ChainPaths:
-    """The directories of one chain below a base path; nothing is created by asking."""
+    """The directories of one chain below a base path. Reading a property creates nothing."""
 
     base: Path
     chain_id: str
@@ -68,27 +68,27 @@ def default_base_path(environ: Mapping[str, str] = os.environ) -> Path:
         return Path(data_home) / "cfnode"
     home = environ.get("HOME", "")
     if not home.startswith("/"):
-        raise BasePathError("there is no home directory ($HOME is not set): give --base-path")
+        raise BasePathError("there is no home directory ($HOME is not an absolute path): give --base-path")
     return Path(home) / ".local" / "share" / "cfnode"
 
 
 @contextlib.contextmanager
 def locked(base: Path) -> Iterator[None]:
-    """Holds the base path for this process, creating it if need be; a second holder gets a BasePathError."""
-    with _in_words(base):
+    """Locks the base path for this process, creating it if needed. Raises BasePathError if it is locked."""
+    with _translate_errors(base):
         _refuse_link(base)
         base.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(base / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        _take(descriptor, base)
+        _lock(descriptor, base)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # releases the lock
 
 
-def _take(descriptor: int, base: Path) -> None:
+def _lock(descriptor: int, base: Path) -> None:
     try:
-        with _in_words(base):
+        with _translate_errors(base):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
@@ -101,8 +101,8 @@ def _take(descriptor: int, base: Path) -> None:
 
 
 def open_database_path(paths: ChainPaths) -> Path:
-    """Checks the way to the database, creates what is missing, and returns it; what is there is kept."""
-    with _in_words(paths.database):
+    """Checks the path of the database, creates missing directories and returns it; existing files stay."""
+    with _translate_errors(paths.database):
         _check(paths)
         paths.database.mkdir(parents=True, exist_ok=True)
     return paths.database
@@ -111,23 +111,24 @@ def open_database_path(paths: ChainPaths) -> Path:
 def delete_database(paths: ChainPaths) -> bool:
     """Deletes the database and nothing else; True if there was one. The base path must be locked.
 
-    It is first renamed aside: a process that dies in the middle leaves either the whole database or none
-    (and the rest of the renamed one to the next call).
+    The database is renamed first: a process that dies meanwhile leaves either the whole database or none, and
+    the next call deletes the rest of the renamed one.
     """
-    with _in_words(paths.database):
+    with _translate_errors(paths.database):
         _check(paths)
         existed = paths.database.exists()
         if existed:
-            aside = paths.database.with_name(f"full_light.old-{os.getpid()}")
-            for leftover in _aside(paths):
+            renamed = paths.database.with_name(f"full_light.old-{os.getpid()}")
+            for leftover in _renamed(paths):
                 _delete(leftover)
-            paths.database.rename(aside)
-        for leftover in _aside(paths):
+            paths.database.rename(renamed)
+        for leftover in _renamed(paths):
             _delete(leftover)
         return existed
 
 
-def _aside(paths: ChainPaths) -> list[Path]:
+def _renamed(paths: ChainPaths) -> list[Path]:
+    """Databases that were renamed and not deleted."""
     parent = paths.database.parent
     return sorted(parent.glob("full_light.old-*")) if parent.is_dir() else []
 
@@ -141,14 +142,14 @@ def _delete(directory: Path) -> None:
 def _check(paths: ChainPaths) -> None:
     for directory in (paths.base, paths.chain.parent, paths.chain, paths.database.parent):
         _refuse_link(directory)
-    for directory in (paths.database, *_aside(paths)):
+    for directory in (paths.database, *_renamed(paths)):
         _refuse_foreign(directory)
 
 
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         raise BasePathError(
-            f"{path} is a symbolic link (to {path.readlink()}), and a database is deleted and created behind "
+            f"{path} is a symbolic link (to {path.readlink()}), and databases are deleted and created below "
             "it: give the real path as --base-path"
         )
     if path.exists() and not path.is_dir():
@@ -166,13 +167,14 @@ def _refuse_foreign(directory: Path) -> None:
     if foreign:
         named = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
         raise BasePathError(
-            f"{directory} holds files that are not cfnode's ({named}), so it is left alone: "
+            f"{directory} contains files that are not cfnode's ({named}), so it is left as it is: "
             "give another --base-path, or move them away"
         )
 
 
 @contextlib.contextmanager
-def _in_words(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
+    """OSErrors as BasePathError, but for BlockingIOError: the lock is taken."""
     try:
         yield
     except BlockingIOError:

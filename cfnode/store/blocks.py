@@ -1,9 +1,9 @@
-"""Which blocks are known, what is in them, and which of them are final?
+"""Which blocks are known, what do they contain, and which of them are final?
 
-Headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash; number → hash
-of the finalized chain; the unfinalized blocks in order, and the *stale* ones, which lost against a finalized
-block and stay readable for one more window of bodies; of those, the ones whose overlays are *kept*.
-`ChainMetadata` is one row: one read tells a snapshot its finalized block and how far back it reaches.
+Tables of headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash;
+number → hash of the finalized chain; the unfinalized blocks in order; the *stale* ones, which lost against a
+finalized block and stay readable for one more window of bodies; and those stale ones whose overlays are
+*kept*. `ChainMetadata` is one row: a snapshot reads its finalized block and its windows at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Justification: TypeAlias = tuple[bytes, bytes]
 
 NO_BLOCK = bytes(32)
 
-_FACTS = struct.Struct(">I32sIIQ32s")
+_METADATA = struct.Struct(">I32sIIQ32s")
+_METADATA_ROW = b"facts"
 _encode = msgspec.msgpack.Encoder().encode
 _body = msgspec.msgpack.Decoder(list[bytes])
 _justifications = msgspec.msgpack.Decoder(list[Justification])
@@ -39,15 +40,15 @@ _CHANGE_TAGS = (b"\1", b"\2")  # ConsensusLog::ScheduledChange and ForcedChange 
 
 @dataclass(frozen=True, slots=True)
 class ChainMetadata:
-    """What a snapshot says of itself."""
+    """The finalized block of a snapshot, and how far back its states and bodies reach."""
 
     finalized: BlockRef
     oldest_state: int
     """The first finalized block whose state can be read."""
     oldest_body: int
-    """The first finalized block whose body is there."""
+    """The first finalized block whose body is stored."""
     generation: int
-    """Goes up with each commit that moves states (finality, shelving): overlays may have become needless."""
+    """Increases with each commit that moves states (finality, spilling): readers may then drop overlays."""
     newest_justified: bytes
     """The finalized block with the newest justification; zeros before the first."""
 
@@ -67,41 +68,41 @@ class Blocks:
         self._set_changes = database.table("set-changes")
         self._periodic = database.table("periodic")
 
-    def facts(self, txn: Transaction) -> ChainMetadata | None:
+    def metadata(self, txn: Transaction) -> ChainMetadata | None:
         """None before the store has been initialised."""
-        data = txn.get(b"facts", db=self._meta)
+        data = txn.get(_METADATA_ROW, db=self._meta)
         if data is None:
             return None
-        number, block, oldest_state, oldest_body, generation, justified = _FACTS.unpack(data)
+        number, block, oldest_state, oldest_body, generation, justified = _METADATA.unpack(data)
         return ChainMetadata(BlockRef(block, number), oldest_state, oldest_body, generation, justified)
 
-    def put_facts(self, txn: Transaction, facts: ChainMetadata) -> None:
-        data = _FACTS.pack(
-            facts.finalized.number, facts.finalized.hash, facts.oldest_state, facts.oldest_body,
-            facts.generation, facts.newest_justified,
+    def put_metadata(self, txn: Transaction, metadata: ChainMetadata) -> None:
+        data = _METADATA.pack(
+            metadata.finalized.number, metadata.finalized.hash, metadata.oldest_state, metadata.oldest_body,
+            metadata.generation, metadata.newest_justified,
         )  # fmt: skip
-        txn.put(b"facts", data, db=self._meta)
+        txn.put(_METADATA_ROW, data, db=self._meta)
 
     def genesis_hash(self, txn: Transaction) -> bytes | None:
         return txn.get(b"genesis", db=self._meta)
 
     def put_genesis(self, txn: Transaction, header: Header) -> None:
-        """The block that the store begins with: final, without a body."""
+        """Writes the store's first block: final, without a body."""
         txn.put(b"genesis", header.hash, db=self._meta)
         self.put_block(txn, header, [])
         txn.delete(block_suffix(header.number) + header.hash, db=self._unfinalized)
         txn.put(block_suffix(header.number), header.hash, db=self._numbers)
 
-    def beginning(self, txn: Transaction) -> int:
-        """The number from which on all headers are there: the genesis block's, or the adopted one's."""
+    def oldest_header(self, txn: Transaction) -> int:
+        """The number from which on all headers are stored: that of genesis, or of an imported state."""
         return int.from_bytes(txn.get(b"beginning", db=self._meta) or b"", "big")
 
-    def put_beginning(self, txn: Transaction, number: int) -> None:
-        """A block was adopted: between the genesis block and this one nothing is known."""
+    def put_oldest_header(self, txn: Transaction, number: int) -> None:
+        """No header between the genesis block and this one is stored."""
         txn.put(b"beginning", block_suffix(number), db=self._meta)
 
     def put_block(self, txn: Transaction, header: Header, body: Sequence[bytes]) -> None:
-        """A new unfinalized block."""
+        """Writes a new unfinalized block."""
         block = header.hash
         txn.put(block, block_suffix(header.number) + header.encode(), db=self._headers)
         txn.put(block, _encode(list(body)), db=self._bodies)
@@ -116,7 +117,7 @@ class Blocks:
         return None if data is None else int.from_bytes(data[:4], "big")
 
     def number_and_root(self, txn: Transaction, block: bytes) -> tuple[int, bytes] | None:
-        """Number and state root; both stand at the beginning of a header."""
+        """Number and state root, which are read from the start of the header."""
         data = txn.get(block, db=self._headers)
         if data is None:
             return None
@@ -124,7 +125,7 @@ class Blocks:
         return int.from_bytes(data[:4], "big"), data[end : end + 32]
 
     def parent(self, txn: Transaction, block: bytes) -> bytes | None:
-        """A header begins with its parent's hash, so it need not be decoded for that."""
+        """The parent's hash. A header begins with it, so the header is not decoded."""
         data = txn.get(block, db=self._headers)
         return None if data is None else data[4:36]
 
@@ -137,8 +138,8 @@ class Blocks:
         return [] if data is None else _justifications.decode(data)
 
     def public_justifications(self, txn: Transaction, block: bytes) -> list[Justification]:
-        """Those that other nodes of the network keep with the block too: of a change of the authority set,
-        and of the first block that became final in each period.
+        """The justifications that other nodes of the network keep too: of blocks that change the authority
+        set, and of the first block that became final in each period.
         """
         if txn.get(block, db=self._periodic) is None:
             number = self.number(txn, block)
@@ -147,14 +148,14 @@ class Blocks:
         return self.justifications(txn, block)
 
     def mark_periodic(self, txn: Transaction, block: bytes) -> None:
-        """The block was the first of its period to become final."""
+        """Marks a block as the first of its period to become final."""
         txn.put(block, b"", db=self._periodic)
 
     def _changes_set(self, txn: Transaction, block: BlockRef) -> bool:
         return txn.get(block_suffix(block.number), db=self._set_changes) == block.hash
 
     def put_justifications(self, txn: Transaction, block: bytes, added: Sequence[Justification]) -> None:
-        """One for each engine: a new one takes the place of the old."""
+        """Adds justifications; a new one replaces the old one of the same engine."""
         if added:
             known = dict(self.justifications(txn, block)) | dict(added)
             txn.put(block, _encode(list(known.items())), db=self._justifications)
@@ -187,30 +188,30 @@ class Blocks:
             txn.put(block_suffix(block.number), block.hash, db=self._set_changes)
 
     def make_stale(self, txn: Transaction, block: BlockRef, finalized: int) -> None:
-        """The block has lost against finalized block number `finalized`: with that one's body it will go."""
+        """Marks a block that lost against finalized block number `finalized`; it is pruned with that body."""
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
         txn.put(block_suffix(finalized) + block.hash, b"", db=self._stale)
 
     def kept(self, txn: Transaction) -> dict[bytes, int]:
-        """The lost blocks whose overlays stay, each with the number of the final block it grew from."""
+        """The lost blocks whose overlays stay, each with the number of the final block it forked from."""
         with txn.cursor(self._kept) as cursor:
             return {block: int.from_bytes(fork, "big") for block, fork in cursor}
 
     def fork_of_kept(self, txn: Transaction, block: bytes) -> int | None:
-        """The number of the final block that a lost one grew from; None if its overlay does not stay."""
+        """The number of the final block that a lost one forked from; None if its overlay does not stay."""
         fork = txn.get(block, db=self._kept)
         return None if fork is None else int.from_bytes(fork, "big")
 
     def keep(self, txn: Transaction, blocks: Mapping[bytes, int]) -> None:
-        """From now on these, as `kept` gives them, and no others."""
+        """Replaces the blocks that `kept` returns."""
         for block in self.kept(txn).keys() - blocks.keys():
             txn.delete(block, db=self._kept)
         for block, fork in blocks.items():
             txn.put(block, block_suffix(fork), db=self._kept)
 
     def prune(self, txn: Transaction, number: int, newest_justified: bytes) -> None:
-        """Forgets the finalized body at a number, and its justification unless it is one that stays; and all
-        of the blocks that lost against that number."""
+        """Deletes the finalized body at a number, its justification unless that one stays, and all of the
+        blocks that lost against it."""
         block = self.hash_at(txn, number)
         if block is not None:
             txn.delete(block, db=self._bodies)
@@ -234,7 +235,8 @@ class Blocks:
 
 
 def changes_authorities(header: Header) -> bool:
-    """Whether the block signals a change of the GRANDPA authority set: its justification stays for ever."""
+    """Whether a block signals a change of the GRANDPA authority set, so that its justification stays for
+    ever."""
     return any(
         item.kind is DigestKind.CONSENSUS and item.engine == GRANDPA and item.data[:1] in _CHANGE_TAGS
         for item in header.digest

@@ -5,7 +5,7 @@ last commit from before it began, for as long as its transaction is open. Two of
 
 - The file cannot outgrow the map, so a writer that meets the limit aborts, doubles the map and does its work
   again. A map may only be changed while this process has no transaction open: readers are counted.
-- A reader in another process meets the larger file as MapResizedError and takes the new size over.
+- A reader in another process gets MapResizedError for the larger file and adopts the new size.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import lmdb
 
 from cfnode.store.errors import StoreError
-from cfnode.store.residency import give_back
+from cfnode.store.residency import release_pages
 from cfnode.store.verify import survives_reading
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Handle: TypeAlias = lmdb._Database
 
 SCHEMA = 1
-"""Goes up with each change of the tables' layout."""
+"""Increases with each change of the tables' layout."""
 
 TABLES = (
     *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "kept", "set-changes"),
@@ -37,19 +37,20 @@ TABLES = (
     *("storage", "storage-undo", "nodes", "nodes-undo", "undo-index"),
     *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index", "shelf-garbage"),
 )
+"""By their names on disk. Those of spilled overlays (`spill.py`) begin with `shelf`."""
 
 INITIAL_MAP = 64 << 20
-LARGEST_GROWTH = 1 << 30
-LOOK_EVERY = 512
-"""Snapshots after which the process's resident memory is looked at; after a commit it always is."""
-ALMOST_FULL = 1 << 20
-"""Free bytes below which a failed write is put down to a full disk."""
+MAX_GROWTH = 1 << 30
+CHECK_EVERY = 512
+"""Snapshots after which the process's resident memory is checked; after a commit it always is."""
+MIN_FREE = 1 << 20
+"""Free bytes on the disk below which a failed write is reported as a full disk."""
 
 Result = TypeVar("Result")
 
 
 class Database:
-    """One LMDB environment with its tables. `read()` and `write()` are the only ways in."""
+    """One LMDB environment with its tables. All access goes through `read()` and `write()`."""
 
     def __init__(
         self, path: Path, *, readonly: bool = False, sync: bool = True, map_size: int = INITIAL_MAP
@@ -61,7 +62,7 @@ class Database:
         self._reading: dict[int, int] = {}
         self._growing = False
         self._reads = 0
-        with in_words(path):
+        with translate_errors(path):
             self._environment = lmdb.open(
                 str(path), map_size=map_size, readonly=readonly, sync=sync, metasync=sync,
                 max_dbs=len(TABLES) + 1, max_spare_txns=2, create=not readonly,
@@ -73,7 +74,7 @@ class Database:
             raise
 
     def _open_tables(self) -> None:
-        with in_words(self.path):
+        with translate_errors(self.path):
             if self.readonly:
                 self._open_in(None)
             else:
@@ -82,7 +83,7 @@ class Database:
                     self._open_in(txn)
 
     def _open_in(self, txn: Transaction | None) -> None:
-        """Opens the tables, or creates them all in one transaction; none before the schema is known."""
+        """Opens the tables, or creates them all in one transaction, once the schema has been checked."""
         create = txn is not None
         self.meta: Handle = self._environment.open_db(b"meta", txn, create=create)
         self._check_schema(txn)
@@ -91,8 +92,9 @@ class Database:
         }
 
     def _refuse_cut_short(self) -> None:
-        """To read beyond the end of the file would kill this process. A file shorter than its pages may be
-        whole (pages allocated and freed in one transaction are never written), so another process tries."""
+        """Refuses a truncated file: reading beyond its end would kill this process. A file shorter than its
+        pages may be complete (pages allocated and freed in one transaction are never written), so another
+        process reads it first."""
         pages = int(self._environment.info()["last_pgno"]) + 1
         missing = pages - (self.path / "data.mdb").stat().st_size // int(self._environment.stat()["psize"])
         if missing > 0 and not survives_reading(self.path):
@@ -115,33 +117,33 @@ class Database:
         return self._tables[name]
 
     def empty(self, txn: Transaction) -> None:
-        """Throws away all rows of all tables; what is in `meta` stays."""
+        """Deletes all rows of all tables but `meta`."""
         for table in self._tables.values():
             txn.drop(table, delete=False)
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A snapshot of the last commit. It must end before the call that opened it does: while it is open
-        no page freed since can be used again, and the map cannot grow."""
+        """A snapshot of the last commit. It must end before the call that opened it returns: while it is
+        open, no page freed since can be used again, and the map cannot grow."""
         transaction = self._enter()
         try:
-            with in_words(self.path):
+            with translate_errors(self.path):
                 yield transaction
         finally:
             transaction.abort()
             self._leave()
             self._reads += 1
-            if self._reads % LOOK_EVERY == 0:
-                self.give_pages_back()
+            if self._reads % CHECK_EVERY == 0:
+                self.release_pages()
 
     def _enter(self) -> Transaction:
         me = threading.get_ident()
         with self._gate:
             if self.readonly and me in self._reading:
                 raise RuntimeError("a snapshot is open in this thread already: close it first")
-            if self._growing:  # or a busy reader would never let it begin
+            if self._growing:  # without this wait, a busy reader would keep the map from growing
                 self._gate.wait_for(lambda: not self._growing or me in self._reading)
-            with in_words(self.path):
+            with translate_errors(self.path):
                 transaction = self._begin()
             self._reading[me] = self._reading.get(me, 0) + 1
         return transaction
@@ -163,29 +165,29 @@ class Database:
                 self._gate.notify_all()
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Does `work` in one transaction: all of it is committed or nothing. It may be done again from the
-        start (on a larger map), so it must change nothing outside the transaction."""
+        """Runs `work` in one transaction, which is committed as a whole or not at all. `work` may run again
+        from the start (on a larger map), so it must change nothing outside the transaction."""
         if threading.get_ident() in self._reading:
             raise RuntimeError("a snapshot is open in this thread: close it before writing")
-        with self._writing, in_words(self.path):
+        with self._writing, translate_errors(self.path):
             while True:
                 try:
                     with self._environment.begin(write=True) as transaction:
                         result = work(transaction)
-                    self.give_pages_back()
+                    self.release_pages()
                     return result
                 except lmdb.MapFullError:
                     self._grow()
 
     def copy(self, path: Path) -> None:
         """Writes the last commit, without free pages, as a database into an empty directory."""
-        with self._writing, in_words(path):  # no map grows meanwhile
+        with self._writing, translate_errors(path):  # no map grows meanwhile
             self._environment.copy(str(path), compact=True)
 
     def replace(self, txn: Transaction, path: Path) -> None:
-        """Puts the rows of a copy, also those of `meta`, in place of all rows."""
+        """Replaces all rows, also those of `meta`, with the rows of a copy."""
         with (
-            in_words(path),
+            translate_errors(path),
             lmdb.open(str(path), readonly=True, lock=False, max_dbs=len(TABLES) + 1) as copied,
         ):
             tables = {"meta": self.meta, **self._tables}
@@ -201,7 +203,7 @@ class Database:
             try:
                 self._gate.wait_for(lambda: not self._reading)
                 size = self.map_size
-                self._environment.set_mapsize(size + min(size, LARGEST_GROWTH))
+                self._environment.set_mapsize(size + min(size, MAX_GROWTH))
             finally:
                 self._growing = False
                 self._gate.notify_all()
@@ -212,17 +214,17 @@ class Database:
 
     @property
     def used(self) -> int:
-        """Bytes of all pages that the file has, free ones too."""
+        """Bytes of all pages of the file, including free ones."""
         return (int(self._environment.info()["last_pgno"]) + 1) * int(self._environment.stat()["psize"])
 
     def forget_dead_readers(self) -> int:
-        """Frees the slots of processes that died while reading: until then the pages they saw stay in use."""
-        with in_words(self.path):
+        """Frees the reader slots of processes that died while reading, which keep pages in use."""
+        with translate_errors(self.path):
             return int(self._environment.reader_check())
 
-    def give_pages_back(self) -> None:
-        """Lets go of what has been read, if it is much; worth a call after a read that went far."""
-        give_back(self.path / "data.mdb")
+    def release_pages(self) -> None:
+        """Releases the pages in memory if they are many; worth a call after a long read."""
+        release_pages(self.path / "data.mdb")
 
     def close(self) -> None:
         self._environment.close()
@@ -230,12 +232,12 @@ class Database:
 
 _DAMAGED = "the database in {path} is damaged ({error}): delete it with `cfnode purge-chain` (keys stay)"
 _FULL = (
-    "no space left for the database in {path} ({error}): free some, then start again; nothing is half written"
+    "no space left for the database in {path} ({error}): free some and start again; earlier commits are kept"
 )
 _REFUSED = "the database in {path} cannot be written ({error}): make it writable for this user"
-_HALF = (
-    "the database in {path} could not be read or written whole ({error}): its disk is at a limit or failing; "
-    "what was written before is kept"
+_IO_ERROR = (
+    "the database in {path} could not be read or written completely ({error}): check the disk, which is at a "
+    "limit or failing; earlier commits are kept"
 )
 _OTHER = "the database in {path} cannot be used: {error}"
 
@@ -244,9 +246,9 @@ _BY_ERRNO = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _REFUSED),
     errno.ENOENT: "there is no database in {path} ({error})",
     errno.ENOMEM: "no more memory can be mapped for the database in {path} ({error}): raise `ulimit -v`",
-    errno.EIO: _HALF,
+    errno.EIO: _IO_ERROR,
 }
-_DAMAGES = (
+_DAMAGE_ERRORS = (
     lmdb.CorruptedError,
     lmdb.InvalidError,
     lmdb.PageNotFoundError,
@@ -257,8 +259,8 @@ _DAMAGES = (
 
 
 @contextlib.contextmanager
-def in_words(path: Path) -> Iterator[None]:
-    """LMDB's errors as StoreError; MapFullError and MapResizedError are dealt with before they come here."""
+def translate_errors(path: Path) -> Iterator[None]:
+    """LMDB's errors as StoreError. MapFullError and MapResizedError are handled before they get here."""
     try:
         yield
     except lmdb.Error as error:
@@ -266,12 +268,12 @@ def in_words(path: Path) -> Iterator[None]:
 
 
 def _template(error: Any, path: Path) -> str:
-    if isinstance(error, _DAMAGES):
+    if isinstance(error, _DAMAGE_ERRORS):
         return _DAMAGED
     if isinstance(error, lmdb.ReadonlyError):
         return _REFUSED
     if isinstance(error, lmdb.DiskError):
         return _FULL
     template = _BY_ERRNO.get(getattr(error, "code", 0), _OTHER)
-    # A disk that fills up in the middle of a page is an I/O error to LMDB.
-    return _FULL if template is _HALF and shutil.disk_usage(path).free < ALMOST_FULL else template
+    # LMDB reports a disk that fills up in the middle of a page as an I/O error.
+    return _FULL if template is _IO_ERROR and shutil.disk_usage(path).free < MIN_FREE else template

@@ -1,23 +1,23 @@
-"""What can go wrong with what is kept on disk, in words for the person who runs the node.
+"""What can go wrong on disk, in words for the operator of the node?
 
-`StoreError` and what derives from it end the process (exit code 4): the disk, the files or the base path need
-a person. The others answer a single question, and the node goes on.
+`StoreError` and its subclasses end the process (exit code 4): the disk, the files or the base path need a
+person. The other errors are the result of a single call, and the node goes on.
 """
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """The store cannot be used, or not any more; the text says what was wrong, where, and what to do."""
+    """The store cannot be used, or no longer; the text names the fault, the place and the remedy."""
 
     exit_code = 4
 
 
 class BasePathError(StoreError):
-    """The base path cannot be used as it is; nothing in it has been changed."""
+    """The base path cannot be used; nothing in it has been changed."""
 
 
-class UnknownBlock(LookupError):  # the words that clients see
+class UnknownBlock(LookupError):  # clients receive this text
     """No block of this hash is known (or its state has not been computed yet)."""
 
     def __init__(self, block: bytes) -> None:
@@ -28,7 +28,7 @@ class UnknownBlock(LookupError):  # the words that clients see
         return f"no block 0x{self.block.hex()} in the store"
 
 
-class StateDiscarded(LookupError):  # the words that clients see
+class StateDiscarded(LookupError):  # clients receive this text
     """The block is known, but its state has been pruned or has lost against a finalized block."""
 
     def __init__(self, block: bytes) -> None:

@@ -1,11 +1,11 @@
-"""What does finality do to the database, and what is forgotten then?
+"""What does finality change in the database, and what is deleted then?
 
-One transaction for a run of blocks: their changes are folded into the tables, oldest first, with undo rows
-for those that the window of states will still reach; blocks beside the run lose their states and become
-stale; what has left the windows is deleted.
+One transaction makes a run of blocks final: their changes are folded into the finalized tables, oldest first,
+with undo rows for the states that the window still covers; blocks on other branches lose their states and
+become stale; what has left the windows is deleted.
 
-Headers and number → hash stay, and of the justifications those of blocks that change the authority set and
-the newest: a warp proof needs them. An archive forgets nothing.
+Headers and number → hash stay, and so do the newest justification and those of blocks that change the
+authority set: a warp proof needs them. An archive deletes nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from cfnode.store.database import Transaction
 
 PRUNE_AT_ONCE = 1_024
-"""Blocks whose past is deleted in one transaction, when a store that kept more is opened with a window."""
+"""Blocks that leave a window in one transaction at most, when a store that kept more is opened with one."""
 
 JUSTIFICATION_PERIOD = 512
-"""Blocks of which other nodes keep one justification: GRANDPA's `justification_generation_period` of the
-official node. They call others that they are sent unnecessary."""
+"""Other nodes keep one justification of so many blocks: GRANDPA's `justification_generation_period` in the
+official node. They report any others that they receive as unnecessary."""
 
 COLLECT_AT_ONCE = 4
-"""Discarded blocks of the shelf whose rows are deleted in one transaction."""
+"""Discarded blocks whose spilled rows are deleted in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ ARCHIVE = Pruning(None, None)
 
 @dataclass(frozen=True, slots=True)
 class Finalized:
-    """What a finality step did: blocks that became final, oldest first, and blocks that can be so no more.
+    """A step of finality: blocks that became final, oldest first, and blocks that lost (`dropped`).
 
     `kept`: all lost blocks, of this step and of earlier ones, whose overlays stay because they are held.
     """
@@ -62,7 +62,7 @@ class Finalized:
 
 
 class Finality:
-    """The part of the writer that makes blocks final; every method works in the caller's transaction."""
+    """The part of the store that makes blocks final; every method works in the caller's transaction."""
 
     def __init__(self, tables: Tables, pruning: Pruning) -> None:
         self._tables = tables
@@ -70,32 +70,32 @@ class Finality:
         self._pruning = pruning
 
     def finalize(
-        self, txn: Transaction, facts: ChainMetadata, tree: OverlayTree, block: bytes,
+        self, txn: Transaction, before: ChainMetadata, tree: OverlayTree, block: bytes,
         justification: Justification | None, held: Mapping[bytes, int],
     ) -> Finalized:  # fmt: skip
-        """`held`: the blocks that are held, each with its base (`holds.py`)."""
-        run = self._run_to(txn, block, facts)
+        """Makes a block and all below it final. `held`: the held blocks, each with its base (`holds.py`)."""
+        run = self._run_to(txn, block, before)
         if justification is not None:
-            self._justify(txn, facts, block, justification)
-        target = run[-1] if run else facts.finalized
+            self._justify(txn, before, block, justification)
+        target = run[-1] if run else before.finalized
         after = replace(
-            facts,
+            before,
             finalized=target,
-            oldest_state=_advanced(facts.oldest_state, facts, target, self._pruning.state, held),
-            oldest_body=_advanced(facts.oldest_body, facts, target, self._pruning.blocks, held),
-            generation=facts.generation + 1,
-            newest_justified=self._newest_justified(txn, facts, [*run, facts.finalized]),
+            oldest_state=_advanced(before.oldest_state, before, target, self._pruning.state, held),
+            oldest_body=_advanced(before.oldest_body, before, target, self._pruning.blocks, held),
+            generation=before.generation + 1,
+            newest_justified=self._newest_justified(txn, before, [*run, before.finalized]),
         )
-        self._fold(txn, facts, after, tree, run)
-        dropped = self._drop(txn, facts, run)
+        self._fold(txn, before, after, tree, run)
+        dropped = self._drop(txn, before, run)
         kept = self._keep(txn, after, tree, dropped, held)
-        self._prune(txn, facts, after)
-        self._tables.shelf.collect(txn, COLLECT_AT_ONCE)
-        self._blocks.put_facts(txn, after)
+        self._prune(txn, before, after)
+        self._tables.spill.collect_garbage(txn, COLLECT_AT_ONCE)
+        self._blocks.put_metadata(txn, after)
         return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept)
 
-    def _run_to(self, txn: Transaction, block: bytes, facts: ChainMetadata) -> list[BlockRef]:
-        """The blocks from the finalized one (exclusive) to `block`, oldest first; none if it is final."""
+    def _run_to(self, txn: Transaction, block: bytes, before: ChainMetadata) -> list[BlockRef]:
+        """The blocks above the finalized one up to `block`, oldest first; none if it is final already."""
         run = []
         number = self._blocks.number(txn, block)
         if number is None:
@@ -103,8 +103,8 @@ class Finality:
         if self._blocks.hash_at(txn, number) == block:
             return []
         current = block
-        while current != facts.finalized.hash:
-            if number <= facts.finalized.number:
+        while current != before.finalized.hash:
+            if number <= before.finalized.number:
                 raise StateDiscarded(block)
             run.append(BlockRef(current, number))
             parent = self._blocks.parent(txn, current)
@@ -113,19 +113,19 @@ class Finality:
         return run[::-1]
 
     def _justify(
-        self, txn: Transaction, facts: ChainMetadata, block: bytes, justification: Justification
+        self, txn: Transaction, before: ChainMetadata, block: bytes, justification: Justification
     ) -> None:
         self._blocks.put_justifications(txn, block, [justification])
         number = self._blocks.number(txn, block)
-        before = self._blocks.number(txn, facts.newest_justified)
-        if number is not None and _begins_period(before or facts.finalized.number, number):
+        justified = self._blocks.number(txn, before.newest_justified)
+        if number is not None and _begins_period(justified or before.finalized.number, number):
             self._blocks.mark_periodic(txn, block)
-        if number is not None and number < facts.oldest_body:  # pruning has passed it and will not come again
+        if number is not None and number < before.oldest_body:  # no later pruning would remove it
             self._blocks.prune_justification(txn, BlockRef(block, number))
 
-    def _newest_justified(self, txn: Transaction, facts: ChainMetadata, run: Sequence[BlockRef]) -> bytes:
+    def _newest_justified(self, txn: Transaction, before: ChainMetadata, run: Sequence[BlockRef]) -> bytes:
         justified = [ref for ref in run if self._blocks.justifications(txn, ref.hash)]
-        return max(justified, key=lambda ref: ref.number).hash if justified else facts.newest_justified
+        return max(justified, key=lambda ref: ref.number).hash if justified else before.newest_justified
 
     def _fold(
         self,
@@ -135,10 +135,10 @@ class Finality:
         tree: OverlayTree,
         run: Sequence[BlockRef],
     ) -> None:
-        """Makes the tables those of the end of the run. Blocks that no state will be read of any more are
-        folded together as far as they are on the shelf: it knows what each branch has come to."""
-        unread = [ref for ref in run if ref.number <= after.oldest_state]
-        together = self._fold_shelved(txn, before, tree, unread)
+        """Brings the finalized tables to the end of the run. Blocks that leave the window at once are folded
+        together as far as they are spilled, since a branch has its changes summed up."""
+        outside = [ref for ref in run if ref.number <= after.oldest_state]
+        together = self._fold_spilled(txn, before, tree, outside)
         for ref in run[together:]:
             storage, nodes = self._changes_of(txn, tree, ref.hash)
             keep_undo = ref.number > after.oldest_state
@@ -146,23 +146,23 @@ class Finality:
             self._tables.nodes.apply(txn, ref.number, nodes.items(), keep_undo=keep_undo)
         for ref in run:
             self._blocks.make_final(txn, ref)
-            self._tables.shelf.discard(txn, ref.hash)
+            self._tables.spill.discard(txn, ref.hash)
 
-    def _fold_shelved(
+    def _fold_spilled(
         self, txn: Transaction, before: ChainMetadata, tree: OverlayTree, run: Sequence[BlockRef]
     ) -> int:
-        """Folds the part of a run that is on the shelf, without undo rows; the number of its blocks."""
-        shelved = list(itertools.takewhile(lambda ref: tree.get(ref.hash) is None, run))
-        if not shelved:
+        """Folds the spilled blocks at the start of a run, without undo rows; returns their number."""
+        spilled = list(itertools.takewhile(lambda ref: tree.get(ref.hash) is None, run))
+        if not spilled:
             return 0
-        places = list(self._tables.places(txn, before, shelved[-1].hash))
-        if not places:
-            raise UnknownBlock(shelved[-1].hash)
-        for place in reversed(places):
-            for table, shelf in self._tables.with_shelves:
-                changes = shelf.summary(txn, place)
-                table.apply(txn, place.number, changes, keep_undo=False)
-        return len(shelved)
+        branches = list(self._tables.branches(txn, before, spilled[-1].hash))
+        if not branches:
+            raise UnknownBlock(spilled[-1].hash)
+        for branch in reversed(branches):
+            for table, spill in self._tables.with_spill:
+                changes = spill.summary(txn, branch)
+                table.apply(txn, branch.number, changes, keep_undo=False)
+        return len(spilled)
 
     def _changes_of(
         self, txn: Transaction, tree: OverlayTree, block: bytes
@@ -170,20 +170,21 @@ class Finality:
         entry = tree.get(block)
         if entry is not None:
             return row_changes(entry.overlay.changes.storage), row_changes(entry.overlay.changes.nodes)
-        place = self._tables.shelf.place(txn, block)
-        if place is None:
+        branch = self._tables.spill.branch_of(txn, block)
+        if branch is None:
             raise UnknownBlock(block)
-        return self._tables.shelf.changes(txn, place)
+        return self._tables.spill.changes(txn, branch)
 
-    def _drop(self, txn: Transaction, facts: ChainMetadata, run: Sequence[BlockRef]) -> list[BlockRef]:
-        """Makes stale what does not descend from the end of the run.
+    def _drop(self, txn: Transaction, before: ChainMetadata, run: Sequence[BlockRef]) -> list[BlockRef]:
+        """Makes the blocks stale that do not descend from the end of the run.
 
-        Whatever loses has a losing ancestor beside the run; where there is none, nothing above is looked at.
+        Each of them has a losing ancestor no higher than the run's end; if there is none, no block above is
+        read.
         """
         dropped: list[BlockRef] = []
         if not run:
             return dropped
-        lost = {facts.finalized.hash, *(ref.hash for ref in run[:-1])}
+        lost = {before.finalized.hash, *(ref.hash for ref in run[:-1])}
         for block, parent in self._blocks.unfinalized(txn):
             if block.number > run[-1].number and not dropped:
                 break
@@ -192,15 +193,15 @@ class Finality:
                 dropped.append(block)
         for block in dropped:
             self._blocks.make_stale(txn, block, run[-1].number)
-            self._tables.shelf.discard(txn, block.hash)
+            self._tables.spill.discard(txn, block.hash)
         return dropped
 
     def _keep(
         self, txn: Transaction, after: ChainMetadata, tree: OverlayTree, dropped: Sequence[BlockRef],
         held: Mapping[bytes, int],
     ) -> frozenset[bytes]:  # fmt: skip
-        """Keeps the overlays of lost blocks that are held, and of those below them that have lost too; what
-        was kept before comes first, then what is held for longest."""
+        """Keeps the overlays of held blocks that have lost, and of the lost blocks below them: first those
+        kept before, then those held for longest."""
         before = self._blocks.kept(txn)
         lost = before.keys() | {ref.hash for ref in dropped}
         kept: dict[bytes, int] = {}
@@ -219,7 +220,7 @@ class Finality:
     def _lost_branch(
         self, txn: Transaction, tree: OverlayTree, block: bytes, lost: Set[bytes]
     ) -> tuple[list[OverlayEntry], int]:
-        """The overlays from a lost block down, and the number of the final block that they grew from; -1 if
+        """The overlays from a lost block down, and the number of the final block that they forked from; -1 if
         one of them is not in memory."""
         branch: list[OverlayEntry] = []
         while block in lost:
@@ -250,8 +251,8 @@ class Finality:
 
 
 def _begins_period(before: int, number: int) -> bool:
-    """Whether a block that becomes final after block `before` is the first of its period; Substrate also
-    takes the first after genesis.
+    """Whether a block that becomes final after block `before` is the first of its period; as in Substrate,
+    the first after genesis counts too.
     """
     if number <= before:
         return False
@@ -261,14 +262,14 @@ def _begins_period(before: int, number: int) -> bool:
 def _advanced(
     oldest: int, before: ChainMetadata, target: BlockRef, window: int | None, held: Mapping[bytes, int]
 ) -> int:
-    """Where a window begins after finality has come to `target`, and what is held has kept it back."""
-    wanted = _wanted(oldest, before, target, window)
+    """The first block of a window once `target` is final: held blocks keep it back, up to `MAX_BEHIND`."""
+    wanted = _without_holds(oldest, before, target, window)
     kept_back = max(min(held.values(), default=wanted), wanted - MAX_BEHIND)
     return max(oldest, min(wanted, kept_back))
 
 
-def _wanted(oldest: int, before: ChainMetadata, target: BlockRef, window: int | None) -> int:
-    """Where it would begin if nothing was held."""
+def _without_holds(oldest: int, before: ChainMetadata, target: BlockRef, window: int | None) -> int:
+    """The first block of the window if nothing was held."""
     if window is None or target.number - window <= oldest:
         return oldest
     if before.finalized.number - oldest > max(window, PRUNE_AT_ONCE):

@@ -1,11 +1,11 @@
-"""Which states are in use, and may stay for longer than the window?
+"""Which states are in use, and stay for longer than the window?
 
-Whoever asks for one state again and again (a client that follows the head of the chain, and was told of the
-block) *holds* it. What is held does not leave with the window, and when its branch loses, the overlays from
-where it forked off up to the block stay too. Both have a bound; beyond it a state goes although it is held,
-and the holder is told.
+A client that follows the head of the chain reads the state of a reported block again and again: it *holds*
+the block. Windows do not pass a held block, and when its branch loses, the overlays from the fork up to the
+block stay too. Both have a bound; beyond it a held state is discarded, and the store names the block to its
+caller.
 
-Holds are for one life of the process.
+Holds end with the process.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from collections import Counter
 from collections.abc import Mapping
 
 MAX_BEHIND = 512
-"""Blocks before the window whose states and bodies stay, while somebody holds one of them."""
+"""Blocks before the window whose states and bodies stay while one of them is held."""
 MAX_KEPT = 64
 """Blocks of lost branches whose overlays stay."""
 MAX_KEPT_BYTES = 16 << 20
 
 
 class Holds:
-    """The blocks that are held. One thread changes it; `now` may be called from any."""
+    """The held blocks. One thread changes them; any thread may call `now`."""
 
     def __init__(self) -> None:
         self._bases: dict[bytes, int] = {}
-        self._times: Counter[bytes] = Counter()
+        self._holders: Counter[bytes] = Counter()
 
     def __contains__(self, block: bytes) -> bool:
         return block in self._bases
 
     def hold(self, block: bytes, base: int = 0) -> None:
-        """Once more. `base`, for the first time: the number of a final block that its state will rest on,
-        whichever branch wins."""
-        self._times[block] += 1
+        """Adds a holder. `base`, used for the first one: the number of a final block that the block's state
+        lies over, whichever branch wins."""
+        self._holders[block] += 1
         self._bases.setdefault(block, base)
 
     def release(self, block: bytes) -> None:
-        """Once less."""
-        self._times[block] -= 1
-        if not self._times[block]:
-            del self._times[block], self._bases[block]
+        """Removes a holder."""
+        self._holders[block] -= 1
+        if not self._holders[block]:
+            del self._holders[block], self._bases[block]
 
     def now(self) -> Mapping[bytes, int]:
-        """The base of each block that is held at this moment."""
+        """The base of each held block: a copy."""
         return dict(self._bases)

@@ -1,9 +1,9 @@
 """Which keys does this node hold?
 
-Substrate's local keystore, byte for byte: one file a key, named by the hex of the four-byte key type and of
-the public key, whose content is the secret URI as a JSON string. So keystores can be carried from and to
-the official node. The name alone says which key it is; the content is read, and checked against the name,
-when the key is to sign.
+Substrate's local keystore, byte for byte: one file per key, named by the hex of the four-byte key type and of
+the public key; its content is the secret URI as a JSON string. So keystores can be copied from and to the
+official node. The name alone identifies the key; the content is read, and checked against the name, when the
+key has to sign.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cfnode.core.suri import SuriError
 from cfnode.store import secret_file
 from cfnode.store.secret_file import SecretFileError
 
-__all__ = ["BROKER", "Keystore", "KeystoreError", "SeveralKeysError"]
+__all__ = ["BROKER", "Keystore", "KeystoreError", "MultipleKeysError"]
 
 BROKER = "brok"
 """The key type that signs for the broker methods."""
@@ -29,15 +29,15 @@ class KeystoreError(SecretFileError):
     """A key file cannot be used; the text names the file, never the secret."""
 
 
-class SeveralKeysError(KeystoreError):
-    """There are several keys where one is needed."""
+class MultipleKeysError(KeystoreError):
+    """The keystore has several keys where one is needed."""
 
 
 class Keystore:
     """The key files of one chain, in a directory that need not exist yet.
 
-    `password` is the one that the keys were inserted with, if any (Substrate's `--password`); it is kept
-    nowhere else. A key type is four ASCII characters.
+    `password`: the one that the keys were inserted with, if any (Substrate's `--password`); it is stored
+    nowhere. A key type is four ASCII characters.
     """
 
     def __init__(self, path: Path, password: str | None = None) -> None:
@@ -57,10 +57,10 @@ class Keystore:
         return self._file(key_type, public).name in self._names()
 
     def pair(self, key_type: str, public: bytes) -> Keypair:
-        """The pair of a public key (32 bytes or 33); KeystoreError if it is not here or its file is bad."""
+        """The pair of a public key (32 or 33 bytes); KeystoreError if its file is missing or malformed."""
         path = self._file(key_type, public)
         suri = self._read(path)
-        problem = "it holds the secret of another key"
+        problem = "it contains the secret of another key"
         for scheme in _schemes(key_type, public):
             try:
                 pair = Keypair.from_suri(suri, scheme, password=self._password)
@@ -75,11 +75,11 @@ class Keystore:
     def insert(
         self, key_type: str, suri: str, scheme: Scheme | None = None, *, public: bytes | None = None
     ) -> bytes:
-        """Keep a secret and return its public key. A key that is here already is left as it is.
+        """Writes the key file of a secret and returns the public key. An existing key file is not changed.
 
-        `public` states which key the secret is expected to give; without a scheme it also tells which one
-        is meant, else the key type does (ed25519 for GRANDPA keys, sr25519 for the others). Raises
-        SuriError where the secret is none.
+        `public` is the key that the secret should give. Without `scheme`, the scheme follows from `public`,
+        or else from the key type (ed25519 for GRANDPA keys, sr25519 for the others). Raises SuriError for a
+        malformed secret.
         """
         pair = self._derive(_schemes(key_type, public) if scheme is None else (scheme,), suri, public)
         path = self._file(key_type, pair.public)
@@ -87,7 +87,7 @@ class Keystore:
         try:
             secret_file.create(path, json.dumps(suri, ensure_ascii=False).encode())
         except FileExistsError:
-            self.pair(key_type, pair.public)  # raises if what is there does not give the key
+            self.pair(key_type, pair.public)  # raises if the existing file does not give the key
         return pair.public
 
     def _derive(self, schemes: tuple[Scheme, ...], suri: str, public: bytes | None) -> Keypair:
@@ -98,23 +98,23 @@ class Keystore:
         raise KeystoreError("the secret does not give the stated public key")
 
     def broker(self) -> Keypair | None:
-        """The broker's key pair, None if there is none; SeveralKeysError if there are more than one."""
+        """The broker's key pair; None if the keystore has none, MultipleKeysError if it has several."""
         publics = self.keys(BROKER)
         if len(publics) > 1:
             names = ", ".join(self._file(BROKER, public).name for public in publics[:4])
-            raise SeveralKeysError(
+            raise MultipleKeysError(
                 f"{self.path} holds {len(publics)} broker keys, and with more than one the broker methods "
                 f"are off: remove all but one of the files {names}"
             )
         return self.pair(BROKER, publics[0]) if publics else None
 
     def warnings(self) -> list[str]:
-        """What is open to other users of the machine: the directory and the key files."""
+        """A warning for each key file, and for the directory, that other users of the machine can access."""
         paths = [self.path, *(self.path / name for name in self._names())]
         return [warning for path in paths if (warning := secret_file.exposed(path))]
 
     def _names(self) -> list[str]:
-        """The names that are names of key files; whatever else lies here is none of our business."""
+        """The names of key files; other files in the directory are ignored."""
         try:
             found = [entry.name for entry in self.path.iterdir()]
         except FileNotFoundError:
@@ -123,7 +123,8 @@ class Keystore:
             raise KeystoreError(f"cannot read the keystore {self.path}: {error.strerror}") from None
         if len(found) > MAX_FILES:
             raise KeystoreError(
-                f"the keystore {self.path} has {len(found)} files; at most {MAX_FILES} are read"
+                f"the keystore {self.path} has {len(found)} files, more than {MAX_FILES}: move away those "
+                "that are no key files"
             )
         return sorted(name for name in found if _is_key_name(name))
 
@@ -135,7 +136,7 @@ class Keystore:
             content = json.loads(secret_file.read(path))
         except SecretFileError as error:
             raise KeystoreError(str(error)) from None
-        except (ValueError, RecursionError):  # no JSON, or nested more deeply than anybody reads
+        except (ValueError, RecursionError):  # malformed JSON, or nested too deeply
             content = None
         if not isinstance(content, str):
             raise KeystoreError(f"the key file {path} must hold a secret URI as a JSON string, in quotes")
@@ -156,7 +157,7 @@ def _is_key_name(name: str) -> bool:
 
 
 def _schemes(key_type: str, public: bytes | None) -> tuple[Scheme, ...]:
-    """The schemes that may have made this key, the likely one first."""
+    """The schemes that this key may be of, the likely one first."""
     if public is not None and len(public) != 32:
         return ("ecdsa",)
     first: Scheme = "ed25519" if key_type in ED25519_KEY_TYPES else "sr25519"

@@ -1,7 +1,7 @@
 """Which identity does this node have on the network?
 
 The node key is an ed25519 secret in a file: 32 raw bytes, or 64 hex digits as Substrate also accepts. The
-default place is `network/secret_ed25519` under the chain's directory.
+default file is `network/secret_ed25519` in the chain's directory.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def decode(content: bytes, where: str) -> Keypair:
     try:
         return Keypair.from_seed(content, "ed25519")
     except SuriError:
-        raise SecretFileError(f"{where} is no node key: it must be 32 bytes or 64 hex digits") from None
+        raise SecretFileError(f"{where} is not a node key: it must be 32 bytes or 64 hex digits") from None
 
 
 def load(path: Path) -> Keypair:
-    """The node key of a file."""
+    """The node key in a file; raises SecretFileError."""
     return decode(secret_file.read(path, follow_links=True), str(path))
 
 
 def create(path: Path) -> Keypair:
-    """A new node key in a new file, raw; SecretFileError if the name is taken."""
+    """Writes a new node key to a new file, raw; SecretFileError if the file exists."""
     secret = secrets.token_bytes(SECRET_LENGTH)
     secret_file.create_directory(path.parent)
     secret_file.create_all({path: secret})
@@ -48,5 +48,5 @@ def create(path: Path) -> Keypair:
 
 
 def load_or_create(path: Path) -> Keypair:
-    """The node key of a file, made on first use."""
+    """The node key in a file, which is created on first use."""
     return load(path) if path.exists() else create(path)

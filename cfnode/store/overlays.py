@@ -1,8 +1,8 @@
-"""Where is the state of blocks that are not final yet, and how much memory may it take?
+"""Where is the state of unfinalized blocks, and how much memory may it take?
 
-An *overlay* is one block with what it changed. The overlays of all unfinalized blocks form a tree; a state is
-the overlays from a block down to the first one that the database holds, laid over the database. The tree is
-bounded: beyond `MAX_BLOCKS` or `MAX_BYTES` the oldest ones move to the shelf in the database.
+An *overlay* is one block with its changes. The overlays of all unfinalized blocks form a tree; a state is the
+overlays from a block down to the first block that the database holds, laid over the database. The tree is
+bounded: beyond `MAX_BLOCKS` or `MAX_BYTES` the oldest overlays are spilled to the database (`spill.py`).
 
 A read looks through the layers from the newest on, so its cost grows with their number. Where a branch is
 long, groups of blocks are therefore read as one layer, merged at the first read.
@@ -21,15 +21,15 @@ from cfnode.core.state import Changes
 MAX_BLOCKS = 64
 MAX_BYTES = 64 << 20
 KEPT_SHARE = 0.75
-"""The rest goes to the shelf at once: neighbouring rows share pages, and one commit serves many blocks."""
+"""The rest is spilled at once: neighbouring rows share pages, and one commit serves many blocks."""
 GROUP = 8
 """Blocks that are merged into one layer: at most 21 layers of 64 blocks."""
 ENTRY_COST = 250
-"""Bytes that CPython takes for an entry besides its key and value: two bytes objects, places in two dicts."""
+"""Bytes that CPython takes for an entry besides its key and value: two bytes objects, slots in two dicts."""
 
 
 class Overlay(msgspec.Struct, frozen=True):
-    """One block and its changes; it travels to the executor process as it is."""
+    """One block and its changes; it is sent to the executor process as it is."""
 
     hash: bytes
     parent: bytes
@@ -38,7 +38,7 @@ class Overlay(msgspec.Struct, frozen=True):
 
 
 class OverlayTable:
-    """The layer that one block's changes are in one table; its keys are sorted when first walked."""
+    """The changes of a block, or of a group of blocks, in one table; keys are sorted when first walked."""
 
     __slots__ = ("_changes", "_sorted")
 
@@ -46,19 +46,19 @@ class OverlayTable:
         self._changes = changes
         self._sorted: dict[bytes, list[bytes]] = {}
 
-    def touched(self, child: bytes) -> Mapping[bytes, bytes | None]:
-        """The values that were written in a child trie, None for a deleted one; by key."""
+    def written(self, child: bytes) -> Mapping[bytes, bytes | None]:
+        """By key, the values written in a child trie; None for a deleted key."""
         return self._changes.get(child) or {}
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
-        """The next key that the block touched, deleted ones too."""
+        """The next key that was written or deleted."""
         if child not in self._changes:
             return None
         keys = self._sorted.get(child)
         if keys is None:
             keys = self._sorted[child] = sorted(self._changes[child])
-        place = bisect_right(keys, key)
-        return keys[place] if place < len(keys) else None
+        index = bisect_right(keys, key)
+        return keys[index] if index < len(keys) else None
 
 
 Tables: TypeAlias = tuple[OverlayTable, OverlayTable]
@@ -80,7 +80,7 @@ class OverlayEntry:
         self._merged: Tables | None = None
 
     def merged(self, group: Sequence[OverlayEntry]) -> Tables:
-        """Storage and nodes of this block and of those below it, which never change, as one layer each."""
+        """This block and those below it as one layer; `group` (newest first) is the same at each call."""
         if self._merged is None:
             changes = [entry.overlay.changes for entry in reversed(group)]
             self._merged = _merge(each.storage for each in changes), _merge(each.nodes for each in changes)
@@ -88,7 +88,7 @@ class OverlayEntry:
 
 
 class OverlayTree:
-    """An immutable set of overlays: whoever has taken one can read on while the next one is made."""
+    """An immutable set of overlays: a reader can use one while the writer makes the next."""
 
     __slots__ = ("_entries", "_size")
 
@@ -112,41 +112,43 @@ class OverlayTree:
         return tree
 
     def without(self, blocks: Iterable[bytes]) -> OverlayTree:
-        gone = frozenset(blocks)
-        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in gone)
+        removed = frozenset(blocks)
+        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in removed)
 
-    def excess(self, most_blocks: int, most_bytes: int, besides: Container[bytes] = ()) -> list[OverlayEntry]:
-        """The oldest overlays that have to go once a bound is exceeded, down to `KEPT_SHARE` of both; those
-        `besides` neither count nor go. A parent is older than its children, so what stays is never below what
-        goes."""
-        if len(self) <= most_blocks and self._size <= most_bytes:
+    def excess(self, max_blocks: int, max_bytes: int, exempt: Container[bytes] = ()) -> list[OverlayEntry]:
+        """The oldest overlays to remove once a bound is exceeded, down to `KEPT_SHARE` of both bounds.
+
+        `exempt` overlays are neither counted nor removed. A parent is older than its children, so no removed
+        overlay lies above a remaining one.
+        """
+        if len(self) <= max_blocks and self._size <= max_bytes:
             return []
-        entries = [entry for entry in self.oldest_first() if entry.hash not in besides]
+        entries = [entry for entry in self.oldest_first() if entry.hash not in exempt]
         blocks, size = len(entries), sum(entry.size for entry in entries)
-        if blocks <= most_blocks and size <= most_bytes:
+        if blocks <= max_blocks and size <= max_bytes:
             return []
-        going = []
+        removed = []
         for entry in entries:
-            if blocks <= most_blocks * KEPT_SHARE and size <= most_bytes * KEPT_SHARE:
+            if blocks <= max_blocks * KEPT_SHARE and size <= max_bytes * KEPT_SHARE:
                 break
-            going.append(entry)
+            removed.append(entry)
             blocks, size = blocks - 1, size - entry.size
-        return going
+        return removed
 
 
 def layers(entries: Sequence[OverlayEntry]) -> list[Tables]:
     """Storage and nodes of a branch, the newest block first, with one layer for each whole group."""
-    found, place = [], 0
-    while place < len(entries):
-        entry, group = entries[place], entries[place : place + GROUP]
+    found, index = [], 0
+    while index < len(entries):
+        entry, group = entries[index], entries[index : index + GROUP]
         whole = entry.number % GROUP == GROUP - 1 and len(group) == GROUP
         found.append(entry.merged(group) if whole else (entry.storage, entry.nodes))
-        place += GROUP if whole else 1
+        index += GROUP if whole else 1
     return found
 
 
 def _merge(changes: Iterable[Mapping[bytes, Mapping[bytes, bytes | None]]]) -> OverlayTable:
-    """The oldest ones first."""
+    """One table of several, the oldest first."""
     merged: dict[bytes, dict[bytes, bytes | None]] = {}
     for each in changes:
         for child, table in each.items():

@@ -1,8 +1,8 @@
-"""How does the executor process read states, when the process beside it writes?
+"""How does the executor process read states while the node's process writes?
 
 It opens the same database read only and has a copy of the overlays. Every call reads in a snapshot of its
-own; an overlay is dropped once a snapshot has shown that the database holds its state, or that its branch has
-lost and is not kept. That is looked for with every state and every new overlay.
+own. The reader drops an overlay once a snapshot shows that the database holds its state, or that its branch
+has lost and is not kept. It checks this with every state and every new overlay.
 """
 
 from __future__ import annotations
@@ -42,38 +42,36 @@ class StoreReader:
         self.database.close()
 
     def add_overlay(self, overlay: Overlay) -> None:
-        """Hold it if it is needed, and drop what is not: it may be long until a state is read."""
+        """Keeps an overlay if it is needed, and drops the others: a state may not be read for long."""
         entry = OverlayEntry(overlay)
         with self.database.read() as txn:
             self._drop_needless(txn)
-            facts = self._tables.blocks.facts(txn)
+            metadata = self._tables.blocks.metadata(txn)
             parent = self._tree.get(entry.parent)
-            descends_from_finalized = (
-                {parent.hash} if parent is not None and not self._is_kept(txn, parent) else set()
-            )
+            live = {parent.hash} if parent is not None and not self._is_kept(txn, parent) else set()
             if (
-                facts is None
+                metadata is None
                 or self._is_kept(txn, entry)
-                or self._can_win(txn, facts, entry, descends_from_finalized)
+                or self._descends_from_finalized(txn, metadata, entry, live)
             ):
                 self._tree = self._tree.adding(entry)
 
     @property
     def overlays(self) -> list[Overlay]:
-        """The overlays still held, parents first."""
+        """The overlays that have not been dropped, parents first."""
         return [entry.overlay for entry in self._tree.oldest_first()]
 
     @property
     def finalized(self) -> BlockRef:
-        """The last final block. Raises StoreError where no chain was begun."""
+        """The last final block. Raises StoreError if the database has not been initialised."""
         with self.database.read() as txn:
-            facts = self._tables.blocks.facts(txn)
-        if facts is None:
+            metadata = self._tables.blocks.metadata(txn)
+        if metadata is None:
             raise StoreError(f"the database in {self.database.path} holds no chain yet")
-        return facts.finalized
+        return metadata.finalized
 
     def header(self, block: bytes) -> Header | None:
-        """The header of a block; None where it is not known."""
+        """The header of a block; None if the block is unknown."""
         with self.database.read() as txn:
             return self._tables.blocks.header(txn, block)
 
@@ -89,31 +87,33 @@ class StoreReader:
                 view.end()
 
     def _drop_needless(self, txn: Transaction) -> None:
-        facts = self._tables.blocks.facts(txn)
-        if facts is None or facts.generation == self._generation:
+        metadata = self._tables.blocks.metadata(txn)
+        if metadata is None or metadata.generation == self._generation:
             return
-        self._generation = facts.generation
+        self._generation = metadata.generation
         needed: list[OverlayEntry] = []
-        descends_from_finalized: set[bytes] = set()
+        live: set[bytes] = set()
         for entry in self._tree.oldest_first():
             if self._is_kept(txn, entry):
                 needed.append(entry)
-            elif self._can_win(txn, facts, entry, descends_from_finalized):
+            elif self._descends_from_finalized(txn, metadata, entry, live):
                 needed.append(entry)
-                descends_from_finalized.add(entry.hash)
+                live.add(entry.hash)
         self._tree = OverlayTree(needed)
 
     def _is_kept(self, txn: Transaction, entry: OverlayEntry) -> bool:
         """Whether the block has lost, and its overlay stays because it is held."""
         return self._tables.blocks.fork_of_kept(txn, entry.hash) is not None
 
-    def _can_win(
-        self, txn: Transaction, facts: ChainMetadata, entry: OverlayEntry, others: set[bytes]
+    def _descends_from_finalized(
+        self, txn: Transaction, metadata: ChainMetadata, entry: OverlayEntry, live: set[bytes]
     ) -> bool:
-        """Whether the block is still unfinalized, not on the shelf, and grows from what is either: from
-        `others` that can win, or from what the database holds."""
-        shelf = self._tables.shelf
-        if entry.number <= facts.finalized.number or shelf.place(txn, entry.hash) is not None:
+        """Whether the block descends from the finalized one and its state is not in the database yet.
+
+        Its parent is then one of the `live` overlays, the finalized block or a spilled one.
+        """
+        spill = self._tables.spill
+        if entry.number <= metadata.finalized.number or spill.branch_of(txn, entry.hash) is not None:
             return False
-        grows_from = entry.parent in others or entry.parent == facts.finalized.hash
-        return grows_from or shelf.place(txn, entry.parent) is not None
+        known = entry.parent in live or entry.parent == metadata.finalized.hash
+        return known or spill.branch_of(txn, entry.parent) is not None

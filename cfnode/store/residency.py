@@ -1,12 +1,12 @@
 """How much of the database counts as memory of the process that reads it?
 
-A page of the mapped file that has been touched stays in the process's resident set for as long as the system
-has memory to spare. It is page cache, and costs nobody anything, but a node would seem to grow with its
-database, and limits and alarms look at that figure. So from time to time, beyond a bound, the pages are
-given back: madvise(2) with MADV_DONTNEED on a shared mapping forgets where they were mapped, not what they
-hold, and the next touch maps them again from the cache.
+A page of the mapped file stays in the process's resident set, once read, for as long as the system has memory
+to spare. Such pages are page cache and take memory from no other process, but the node would seem to grow
+with its database, and limits and alarms use that figure. So beyond a bound the pages are released from time
+to time: madvise(2) with MADV_DONTNEED on a shared mapping removes the mapping of the pages, not their
+content, and the next read maps them again from the cache.
 
-On a system without /proc nothing is done.
+Without /proc no page is released.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import mmap
 from pathlib import Path
 
 MAX_MAPPED = 128 << 20
-"""Bytes of mapped files (libraries too) in the resident set beyond which the database's are given back."""
+"""Bytes of mapped files (libraries too) in the resident set beyond which the database's are released."""
 
 
-def give_back(file: Path, most: int = MAX_MAPPED) -> bool:
-    """Gives the resident pages of a mapped file back if there are too many; True if it did so."""
+def release_pages(file: Path, limit: int = MAX_MAPPED) -> bool:
+    """Releases the pages of a mapped file if more than `limit` bytes are resident; True if it did."""
     try:
         resident = int(Path("/proc/self/statm").read_bytes().split()[2]) * mmap.PAGESIZE
-        if resident <= most:
+        if resident <= limit:
             return False
         spans = _spans(str(file.resolve()))
     except OSError:
         return False
     for start, end in spans:
-        _forget(start, end)
+        _release(start, end)
     return bool(spans)
 
 
@@ -44,6 +44,6 @@ def _spans(file: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _forget(start: int, end: int) -> None:
+def _release(start: int, end: int) -> None:
     madvise = ctypes.CDLL(None).madvise
     madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), mmap.MADV_DONTNEED)

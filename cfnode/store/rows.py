@@ -1,12 +1,12 @@
-"""How does a storage key of any length become an LMDB key, so that order and neighbourhood hold?
+"""How does a storage key of any length become an LMDB key, with the order of keys kept?
 
-A *row key* is the child trie's name and the key, each written so that it keeps its order and says where it
-ends: 00 becomes 00 ff, and 00 00 is the end. So no row key is a prefix of another, and a suffix (a block
-number) can follow without ever landing among a neighbour's rows.
+A *row key* is the child trie's name and the key, each encoded so that its order is kept and its end marked:
+00 becomes 00 ff, and 00 00 is the end. So no row key is a prefix of another, and with a suffix (a block
+number) a row still sorts next to its own key, never among the rows of another.
 
-LMDB takes keys of 511 bytes. A row key of `ROW_LIMIT` bytes or more is cut there: its first bytes stay in
-place, and the rest goes, sorted, into the value of that row, which is then a *bucket* of all row keys with
-these first bytes. A cut row key still is no prefix of another, so order holds across both kinds.
+LMDB's keys have at most 511 bytes. A row key of `ROW_LIMIT` bytes or more is cut there: the first bytes are
+the key of a *bucket*, whose value lists the rests of all row keys with these first bytes, sorted. A cut row
+key is no prefix of another either, so order is kept across both kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROW_LIMIT = 500
 """Row keys of this length are buckets; longer ones do not exist. 4 bytes before and 4 after it fit in 511."""
 
 Bucket: TypeAlias = list[tuple[bytes, bytes | None]]
-"""The rests of long row keys, sorted, with their values; None (a deletion) only where changes are kept."""
+"""The rests of long row keys, sorted, with their values; None (a deletion) only in buckets of changes."""
 
 RowChange: TypeAlias = "bytes | dict[bytes, bytes | None] | None"
 """A row's new value, None for a deletion, or for a bucket the same for each rest."""
@@ -89,7 +89,7 @@ def merged(old: bytes | None, change: RowChange) -> bytes | None:
 
 
 def tagged(value: bytes | None) -> bytes:
-    """A value that may be absent, for rows that have to say so."""
+    """A value that may be absent, for rows that have to record absence."""
     return b"\0" if value is None else b"\1" + value
 
 
@@ -98,20 +98,20 @@ def untagged(data: bytes) -> bytes | None:
 
 
 class RowWalk(ABC):
-    """From key to next key over rows and buckets, wherever the rows come from."""
+    """A walk from key to key over rows and buckets, whatever tables the rows come from."""
 
     __slots__ = ()
 
     @abstractmethod
     def data(self, row: bytes) -> bytes | None:
-        """What stands in a row; None where there is nothing."""
+        """The value of a row; None if there is no such row."""
 
     @abstractmethod
     def following(self, row: bytes) -> bytes | None:
-        """The next row key after this one; it may turn out to hold nothing."""
+        """The next row key after this one; `data` may return None for it."""
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
-        """The first key after `key` of which there is something."""
+        """The first key after `key` that has a value."""
         child_row = delimited(child)
         row = self._next_row(child_row + delimited(key))
         return None if row is None else key_of(row, child_row)
@@ -124,9 +124,9 @@ class RowWalk(ABC):
         row = whole[:ROW_LIMIT]
         if len(whole) >= ROW_LIMIT:
             bucket = self.bucket(row)
-            place = bisect_right(bucket, whole[ROW_LIMIT:], key=lambda entry: entry[0])
-            if place < len(bucket):
-                return row + bucket[place][0]
+            index = bisect_right(bucket, whole[ROW_LIMIT:], key=lambda entry: entry[0])
+            if index < len(bucket):
+                return row + bucket[index][0]
         while (following := self.following(row)) is not None:
             row = following
             data = self.data(row)

@@ -1,9 +1,9 @@
-"""How is a secret written to disk so that nobody else reads it and no crash leaves half of it?
+"""How is a secret written to disk so that no other user can read it and no crash leaves half of it?
 
-A file is created under a temporary name with mode 0600 (whatever the umask says), filled, synced, then
-linked to its own name, which fails if that is taken; then the directory is synced. So the name appears with
-the whole content or not at all, and nothing is ever overwritten. Links are not followed, in neither
-direction: what a name in a key directory points to is not for others to choose.
+A file is created under a temporary name with mode 0600 (whatever the umask), written, synced, then linked to
+its own name, which fails if that exists; then the directory is synced. So the name appears with the whole
+content or not at all, and no file is ever overwritten. Symbolic links are followed neither for reading nor
+for writing, so no other user can choose which file a name in a key directory refers to.
 """
 
 from __future__ import annotations
@@ -32,31 +32,33 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class SecretFileError(StoreError):
-    """A file with a secret cannot be read or written; the text names it and what to do, never the secret."""
+    """A file with a secret cannot be read or written; the text names the file and the remedy, never the
+    secret.
+    """
 
     exit_code = 3
 
 
 def create_directory(path: Path) -> None:
-    """Make a directory with mode 0700, and its parents as usual; an existing one is left as it is."""
+    """Creates a directory with mode 0700, and its parents with the usual mode; keeps an existing one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             path.mkdir(mode=0o700)
             path.chmod(0o700)
         if not path.is_dir():
-            raise SecretFileError(f"{path} is not a directory")
+            raise SecretFileError(f"{path} is not a directory: move it away, or name another directory")
     except OSError as error:
-        raise SecretFileError(f"cannot make the directory {path}: {error.strerror}") from None
+        raise SecretFileError(f"cannot create the directory {path}: {error.strerror}") from None
 
 
 def create(path: Path, content: bytes) -> None:
-    """Write a new file of mode 0600. FileExistsError if the name is taken, SecretFileError otherwise."""
+    """Writes a new file of mode 0600. Raises FileExistsError if the file exists, or SecretFileError."""
     temporary = path.with_name(f".{path.name[:32]}.{secrets.token_hex(8)}.new")
     try:
         try:
             _write(temporary, content)
-            _give_name(temporary, path)
+            _rename(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         _sync_directory(path.parent)
@@ -67,7 +69,7 @@ def create(path: Path, content: bytes) -> None:
 
 
 def create_all(contents: Mapping[Path, bytes]) -> None:
-    """Write all of these new files or none; the error names the file that stood in the way."""
+    """Writes all of these new files or none. Raises SecretFileError, which names the file that failed."""
     written: list[Path] = []
     try:
         for path, content in contents.items():
@@ -82,7 +84,7 @@ def create_all(contents: Mapping[Path, bytes]) -> None:
 
 
 def read(path: Path, limit: int = MAX_SECRET_FILE, *, follow_links: bool = False) -> bytes:
-    """The content of a regular file of at most `limit` bytes."""
+    """The content of a regular file of at most `limit` bytes; raises SecretFileError."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     try:
         with os.fdopen(os.open(path, flags), "rb") as file:
@@ -94,12 +96,12 @@ def read(path: Path, limit: int = MAX_SECRET_FILE, *, follow_links: bool = False
         reason = "it is a symbolic link; put the file itself there" if linked else error.strerror
         raise SecretFileError(f"cannot read {path}: {reason}") from None
     if len(content) > limit:
-        raise SecretFileError(f"{path} is larger than {limit} bytes: this is no key file")
+        raise SecretFileError(f"{path} is larger than {limit} bytes: this is not a key file")
     return content
 
 
 def exposed(path: Path) -> str | None:
-    """A warning if others may read or write this file or directory, else None."""
+    """A warning if other users may access this file or directory, else None."""
     with contextlib.suppress(OSError):
         mode = stat.S_IMODE(path.stat(follow_symlinks=False).st_mode)
         if mode & OTHERS:
@@ -117,7 +119,8 @@ def _write(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
 
 
-def _give_name(temporary: Path, path: Path) -> None:
+def _rename(temporary: Path, path: Path) -> None:
+    """Raises FileExistsError rather than replacing a file."""
     try:
         os.link(temporary, path, follow_symlinks=False)
     except FileExistsError:

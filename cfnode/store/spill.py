@@ -1,16 +1,16 @@
-"""Where do states go that are too many for memory and not yet final?
+"""Where do the states of unfinalized blocks go when memory is full?
 
-When finality stalls, the oldest overlays are written to the *shelf*: tables of their own, so that the
-finalized ones never have to be turned back, whichever fork wins in the end. A shelved block belongs to a
-*branch*, a line of blocks without a fork; a row is written under
+They are *spilled*: when finality stalls, the oldest overlays are written to tables of their own. The
+finalized tables stay as they are, so they never have to be reverted, whichever fork wins in the end. A
+spilled block belongs to a *branch*, a line of blocks without a fork; a row is written under
 
     branch (4 bytes) ‖ row key ‖ complement of the block number (4 bytes)
 
 so the newest version at or before a block is found by one seek, however long the branch is. A read costs one
 seek for each branch between a block and the finalized one: the number of forks on the way, not of blocks.
-Finality takes blocks off the shelf into the finalized tables, or drops them with their branch.
+Finality moves spilled blocks into the finalized tables, or drops them with their branch.
 
-In a bucket row (keys too long for LMDB) stands what the branch has changed so far, not the block alone.
+A bucket row (keys too long for LMDB) holds what the branch has changed so far, not the changes of one block.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from cfnode.store.database import Database, Handle, Transaction
 
 _LAST = 0xFFFFFFFF
-_PLACE = struct.Struct(">III32s")
+_BRANCH = struct.Struct(">III32s")
 
 
 class Untouched(Enum):
-    """The answer of a branch that has not written a key."""
+    """What a branch returns for a key that it has not written."""
 
     UNTOUCHED = 0
 
@@ -54,69 +54,71 @@ LayerValue: TypeAlias = "bytes | Literal[Untouched.UNTOUCHED] | None"
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Where a block stands on the shelf: its branch, which begins at block `first` on top of `origin`."""
+    """A branch of spilled blocks, from block `first`, whose parent is `origin`, up to block `number`."""
 
-    branch: int
+    id: int
     number: int
     first: int
     origin: bytes
 
 
 class SpillTable:
-    """The shelf's rows of one table."""
+    """The spilled rows of one table."""
 
     def __init__(self, number: int, handle: Handle, index: RowIndex) -> None:
         self._number = bytes([number])
         self.handle = handle
         self._index = index
 
-    def put(self, txn: Transaction, place: Branch, rows: Mapping[bytes, RowChange]) -> None:
-        before = SegmentView(self, txn, place.branch, place.number - 1)
+    def put(self, txn: Transaction, branch: Branch, rows: Mapping[bytes, RowChange]) -> None:
+        """Writes the changes of the branch's block `number`."""
+        before = BranchView(self, txn, branch.id, branch.number - 1)
         for row, change in rows.items():
             if isinstance(change, dict):
                 value = encode_bucket(dict(before.bucket(row)) | change)
             else:
                 value = tagged(change)
-            txn.put(_row(place, row), value, db=self.handle)
-        self._index.put(txn, self._name(place), list(rows))
+            txn.put(_row(branch, row), value, db=self.handle)
+        self._index.put(txn, self._name(branch), list(rows))
 
-    def changes(self, txn: Transaction, place: Branch) -> dict[bytes, RowChange]:
-        """What one block changed (in a bucket: what its branch did up to it)."""
+    def changes(self, txn: Transaction, branch: Branch) -> dict[bytes, RowChange]:
+        """The changes of block `number` alone (in a bucket: of its branch up to that block)."""
         rows: dict[bytes, RowChange] = {}
-        for row in self._index.rows(txn, self._name(place)):
-            data = txn.get(_row(place, row), db=self.handle)
+        for row in self._index.rows(txn, self._name(branch)):
+            data = txn.get(_row(branch, row), db=self.handle)
             assert data is not None
             rows[row] = _change(row, data)
         return rows
 
-    def summary(self, txn: Transaction, place: Branch) -> Iterator[tuple[bytes, RowChange]]:
-        """What the branch changed up to a block, each row once, however often it changed."""
-        segment = SegmentView(self, txn, place.branch, place.number)
-        row = segment.first()
+    def summary(self, txn: Transaction, branch: Branch) -> Iterator[tuple[bytes, RowChange]]:
+        """The changes of the branch up to block `number`: each row once, however often it changed."""
+        view = BranchView(self, txn, branch.id, branch.number)
+        row = view.first()
         while row is not None:
-            data = segment.data(row)
+            data = view.data(row)
             if data is not None:
                 yield row, _change(row, data)
-            row = segment.following(row)
+            row = view.following(row)
 
-    def delete(self, txn: Transaction, place: Branch) -> None:
-        for row in self._index.take(txn, self._name(place)):
-            txn.delete(_row(place, row), db=self.handle)
+    def delete(self, txn: Transaction, branch: Branch) -> None:
+        """Deletes the rows of block `number`."""
+        for row in self._index.take(txn, self._name(branch)):
+            txn.delete(_row(branch, row), db=self.handle)
 
-    def _name(self, place: Branch) -> bytes:
-        return struct.pack(">II", place.branch, place.number) + self._number
+    def _name(self, branch: Branch) -> bytes:
+        return struct.pack(">II", branch.id, branch.number) + self._number
 
 
 def _change(row: bytes, data: bytes) -> RowChange:
     return dict(decode_bucket(data)) if len(row) == ROW_LIMIT else untagged(data)
 
 
-def _row(place: Branch, row: bytes) -> bytes:
-    return place.branch.to_bytes(4, "big") + row + (_LAST - place.number).to_bytes(4, "big")
+def _row(branch: Branch, row: bytes) -> bytes:
+    return branch.id.to_bytes(4, "big") + row + (_LAST - branch.number).to_bytes(4, "big")
 
 
 class OverlaySpill:
-    """All shelved blocks."""
+    """All spilled blocks."""
 
     def __init__(self, database: Database) -> None:
         self._blocks = database.table("shelf-blocks")
@@ -127,62 +129,66 @@ class OverlaySpill:
         self.storage = SpillTable(0, database.table("shelf-storage"), index)
         self.nodes = SpillTable(1, database.table("shelf-nodes"), index)
 
-    def place(self, txn: Transaction, block: bytes) -> Branch | None:
+    def branch_of(self, txn: Transaction, block: bytes) -> Branch | None:
+        """The branch up to a block; None if the block is not spilled."""
         data = txn.get(block, db=self._blocks)
-        return None if data is None else Branch(*_PLACE.unpack(data))
+        return None if data is None else Branch(*_BRANCH.unpack(data))
 
     def put(self, txn: Transaction, entry: OverlayEntry) -> None:
-        """Shelves a block whose parent is finalized or on the shelf."""
-        place = self._new_place(txn, entry)
-        data = _PLACE.pack(place.branch, place.number, place.first, place.origin)
+        """Spills a block whose parent is finalized or spilled."""
+        branch = self._branch_for(txn, entry)
+        data = _BRANCH.pack(branch.id, branch.number, branch.first, branch.origin)
         txn.put(entry.hash, data, db=self._blocks)
-        txn.put(place.branch.to_bytes(4, "big"), entry.hash, db=self._tips)
+        txn.put(branch.id.to_bytes(4, "big"), entry.hash, db=self._tips)
         changes = entry.overlay.changes
-        self.storage.put(txn, place, row_changes(changes.storage))
-        self.nodes.put(txn, place, row_changes(changes.nodes))
+        self.storage.put(txn, branch, row_changes(changes.storage))
+        self.nodes.put(txn, branch, row_changes(changes.nodes))
 
-    def _new_place(self, txn: Transaction, entry: OverlayEntry) -> Branch:
-        parent = self.place(txn, entry.parent)
+    def _branch_for(self, txn: Transaction, entry: OverlayEntry) -> Branch:
+        """The parent's branch where the parent is its tip, a new one otherwise."""
+        parent = self.branch_of(txn, entry.parent)
         if parent is not None:
-            tip = txn.get(parent.branch.to_bytes(4, "big"), db=self._tips)
+            tip = txn.get(parent.id.to_bytes(4, "big"), db=self._tips)
             if tip == entry.parent:
-                return Branch(parent.branch, entry.number, parent.first, parent.origin)
-        branch = int(txn.get(b"next-branch", db=self._meta) or b"0")
-        txn.put(b"next-branch", b"%d" % ((branch + 1) & _LAST), db=self._meta)
-        return Branch(branch, entry.number, entry.number, entry.parent)
+                return Branch(parent.id, entry.number, parent.first, parent.origin)
+        new = int(txn.get(b"next-branch", db=self._meta) or b"0")
+        txn.put(b"next-branch", b"%d" % ((new + 1) & _LAST), db=self._meta)
+        return Branch(new, entry.number, entry.number, entry.parent)
 
     def changes(
-        self, txn: Transaction, place: Branch
+        self, txn: Transaction, branch: Branch
     ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]]:
-        """A block's changes of storage and nodes."""
-        return self.storage.changes(txn, place), self.nodes.changes(txn, place)
+        """The changes of the branch's block `number`: of storage and of nodes."""
+        return self.storage.changes(txn, branch), self.nodes.changes(txn, branch)
 
     def discard(self, txn: Transaction, block: bytes) -> None:
-        """Takes a block off the shelf, if it is there: it has become final or has lost. Its rows go later,
-        with `collect`. Until then they do no harm: nothing leads to those of a lost block, and those of a
-        final one say of their branch what the tables say too."""
-        place = self.place(txn, block)
-        if place is None:
+        """Forgets a block that has become final or has lost; nothing happens if it is not spilled.
+
+        `collect_garbage` deletes its rows later. Until then they do no harm: nothing refers to the rows of a
+        lost block, and the rows of a final one agree with the finalized tables.
+        """
+        branch = self.branch_of(txn, block)
+        if branch is None:
             return
         txn.delete(block, db=self._blocks)
-        branch = place.branch.to_bytes(4, "big")
-        if txn.get(branch, db=self._tips) == block:
-            txn.delete(branch, db=self._tips)
-        txn.put(branch + place.number.to_bytes(4, "big"), b"", db=self._garbage)
+        name = branch.id.to_bytes(4, "big")
+        if txn.get(name, db=self._tips) == block:
+            txn.delete(name, db=self._tips)
+        txn.put(name + branch.number.to_bytes(4, "big"), b"", db=self._garbage)
 
-    def collect(self, txn: Transaction, most: int) -> None:
-        """Deletes the rows of a few discarded blocks; so thousands of them do not make one huge commit."""
+    def collect_garbage(self, txn: Transaction, max_blocks: int) -> None:
+        """Deletes the rows of a few discarded blocks: thousands of them would make one huge commit."""
         with txn.cursor(self._garbage) as cursor:
             found = cursor.first()
-            while found and most > 0:
-                branch, number = struct.unpack(">II", cursor.key())
-                place = Branch(branch, number, number, b"")
-                self.storage.delete(txn, place)
-                self.nodes.delete(txn, place)
-                found, most = cursor.delete() and cursor.key() != b"", most - 1
+            while found and max_blocks > 0:
+                name, number = struct.unpack(">II", cursor.key())
+                branch = Branch(name, number, number, b"")
+                self.storage.delete(txn, branch)
+                self.nodes.delete(txn, branch)
+                found, max_blocks = cursor.delete() and cursor.key() != b"", max_blocks - 1
 
 
-class SegmentView(RowWalk):
+class BranchView(RowWalk):
     """The layer of one branch up to block `number`, in one snapshot; its next key may be a deleted one."""
 
     __slots__ = ("_at", "_branch", "_cursor")
@@ -207,13 +213,14 @@ class SegmentView(RowWalk):
         return self._cursor.value()
 
     def first(self) -> bytes | None:
+        """The first row key of the branch; it may have changed only after block `number`."""
         return self._row_from(self._branch)
 
     def following(self, row: bytes) -> bytes | None:
         return self._row_from(self._branch + row + b"\xff" * 5)
 
-    def _row_from(self, place: bytes) -> bytes | None:
-        if not self._cursor.set_range(place):
+    def _row_from(self, start: bytes) -> bytes | None:
+        if not self._cursor.set_range(start):
             return None
         found = self._cursor.key()
         return found[4:-4] if found.startswith(self._branch) else None

@@ -1,9 +1,9 @@
 """What is the state at a block, in one snapshot?
 
-From the block down: overlays in memory, then branches on the shelf, then the finalized tables, which answer
-for the finalized block and for the window before it. All that is read comes from one read transaction; the
-overlays laid over it are those above what *this snapshot* holds, so it does not matter what the writer does
-meanwhile.
+From the block down: overlays in memory, then spilled branches, then the finalized tables, which hold the
+state of the finalized block and undo rows for the window before it. All that is read comes from one read
+transaction; the overlays laid over it are those above what *this snapshot* holds, so it does not matter what
+the writer does meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cfnode.core.state import TOP
 from cfnode.store.blocks import Blocks, ChainMetadata
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.overlays import OverlayEntry, OverlayTable, OverlayTree, layers
-from cfnode.store.spill import UNTOUCHED, Branch, OverlaySpill, SegmentView, SpillTable
+from cfnode.store.spill import UNTOUCHED, Branch, BranchView, OverlaySpill, SpillTable
 from cfnode.store.versioned import RowIndex, TableView, VersionedTable
 
 if TYPE_CHECKING:
@@ -32,20 +32,20 @@ class Walkable(Protocol):
 
 
 class Layered:
-    """One table at a block: overlays, then shelved branches, the newest first, over the finalized table."""
+    """One table at a block: overlays, then spilled branches, the newest first, over the finalized table."""
 
-    __slots__ = ("_base", "_branches", "_overlays", "_touched")
+    __slots__ = ("_base", "_branches", "_overlays", "_written")
 
     def __init__(
-        self, overlays: Sequence[OverlayTable], branches: Sequence[SegmentView], base: TableView
+        self, overlays: Sequence[OverlayTable], branches: Sequence[BranchView], base: TableView
     ) -> None:
         self._overlays = overlays
         self._branches = branches
         self._base = base
-        self._touched: dict[bytes, list[Mapping[bytes, bytes | None]]] = {}
+        self._written: dict[bytes, list[Mapping[bytes, bytes | None]]] = {}
 
     def get(self, child: bytes, key: bytes) -> bytes | None:
-        for table in self._touched_in(child):
+        for table in self._written_in(child):
             if key in table:
                 return table[key]
         for branch in self._branches:
@@ -54,12 +54,12 @@ class Layered:
                 return value
         return self._base.get(child, key)
 
-    def _touched_in(self, child: bytes) -> list[Mapping[bytes, bytes | None]]:
-        """What the overlays changed in a child, without those that leave it as it is."""
-        found = self._touched.get(child)
+    def _written_in(self, child: bytes) -> list[Mapping[bytes, bytes | None]]:
+        """The changes of a child trie in the overlays, without those overlays that have none."""
+        found = self._written.get(child)
         if found is None:
-            tables = (overlay.touched(child) for overlay in self._overlays)
-            found = self._touched[child] = [table for table in tables if table]
+            tables = (overlay.written(child) for overlay in self._overlays)
+            found = self._written[child] = [table for table in tables if table]
         return found
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
@@ -77,7 +77,7 @@ class Layered:
 
 
 class _Ended(Layered):
-    """What a view has when its `with` is over."""
+    """What a view reads from when its `with` block is over."""
 
     __slots__ = ()
 
@@ -112,35 +112,37 @@ class StateView:
         return self._nodes.get(child, path)
 
     def end(self) -> None:
-        """Let go of the snapshot: as long as anybody could read on in it, its place among the readers of the
-        database would stay taken."""
+        """Let go of the snapshot: its cursors would keep a reader slot of the database taken."""
         self._storage = self._nodes = _ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class LayerStack:
-    """What lies between a block and the tables: overlays and branches, the newest first; `at` is the block of
-    the tables below them, None for the finalized one."""
+    """The layers of a block's state above the finalized tables, the newest first.
+
+    `at`: the block at which the tables below are read; None for the finalized one.
+    """
 
     overlays: list[OverlayEntry]
-    places: list[Branch]
+    branches: list[Branch]
     at: int | None
 
 
 class Tables:
-    """All tables that a state is read from, of a writer or a reader."""
+    """All tables that a state is read from, in the writing process or a reading one."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.blocks = Blocks(database)
-        self.shelf = OverlaySpill(database)
+        self.spill = OverlaySpill(database)
         index = RowIndex(database.table("undo-index"))
         self.storage = VersionedTable(0, database.table("storage"), database.table("storage-undo"), index)
         self.nodes = VersionedTable(1, database.table("nodes"), database.table("nodes-undo"), index)
 
     @property
-    def with_shelves(self) -> Sequence[tuple[VersionedTable, SpillTable]]:
-        return (self.storage, self.shelf.storage), (self.nodes, self.shelf.nodes)
+    def with_spill(self) -> Sequence[tuple[VersionedTable, SpillTable]]:
+        """Storage and nodes, each with its spill table."""
+        return (self.storage, self.spill.storage), (self.nodes, self.spill.nodes)
 
     @contextmanager
     def state(self, block: bytes, overlays: OverlayTree) -> Iterator[StateView]:
@@ -153,61 +155,66 @@ class Tables:
                 view.end()
 
     def view(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> StateView:
-        way = self.way(txn, block, overlays)
+        """The state at a block, in the caller's snapshot; raises UnknownBlock or StateDiscarded."""
+        stack = self.layer_stack(txn, block, overlays)
         known = self.blocks.number_and_root(txn, block)
         if known is None:
             raise UnknownBlock(block)
-        laid = layers(way.overlays)
+        laid = layers(stack.overlays)
 
-        def layered(laid: list[OverlayTable], shelf: SpillTable, table: VersionedTable) -> Layered:
-            branches = [SegmentView(shelf, txn, place.branch, place.number) for place in way.places]
-            return Layered(laid, branches, TableView(table, txn, way.at))
+        def layered(laid: list[OverlayTable], spill: SpillTable, table: VersionedTable) -> Layered:
+            branches = [BranchView(spill, txn, branch.id, branch.number) for branch in stack.branches]
+            return Layered(laid, branches, TableView(table, txn, stack.at))
 
         return StateView(
             *known,
-            layered([storage for storage, _ in laid], self.shelf.storage, self.storage),
-            layered([nodes for _, nodes in laid], self.shelf.nodes, self.nodes),
+            layered([storage for storage, _ in laid], self.spill.storage, self.storage),
+            layered([nodes for _, nodes in laid], self.spill.nodes, self.nodes),
         )
 
-    def present(self, txn: Transaction, root: bytes) -> StateView:
-        """What the tables hold, whatever block it belongs to; it should have the root."""
+    def current(self, txn: Transaction, root: bytes) -> StateView:
+        """The finalized tables as they are, whatever block they belong to; `root` is not checked."""
         storage, nodes = (
             Layered([], [], TableView(table, txn, None)) for table in (self.storage, self.nodes)
         )
         return StateView(0, root, storage, nodes)
 
-    def way(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> LayerStack:
-        facts = self.blocks.facts(txn)
-        if facts is None:
+    def layer_stack(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> LayerStack:
+        """The layers of the state at a block; raises UnknownBlock or StateDiscarded."""
+        metadata = self.blocks.metadata(txn)
+        if metadata is None:
             raise UnknownBlock(block)
         try:
-            return self._way(txn, facts, block, overlays)
+            return self._live_stack(txn, metadata, block, overlays)
         except StateDiscarded:
-            kept = self._kept_way(txn, facts, block, overlays)
+            kept = self._kept_stack(txn, metadata, block, overlays)
             if kept is None:
                 raise
             return kept
 
-    def _way(self, txn: Transaction, facts: ChainMetadata, block: bytes, overlays: OverlayTree) -> LayerStack:
-        laid = list(_overlays_above(facts, block, overlays))
+    def _live_stack(
+        self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
+    ) -> LayerStack:
+        """The layers of a block that is final or descends from the finalized one."""
+        laid = list(_overlays_above(metadata, block, overlays))
         below = laid[-1].parent if laid else block
-        if below == facts.finalized.hash:
-            if facts.oldest_state > facts.finalized.number:
+        if below == metadata.finalized.hash:
+            if metadata.oldest_state > metadata.finalized.number:
                 raise StateDiscarded(block)
             return LayerStack(laid, [], None)
-        places = list(self.places(txn, facts, below))
-        if places:
-            return LayerStack(laid, places, None)
+        branches = list(self.branches(txn, metadata, below))
+        if branches:
+            return LayerStack(laid, branches, None)
         if laid:
             raise StateDiscarded(block)
-        return LayerStack([], [], self._past(txn, facts, block))
+        return LayerStack([], [], self._number_in_window(txn, metadata, block))
 
-    def _kept_way(
-        self, txn: Transaction, facts: ChainMetadata, block: bytes, overlays: OverlayTree
+    def _kept_stack(
+        self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
     ) -> LayerStack | None:
-        """To a block that has lost and is held: its branch lies over the final state that it grew from."""
+        """The layers of a held block that has lost: its branch lies over the final state it forked from."""
         fork = self.blocks.fork_of_kept(txn, block)
-        if fork is None or fork < facts.oldest_state:
+        if fork is None or fork < metadata.oldest_state:
             return None
         laid: list[OverlayEntry] = []
         while self.blocks.fork_of_kept(txn, block) is not None:
@@ -218,37 +225,38 @@ class Tables:
             block = entry.parent
         return LayerStack(laid, [], fork)
 
-    def places(self, txn: Transaction, facts: ChainMetadata, block: bytes) -> Iterator[Branch]:
-        """The branches from a shelved block down to the finalized one, each up to where it is left."""
-        while (place := self.shelf.place(txn, block)) is not None:
-            yield place
-            if place.first <= facts.finalized.number + 1:
+    def branches(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> Iterator[Branch]:
+        """The branches from a spilled block down to the finalized one, each up to where the next forks."""
+        while (branch := self.spill.branch_of(txn, block)) is not None:
+            yield branch
+            if branch.first <= metadata.finalized.number + 1:
                 return
-            block = place.origin
+            block = branch.origin
 
-    def _past(self, txn: Transaction, facts: ChainMetadata, block: bytes) -> int:
-        """The number of a finalized block within the window."""
+    def _number_in_window(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> int:
+        """The number of a finalized block within the window; raises UnknownBlock or StateDiscarded."""
         number = self.blocks.number(txn, block)
         if number is None:
             raise UnknownBlock(block)
-        if self.blocks.hash_at(txn, number) == block and number >= facts.oldest_state:
+        if self.blocks.hash_at(txn, number) == block and number >= metadata.oldest_state:
             return number
         if self.blocks.is_unfinalized(txn, BlockRef(block, number)):
-            raise UnknownBlock(block)  # known by its header, but not executed (again) yet
+            raise UnknownBlock(block)  # its header is known, but it has not been executed (again) yet
         raise StateDiscarded(block)
 
-    def holds(self, txn: Transaction, block: bytes) -> bool:
-        """Whether the snapshot itself has the state of a block: it is the finalized one or on the shelf."""
-        facts = self.blocks.facts(txn)
-        if facts is not None and facts.finalized.hash == block:
-            return facts.oldest_state <= facts.finalized.number
-        return self.shelf.place(txn, block) is not None
+    def has_state(self, txn: Transaction, block: bytes) -> bool:
+        """Whether the snapshot itself holds the state of a block: it is the finalized one or spilled."""
+        metadata = self.blocks.metadata(txn)
+        if metadata is not None and metadata.finalized.hash == block:
+            return metadata.oldest_state <= metadata.finalized.number
+        return self.spill.branch_of(txn, block) is not None
 
 
-def _overlays_above(facts: ChainMetadata, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
-    while block != facts.finalized.hash:
+def _overlays_above(metadata: ChainMetadata, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
+    """The overlays from a block down to the finalized one, as far as they are in the tree."""
+    while block != metadata.finalized.hash:
         entry = overlays.get(block)
-        if entry is None or entry.number <= facts.finalized.number:
+        if entry is None or entry.number <= metadata.finalized.number:
             return
         yield entry
         block = entry.parent

@@ -1,13 +1,17 @@
 """How does a state that was downloaded, not executed, become the state of the finalized block?
 
-A store can adopt a block whose finality has been proven: one that knows only its first block, or one that has
-fallen so far behind that nobody has the blocks in between. At the beginning all but the first block's header
-is thrown away, so that the tables are empty; then rows come in batches, in any order, each one verified by
-whoever brings them. At the end the trie is walked from the state root over all of them
-(`cfnode.core.trie.Healing`); what turns out to be missing is brought, and what the trie does not name is
-deleted: leftovers of older states, from which a part of the rows may have come. Only then does one
-transaction make the block the finalized one. Until that transaction the store answers as one without a state,
-and a process killed before it begins anew.
+A store can import the state of a block whose finality has been proven: a store with only its first block, or
+one so far behind that no peer has the blocks in between.
+
+1. `clear` deletes all but the first block's header, so that the tables are empty.
+2. `write` takes rows in batches, in any order; the caller has verified each of them.
+3. `walk` follows the trie from the state root over all rows (`cfnode.core.trie.Healing`) and reports what is
+   missing, which the caller fetches and writes.
+4. `delete_leftovers` deletes rows that the trie does not contain: parts of the state may have been downloaded
+   at older blocks.
+5. `finish` makes the block the finalized one, in one transaction.
+
+Until then the store has no state, and a process killed before begins again.
 """
 
 from __future__ import annotations
@@ -35,62 +39,62 @@ ROWS_AT_ONCE = 50_000
 """Rows after which pages are given back."""
 
 Row = tuple[bytes, bytes, bytes]
-"""Child trie (empty: the top one), key or path, value or encoded node."""
+"""Child trie (empty: the top trie), key or path, value or encoded node."""
 
 
 class StateImport:
-    """The state of one block on its way into a store. `Store.adopt` makes it; `forget`: what is in memory
-    goes, too.
-    """
+    """One import into a store; made by `Store.import_state`. `on_cleared` empties what is in memory."""
 
-    def __init__(self, tables: Tables, forget: Callable[[], None]) -> None:
+    def __init__(self, tables: Tables, on_cleared: Callable[[], None]) -> None:
         self._tables = tables
         self._database = tables.database
-        self._forget = forget
+        self._on_cleared = on_cleared
 
     def clear(self) -> None:
-        """Throws away the chain there is, but for its first header; the tables are empty then."""
+        """Deletes the present chain but for its first header."""
         self._database.write(self._clear)
-        self._forget()
+        self._on_cleared()
 
     def _clear(self, txn: Transaction) -> None:
         blocks = self._tables.blocks
-        facts = blocks.facts(txn)
-        if facts is None:
+        metadata = blocks.metadata(txn)
+        if metadata is None:
             raise StoreError(f"the database in {self._database.path} holds no chain yet")
         genesis_hash = blocks.genesis_hash(txn)
         genesis = None if genesis_hash is None else blocks.header(txn, genesis_hash)
         assert genesis is not None
         self._database.empty(txn)
         blocks.put_genesis(txn, genesis)
-        blocks.put_beginning(txn, genesis.number)
+        blocks.put_oldest_header(txn, genesis.number)
         first = BlockRef(genesis.hash, genesis.number)
-        blocks.put_facts(
-            txn, ChainMetadata(first, first.number + 1, first.number, facts.generation + 1, NO_BLOCK)
+        blocks.put_metadata(
+            txn, ChainMetadata(first, first.number + 1, first.number, metadata.generation + 1, NO_BLOCK)
         )
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
-        """Writes a batch, sorted; a row that is there already is replaced. One transaction."""
+        """Writes a batch in one transaction; existing rows are replaced."""
         changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
         self._database.write(partial(self._merge, *changes))
 
-    def look(self, mend: Healing, most_nodes: int, most_holes: int) -> Found:
-        """Walks on over the rows, in one snapshot. Raises TrieError."""
+    def walk(self, healing: Healing, max_nodes: int, max_missing: int) -> Found:
+        """Goes on with the walk over the rows, in one snapshot. Raises TrieError."""
         with self._database.read() as txn:
-            found = mend.walk(self._tables.present(txn, NO_BLOCK), most_nodes, most_holes)
-        self._database.give_pages_back()
+            found = healing.walk(self._tables.current(txn, NO_BLOCK), max_nodes, max_missing)
+        self._database.release_pages()
         return found
 
-    def settle(self, mend: Healing, root: bytes) -> int:
-        """After a walk that has met the whole state: deletes what does not belong to it; how many rows."""
+    def delete_leftovers(self, healing: Healing, root: bytes) -> int:
+        """After a complete walk: deletes the rows that are not part of the state; returns their number."""
         with self._database.read() as txn:
             rows = tuple(sum(1 for _ in self._rows(txn, table)) for table in self._both)
-            if rows == (mend.keys, mend.nodes):
+            if rows == (healing.keys, healing.nodes):
                 return 0
-            storage, nodes = self._beside(txn, root)
+            storage, nodes = self._leftovers(txn, root)
         kept = rows[0] - len(storage), rows[1] - len(nodes)
-        if kept != (mend.keys, mend.nodes):
-            raise StoreError(f"the state is not whole: {kept} keys and nodes of {(mend.keys, mend.nodes)}")
+        if kept != (healing.keys, healing.nodes):
+            raise StoreError(
+                f"the imported state is incomplete: {kept} keys and nodes of {(healing.keys, healing.nodes)}"
+            )
         self._database.write(partial(self._merge, row_deletions(storage), row_deletions(nodes)))
         return len(storage) + len(nodes)
 
@@ -99,24 +103,24 @@ class StateImport:
         return self._tables.storage, self._tables.nodes
 
     def _rows(self, txn: Transaction, table: VersionedTable) -> Iterator[bytes]:
-        """All rows of a table; what has been read is let go of on the way."""
+        """All rows of a table; pages in memory are released on the way."""
         for count, row in enumerate(table.rows(txn), 1):
             yield row
             if count % ROWS_AT_ONCE == 0:
-                self._database.give_pages_back()
+                self._database.release_pages()
 
-    def _beside(self, txn: Transaction, root: bytes) -> tuple[list[bytes], list[bytes]]:
-        """The rows of storage and of nodes that the trie does not name."""
-        state = self._tables.present(txn, root)
-        storage, nodes = (_Beside(self._rows(txn, table)) for table in self._both)
+    def _leftovers(self, txn: Transaction, root: bytes) -> tuple[list[bytes], list[bytes]]:
+        """The rows of storage and of nodes that the trie does not contain."""
+        state = self._tables.current(txn, root)
+        storage, nodes = (_Leftovers(self._rows(txn, table)) for table in self._both)
         tries = [(TOP, root)]
         for child, child_root in tries:  # grows while the top trie is walked, in the order of the rows
             prefix = delimited(child)
             for path, key, value in trie_rows(state, child, child_root):
                 if path is not None:
-                    nodes.pass_by(prefix + delimited(path))
+                    nodes.skip(prefix + delimited(path))
                 if key is not None and value is not None:
-                    storage.pass_by(prefix + delimited(key))
+                    storage.skip(prefix + delimited(key))
                     if child == TOP and is_child_root(key, value):
                         tries.append((key.removeprefix(CHILD_STORAGE_PREFIX), value))
         return storage.all(), nodes.all()
@@ -128,42 +132,43 @@ class StateImport:
         self._tables.nodes.merge(txn, nodes.items())
 
     def finish(self, header: Header, body: Sequence[bytes], justifications: Sequence[Justification]) -> None:
-        """Makes the block the finalized one, with this state. Call `settle` before."""
+        """Makes the block the finalized one, with this state. Call `delete_leftovers` first."""
         ref = BlockRef(header.hash, header.number)
 
         def work(txn: Transaction) -> None:
             blocks = self._tables.blocks
-            facts = blocks.facts(txn)
-            assert facts is not None
+            metadata = blocks.metadata(txn)
+            assert metadata is not None
             blocks.put_block(txn, header, body)
             blocks.put_justifications(txn, ref.hash, justifications)
             blocks.mark_periodic(txn, ref.hash)
             blocks.make_final(txn, ref)
-            blocks.put_beginning(txn, ref.number)
+            blocks.put_oldest_header(txn, ref.number)
             newest = ref.hash if justifications else NO_BLOCK
-            blocks.put_facts(txn, ChainMetadata(ref, ref.number, ref.number, facts.generation + 1, newest))
+            generation = metadata.generation + 1
+            blocks.put_metadata(txn, ChainMetadata(ref, ref.number, ref.number, generation, newest))
 
         self._database.write(work)
 
 
-class _Beside:
-    """Rows in order, and among them those that nobody named."""
+class _Leftovers:
+    """The rows of a table, in order, that are not part of the state."""
 
     def __init__(self, rows: Iterator[bytes]) -> None:
         self._rows = rows
         self._at = next(rows, None)
         self._found: list[bytes] = []
 
-    def pass_by(self, named: bytes) -> None:
-        """A row that belongs there; all before it have been named already, or never will be."""
-        while self._at is not None and self._at < named:
+    def skip(self, row: bytes) -> None:
+        """Skips the next row of the state; the rows before it that were not skipped are leftovers."""
+        while self._at is not None and self._at < row:
             self._found.append(self._at)
             self._at = next(self._rows, None)
-        if self._at == named:
+        if self._at == row:
             self._at = next(self._rows, None)
 
     def all(self) -> list[bytes]:
-        """Those that nobody named, once all that belong there have been."""
+        """All leftovers, once every row of the state has been skipped."""
         rest = [] if self._at is None else [self._at, *self._rows]
         return self._found + rest
 

@@ -1,4 +1,4 @@
-"""How can one sorted table answer for its present and for each of the last blocks?
+"""How can one sorted table be read at the finalized block and at each of the blocks before it?
 
 A *versioned table* is two LMDB tables. `current` maps row keys to the values at the finalized block. `undo`
 keeps, for each block that changed a row, the value from before, under row key ‖ block number (4 bytes, big
@@ -8,8 +8,8 @@ endian). The value at an older block is the first undo row of that row after the
              blocks …6 → A    7…11 → B       12…29 → C       30… → D
 
 `next_key` at an older block walks both tables at once, since a row deleted since is only in `undo`, and skips
-what did not exist then. An index of the rows that each block changed lets pruning drop a block's undo rows
-without looking at any other row. Storage and trie nodes are two such tables with a common index.
+rows that did not exist then. An index of the rows that each block changed lets pruning delete a block's undo
+rows without reading any other row. Storage and trie nodes are two such tables with a common index.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cfnode.store.database import Handle, Transaction
 
 CHUNK = 1_800
-"""Bytes of row keys in one index row: it stays inside an LMDB page, so its space is reused without holes."""
+"""Bytes of row keys in one index row: it fits in an LMDB page, so its space is reused without gaps."""
 
 _PAST_ALL_BLOCKS = b"\xff" * 5
 
@@ -42,7 +42,7 @@ def block_suffix(block: int) -> bytes:
 
 
 class RowIndex:
-    """Which rows stand under a name (bytes of a fixed length)? Written once a name."""
+    """Lists of row keys by name (bytes of a fixed length); each name is written once."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -69,7 +69,7 @@ class RowIndex:
         return rows
 
     def take(self, txn: Transaction, name: bytes) -> list[bytes]:
-        """The rows under the name, which is then gone."""
+        """Removes the name and returns its rows."""
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
             found = cursor.set_range(name)
@@ -89,7 +89,7 @@ def _split(chunk: bytes) -> list[bytes]:
 
 
 class VersionedTable:
-    """The writer's side: `apply` a block, `prune` a block. `number` tells tables apart in the index."""
+    """The writer's side: `apply` a block, `prune` a block. `number` identifies the table in the index."""
 
     def __init__(self, number: int, current: Handle, undo: Handle, index: RowIndex) -> None:
         self._number = bytes([number])
@@ -98,14 +98,14 @@ class VersionedTable:
         self._index = index
 
     def fill(self, txn: Transaction, rows: Mapping[bytes, RowChange]) -> None:
-        """Writes rows without a past: the state that everything begins with."""
+        """Writes the rows of the first state, without undo rows."""
         for row, change in rows.items():
             value = merged(None, change)
             if value is not None:
                 txn.put(row, value, db=self.current)
 
     def merge(self, txn: Transaction, rows: Iterable[tuple[bytes, RowChange]]) -> None:
-        """Writes rows into a state that nobody reads yet."""
+        """Writes rows of a state that is being imported, without undo rows."""
         for row, change in rows:
             old = txn.get(row, db=self.current) if isinstance(change, dict) else None
             value = merged(old, change)
@@ -115,7 +115,7 @@ class VersionedTable:
                 txn.put(row, value, db=self.current)
 
     def rows(self, txn: Transaction) -> Iterator[bytes]:
-        """The whole row keys there are now, in order."""
+        """All whole row keys of `current`, in order."""
         with txn.cursor(self.current) as cursor:
             for row in cursor.iternext(values=False):
                 if len(row) < ROW_LIMIT:
@@ -126,8 +126,8 @@ class VersionedTable:
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool
     ) -> None:
-        """Makes `current` the state at `block`, whose changes these are; the one before can still be read
-        if undo rows are kept."""
+        """Brings `current` to `block`, whose changes these are. With undo rows the state before it can still
+        be read."""
         suffix = block_suffix(block)
         changed = []
         for row, change in rows:
@@ -145,7 +145,7 @@ class VersionedTable:
         self._index.put(txn, suffix + self._number, changed)
 
     def prune(self, txn: Transaction, block: int) -> None:
-        """Forgets what was before `block`."""
+        """Deletes the undo rows of `block`: the states before it can no longer be read."""
         suffix = block_suffix(block)
         for row in self._index.take(txn, suffix + self._number):
             txn.delete(row + suffix, db=self.undo)
@@ -178,8 +178,8 @@ class TableView(RowWalk):
         return self._txn.get(row, db=self._current)
 
     def following(self, row: bytes) -> bytes | None:
-        """The next row that exists now, or that has existed and is still known. No row key is a prefix of
-        another, so any suffix leads past a row, and one past all block numbers past its undo rows."""
+        """The next row of `current` or of `undo`. No row key is a prefix of another, so a seek to the row key
+        with any suffix skips the row, and one past all block numbers skips its undo rows."""
         now = self._rows.key() if self._rows.set_range(row + b"\0") else None
         if self._after is None or not self._undo.set_range(row + _PAST_ALL_BLOCKS):
             return now

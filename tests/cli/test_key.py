@@ -454,7 +454,7 @@ class TestNodeKey:
 
     def test_what_is_no_key_is_told(self) -> None:
         line = failed(3, "inspect-node-key", stdin="hello")
-        assert line == "Error: standard input is no node key: it must be 32 bytes or 64 hex digits"
+        assert line == "Error: standard input is not a node key: it must be 32 bytes or 64 hex digits"
 
 
 def test_every_scheme_can_be_chosen() -> None:

@@ -92,8 +92,8 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
         ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "its peer id is missing, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
         ("--reserved-nodes=/dns/a.example/tcp/1/ws", "its peer id is missing"),
         ("--reserved-nodes=1.2.3.4", "an address begins with /"),
-        ("--public-addr=/ip4/1.2.3/tcp/1", "'1.2.3' is no value for /ip4"),
-        ("--listen-addr=/ip4/0.0.0.0/tcp/70000", "'70000' is no value for /tcp"),
+        ("--public-addr=/ip4/1.2.3/tcp/1", "malformed value '1.2.3' of /ip4"),
+        ("--listen-addr=/ip4/0.0.0.0/tcp/70000", "malformed value '70000' of /tcp"),
     ],
 )
 def test_an_address_that_is_none_is_refused_with_the_reason(

@@ -219,14 +219,14 @@ PROTOCOL = "must be visible ASCII without '/', at most 128 characters"
         ("[" * 100_000, "", "not a chain specification: nested too deeply"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_by_the_name_of_its_field(text: str, field: str, problem: str) -> None:
+def test_the_error_for_a_mistake_names_its_field(text: str, field: str, problem: str) -> None:
     with pytest.raises(ChainSpecError) as caught:
         parse(text, "spec.json")
     assert (caught.value.field, caught.value.problem) == (field, problem)
     assert str(caught.value) == ": ".join(part for part in ("spec.json", field, problem) if part)
 
 
-def test_a_file_that_is_no_text_is_told_so() -> None:
+def test_a_chain_spec_that_is_not_text_is_refused() -> None:
     with pytest.raises(ChainSpecError, match=r"^spec: not UTF-8 text \(byte 0\)$"):
         parse(b"\xff\xfe", "spec")
 

@@ -59,7 +59,7 @@ def test_every_era_survives_both_ways_of_writing_it(period: int, current: int) -
 
 
 @given(st.integers(0, 200_000), st.integers(0, 2**32 - 1))
-def test_the_life_covers_the_block_it_was_made_for(period: int, current: int) -> None:
+def test_an_era_covers_the_block_it_was_created_for(period: int, current: int) -> None:
     era = Era.mortal(period, current)
     assert MIN_PERIOD <= era.period <= MAX_PERIOD
     death = era.death(current)

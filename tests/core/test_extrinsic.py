@@ -185,7 +185,7 @@ def test_the_order_of_the_metadata_is_kept(metadata: Metadata, remark: Remark) -
         (b"\x08\x45\x01", "version 1 of the extensions"),
     ],
 )
-def test_what_is_no_extrinsic_is_refused(metadata: Metadata, data: bytes, words: str) -> None:
+def test_malformed_extrinsics_are_refused(metadata: Metadata, data: bytes, words: str) -> None:
     with pytest.raises(ScaleError, match=words):
         decode_extrinsic(metadata, data)
 

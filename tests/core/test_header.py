@@ -109,7 +109,7 @@ def test_a_number_above_32_bits_is_refused() -> None:
         Header.decode(bytes(32) + number + bytes(64) + b"\0")
 
 
-def test_a_digest_of_a_million_tiny_items_is_refused_before_they_are_made() -> None:
+def test_a_digest_of_a_million_tiny_items_is_refused_before_they_are_decoded() -> None:
     most = bytes(97) + encode_compact(MAX_DIGEST_ITEMS) + b"\x08" * MAX_DIGEST_ITEMS
     assert len(Header.decode(most).digest) == MAX_DIGEST_ITEMS
     for count in (MAX_DIGEST_ITEMS + 1, 1_000_000):

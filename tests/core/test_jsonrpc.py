@@ -87,7 +87,7 @@ def test_params_that_are_no_array_or_object_are_invalid_params(params: bytes) ->
         b"\xef\xbb\xbf{}",
     ],
 )
-def test_what_is_no_json_is_a_parse_error_with_a_null_id(text: bytes) -> None:
+def test_malformed_json_is_a_parse_error_with_a_null_id(text: bytes) -> None:
     refused = refusal_of(text)
     assert (refused.id, refused.error.code, refused.error.message) == (b"null", -32700, "Parse error")
 
@@ -122,7 +122,7 @@ def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: byte
         (b'{"jsonrpc":"2.0","method":"m","id":[1]}', b"null"),
     ],
 )
-def test_json_that_is_no_request_is_an_invalid_request(text: bytes, identity: bytes) -> None:
+def test_json_that_is_not_a_request_is_an_invalid_request(text: bytes, identity: bytes) -> None:
     refused = refusal_of(text)
     assert (refused.id, refused.error.code, refused.error.message) == (identity, -32600, "Invalid request")
 
@@ -171,7 +171,7 @@ def test_a_message_of_too_many_values_is_refused_undecoded(
     assert refused.error.data == f"Exceeded max limit of {jsonrpc.MAX_VALUES} JSON values"
 
 
-def test_a_call_of_one_long_text_is_no_call_of_many_values() -> None:
+def test_a_long_text_in_a_call_does_not_count_as_many_values() -> None:
     text = "0x" + "ab" * 1_000_000
     call = call_of(b'{"jsonrpc":"2.0","method":"m","id":1,"params":["%b"]}' % text.encode())
     assert call.arguments() == [text]

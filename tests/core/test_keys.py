@@ -55,7 +55,7 @@ def test_the_seed_behind_hard_junctions_is_known() -> None:
     assert Keypair.from_seed(alice.seed) == alice
 
 
-def test_there_is_no_seed_behind_a_soft_junction() -> None:
+def test_a_soft_junction_has_no_seed() -> None:
     assert Keypair.from_suri("//Alice/0").seed is None
     assert Keypair.from_suri("//Alice/0//1").seed is None
 
@@ -117,8 +117,8 @@ def test_a_soft_junction_is_refused_where_the_scheme_has_none(scheme: Scheme) ->
         Keypair.from_suri("//Alice/soft", scheme)
 
 
-def test_a_seed_that_no_curve_takes_is_refused_in_words() -> None:
-    with pytest.raises(SuriError, match="no secp256k1 secret"):
+def test_a_seed_that_is_not_a_scalar_of_the_curve_is_refused() -> None:
+    with pytest.raises(SuriError, match="not a secp256k1 secret"):
         Keypair.from_seed(bytes(32), "ecdsa")
     with pytest.raises(SuriError, match="not 31"):
         Keypair.from_seed(bytes(31))
@@ -209,7 +209,7 @@ def test_the_oracle_accepts_small_orders_too(public: str) -> None:
 
 
 @pytest.mark.parametrize(("public", "signature"), [(31, 64), (32, 63), (0, 0), (33, 65)])
-def test_what_has_another_length_is_no_key_or_signature(public: int, signature: int) -> None:
+def test_a_key_or_signature_of_another_length_is_invalid(public: int, signature: int) -> None:
     assert not ed25519.verify(bytes(public), b"message", bytes(signature))
 
 
@@ -221,7 +221,7 @@ def test_a_peer_id_holds_its_key() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "12D3KooW", "1" * 52, "0" * 52, "Q" * 52])
-def test_other_text_is_no_peer_id(text: str) -> None:
+def test_text_that_is_not_a_peer_id_is_refused(text: str) -> None:
     with pytest.raises(PeerIdError):
         public_of(text)
 

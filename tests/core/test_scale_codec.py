@@ -119,13 +119,13 @@ SWAP = (
         ([1, 2], "SwapRequest: a dict of fields is wanted, not list of length 2"),
     ],
 )
-def test_a_wrong_value_is_named_with_its_place(value, words):
+def test_the_error_for_a_wrong_value_has_its_path(value, words):
     with pytest.raises(ScaleError) as caught:
         codec_of(*SWAP).encode(value)
     assert str(caught.value) == words
 
 
-def test_wrong_bytes_are_named_with_their_place():
+def test_the_error_for_malformed_bytes_has_their_path():
     codec = codec_of(*SWAP)
     with pytest.raises(ScaleError) as caught:
         codec.decode(codec.encode({"id": 1, "state": {"fees": [1]}})[:-1])

@@ -33,7 +33,7 @@ def test_the_form_at_each_edge(number, form):
 
 
 @given(numbers, st.binary(max_size=3), st.binary(max_size=3))
-def test_every_number_comes_back_from_any_place(number, before, after):
+def test_every_compact_is_decoded_at_any_offset(number, before, after):
     form = encode_compact(number)
     assert decode_compact(before + form + after, len(before)) == (number, len(before) + len(form))
 
@@ -77,7 +77,7 @@ def test_a_cursor_reads_one_value_after_the_other():
     cursor.finish()
 
 
-def test_a_cursor_refuses_what_is_left_over():
+def test_a_cursor_refuses_trailing_bytes():
     with pytest.raises(ScaleError, match="2 bytes follow"):
         Cursor(b"ab").finish()
 

@@ -93,7 +93,7 @@ def test_a_type_that_contains_only_itself_has_no_value():
             codec_of(definition).decode(bytes(10))
 
 
-def test_a_chain_of_types_deeper_than_python_goes_is_refused_in_words():
+def test_types_nested_deeper_than_pythons_stack_raise_a_scale_error():
     chain = [U8, *(Composite(fields(inner=i)) for i in range(5000))]
     with pytest.raises(ScaleError, match="nested too deeply"):
         codec_of(*chain).decode(b"\0")

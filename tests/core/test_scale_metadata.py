@@ -111,7 +111,7 @@ def test_runtime_apis_are_called_by_name(metadata):
         nonce.encode_args()
 
 
-def test_a_module_error_has_pallet_name_and_words(metadata):
+def test_a_module_error_has_pallet_name_and_docs(metadata):
     pallet, name, docs = metadata.error(0, b"\x05\0\0\0")
     assert (pallet, name) == ("System", "CallFiltered")
     assert docs == "The origin filter prevent the call to be dispatched."
@@ -131,7 +131,7 @@ def test_a_module_error_has_pallet_name_and_words(metadata):
         lambda m: m.registry.find("no", "Such"),
     ],
 )
-def test_a_name_that_is_not_there_is_said_to_be_so(metadata, look_up):
+def test_the_error_names_a_missing_name(metadata, look_up):
     with pytest.raises(NotInMetadataError, match="has no"):
         look_up(metadata)
 
@@ -146,7 +146,7 @@ def test_the_events_of_a_block(metadata):
 
 
 @pytest.mark.parametrize("data", [b"", b"meta", b"mata\x0f", b"meta\x0d", b"meta\x0f", b"meta\x0e\x04"])
-def test_what_is_no_metadata_is_refused(data):
+def test_malformed_metadata_is_refused(data):
     with pytest.raises(ScaleError):
         decode_metadata(data)
 
@@ -173,7 +173,7 @@ def test_a_map_with_two_hashers_has_two_hashed_keys_and_their_prefixes():
         item.decode_key(first)
 
 
-def test_metadata_made_by_hand_is_looked_up_like_any_other():
+def test_hand_written_metadata_is_looked_up_like_any_other():
     metadata = hand_made_metadata()
     assert decode_metadata(encode_metadata(metadata)) == metadata
     assert metadata.constant("Only", "Answer") == 42
@@ -185,7 +185,7 @@ def test_metadata_made_by_hand_is_looked_up_like_any_other():
     assert not metadata.has_api("Sum_subtract")
 
 
-def test_what_a_version_cannot_say_is_refused_in_words():
+def test_a_metadata_version_that_cannot_encode_a_value_raises_an_error():
     metadata = hand_made_metadata()
     with pytest.raises(ScaleError, match="version 16 is not known"):
         encode_metadata(replace(metadata, version=16))

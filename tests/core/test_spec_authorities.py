@@ -34,7 +34,7 @@ def metadata(spec: ChainSpec) -> Metadata:
     return decode_metadata(GenesisRuntime(spec.genesis, runtime_for).call("Metadata_metadata")[4:])
 
 
-def test_every_item_that_names_authorities_is_written_anew(spec: ChainSpec, metadata: Metadata) -> None:
+def test_every_item_that_names_authorities_is_replaced(spec: ChainSpec, metadata: Metadata) -> None:
     changed, done = with_authorities(spec, metadata, AUTHORITIES)
     assert isinstance(changed.genesis, RawGenesis) and isinstance(spec.genesis, RawGenesis)
     top = changed.genesis.top
@@ -71,7 +71,7 @@ def test_the_old_authorities_are_nowhere_among_the_items(spec: ChainSpec, metada
     assert removed["Validator.AuthorityIndex"] == (2, 1)
 
 
-def test_it_is_another_chain_that_meets_nobody(spec: ChainSpec, metadata: Metadata) -> None:
+def test_it_is_another_chain_without_boot_nodes(spec: ChainSpec, metadata: Metadata) -> None:
     named = replace(spec, boot_nodes=("/dns/a/tcp/1/p2p/x",), protocol_id="flip", bad_blocks=(bytes(32),))
     changed, _ = with_authorities(named, metadata, AUTHORITIES)
     assert (changed.id, changed.protocol_id) == (f"{spec.id}-dev", "flip-dev")

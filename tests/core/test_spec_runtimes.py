@@ -78,7 +78,7 @@ def test_every_item_of_the_authorities_is_theirs_alone(metadata: Metadata) -> No
     assert copied.value("Validator", "CurrentRotationPhase") == "Idle"
 
 
-def test_accounts_that_the_state_has_keep_what_is_no_matter_of_authorities(metadata: Metadata) -> None:
+def test_existing_accounts_keep_everything_unrelated_to_authorities(metadata: Metadata) -> None:
     copied = Copied(metadata)
     old, new = (copied.value("System", "Account", one) for one in ACCOUNTS)
     assert (old["nonce"], old["sufficients"], old["providers"], old["consumers"]) == (7, 1, 1, 1)
@@ -191,7 +191,7 @@ def test_a_field_that_is_not_known_keeps_its_value_or_is_empty(metadata: Metadat
     assert written_members(newer, default) == expected | {"quorum": 9}
 
 
-def test_an_item_of_an_unknown_shape_is_named_with_that_shape(metadata: Metadata) -> None:
+def test_the_error_for_an_item_of_an_unknown_type_describes_the_type(metadata: Metadata) -> None:
     with pytest.raises(
         ChainSpecError,
         match=r"Governance\.Members has a shape that this program does not know, "

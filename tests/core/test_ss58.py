@@ -66,7 +66,7 @@ def test_any_other_text_is_refused_with_its_own_error(text: str) -> None:
         ("1" * 4096, "base58"),
     ],
 )
-def test_the_error_says_what_is_wrong(text: str, words: str) -> None:
+def test_the_error_names_the_fault(text: str, words: str) -> None:
     with pytest.raises(ss58.Ss58Error, match=words):
         ss58.decode(text)
 

@@ -121,6 +121,6 @@ def test_the_substrate_seed_comes_from_the_entropy() -> None:
     )
 
 
-def test_a_phrase_of_another_size_is_not_made() -> None:
+def test_a_phrase_of_another_size_is_refused() -> None:
     with pytest.raises(bip39.PhraseError, match="not 17"):
         bip39.phrase_of(bytes(17))

@@ -171,7 +171,7 @@ def test_what_fits_no_type_is_refused() -> None:
     word = (2**128 - 1).to_bytes(32, "big")
     with pytest.raises(ScaleError, match="the amount is more than 128 bits"):
         decode_evm_calldata(data.replace(word, b"\1" * 32))
-    with pytest.raises(ScaleError, match="no address"):
+    with pytest.raises(ScaleError, match="does not fit in its type address"):
         decode_evm_calldata(data.replace(bytes(12) + TOKEN, b"\1" * 12 + TOKEN))
     with pytest.raises(ScaleError, match="ends before its arguments"):
         decode_evm_calldata(data[:-32])

@@ -131,7 +131,7 @@ def unread(checks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch) ->
     return files() - opened
 
 
-def test_the_list_names_what_is_there() -> None:
+def test_the_list_names_existing_vectors() -> None:
     patterns, there = listed(), files()
     assert len(patterns) > 20
     assert {name for name in there if not any(fnmatch(name, pattern) for pattern in patterns)} == set()

@@ -106,7 +106,7 @@ def in_json(data: TypedData) -> dict[str, Any]:
     }
 
 
-def test_a_wallet_written_by_others_signs_what_is_expected(metadata: Metadata) -> None:
+def test_an_independent_wallet_signs_the_expected_payload(metadata: Metadata) -> None:
     account = require_eth_account().Account.from_key(b"\x01" * 32)
     batch = ("Environment", ("batch", {"calls": [KNOWN[0][0], ("System", ("remark", {"remark": b"hello"}))]}))
     for call in (KNOWN[0][0], KNOWN[2][0], batch):
@@ -179,7 +179,7 @@ def test_an_empty_part_is_the_word_empty() -> None:
     ]
 
 
-def test_a_type_without_a_name_cannot_be_shown() -> None:
+def test_a_type_without_a_name_cannot_be_rendered() -> None:
     with pytest.raises(ScaleError, match="has no name"):
         Renderer(registry(((), Primitive("u8")), ((), Composite((Field("a", 0),))))).render(1, {"a": 1})
 

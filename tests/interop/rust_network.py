@@ -194,7 +194,7 @@ class RustNetwork:
     def report(self, peer_id: str, change: int, reason: str) -> None:
         self.penalties.append((peer_id, change, reason))
 
-    def useful(self, peer_id: str) -> None:
+    def mark_useful(self, peer_id: str) -> None:
         pass
 
     def evict(self, peer_id: str, reason: str) -> None:

@@ -188,7 +188,7 @@ async def test_a_light_node_proves_its_way_and_follows_across_a_set_change(
             await connect(rust.network, node.network, rust_dials)
             await in_step(behind, chain)
             assert light.sync.progress.sets >= 2, "proven by the warp protocol"
-            assert behind.store.beginning > 0, "its state was downloaded, not executed"
+            assert behind.store.oldest_header > 0, "its state was downloaded, not executed"
             assert behind.read("before") == "the target" * 9
             for change, keys in enumerate((KEYS[:2], KEYS[:1], KEYS), start=2):
                 await chain.block(tx("alice", change, voters_of(keys)), final=True)

@@ -1,4 +1,4 @@
-"""Nodes that talk over real TCP on this machine."""
+"""Nodes with real TCP connections on this machine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def key(number: int) -> Keypair:
 
 def service(number: int, **settings: Any) -> Service:
     """A node of the test chain, not yet running."""
-    usual = {"listen": LOOPBACK, "private_addresses": True, "agent": f"node {number}"}
-    return Service(key(number), Settings(GENESIS, **{**usual, **settings}))
+    defaults = {"listen": LOOPBACK, "private_addresses": True, "agent": f"node {number}"}
+    return Service(key(number), Settings(GENESIS, **{**defaults, **settings}))
 
 
 @asynccontextmanager
 async def running(*services: Service) -> AsyncIterator[None]:
-    """The nodes, listening."""
+    """Runs the nodes; they listen inside the block."""
     async with trio.open_nursery() as nursery:
         for each in services:
             await nursery.start(each.run)
@@ -41,7 +41,7 @@ def address_of(node: Service) -> Multiaddr:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait for what other tasks bring about; what hangs fails."""
+    """Waits until other tasks make the condition true; fails after 20 seconds."""
     with trio.fail_after(20):
         while not condition():  # noqa: ASYNC110 - what is awaited is only visible from outside
             await trio.sleep(0.005)

@@ -1,4 +1,4 @@
-"""Strangers that take all places: newcomers, and peers that proved useful, get in all the same."""
+"""When strangers take all slots, new nodes and peers that proved useful are still accepted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ import trio.testing
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
 from cfnode.core.peer_id import peer_id
-from cfnode.network.admission import MAX_PENDING, SPARE_CONNECTIONS, USEFUL_PLACES, Admission, newest_of_crowd
-from cfnode.network.peer_store import BANNED, LOWEST_BEGINNING, PeerStore
+from cfnode.network.admission import (
+    MAX_PENDING,
+    SPARE_CONNECTIONS,
+    USEFUL_SLOTS,
+    Admission,
+    newest_of_largest_network,
+)
+from cfnode.network.peer_store import BANNED_THRESHOLD, MIN_FIRST_SCORE, PeerStore
 from cfnode.network.service import Service
 from cfnode.network.useful import FILE_NAME, MAX_USEFUL, MIN_DELIVERED, UsefulPeers
 from tests.network.conftest import address_of, key, running, service, until
@@ -34,7 +40,7 @@ def name(number: int) -> str:
 # Half-open connections
 
 
-async def test_the_oldest_of_the_address_with_most_half_open_connections_makes_way() -> None:
+async def test_a_new_connection_evicts_the_oldest_half_open_one_of_the_address_with_most() -> None:
     admission = Admission(8, (), ())
     hosts = ["10.0.0.1"] * 3 + ["10.0.1.1"] * 8 + ["10.0.1.2"] * 9 + ["10.9.0.1"] * 12
     with ExitStack() as stack:
@@ -54,7 +60,7 @@ async def test_the_oldest_of_the_address_with_most_half_open_connections_makes_w
 
 
 async def hold(node: Service, host: str) -> None:
-    """Open a connection, say hardly anything, and open it again when it ends; for ever."""
+    """Keeps a half-open connection, and opens it again whenever it ends."""
     endpoint = node.listening[0].endpoint
     assert endpoint is not None
     while True:
@@ -70,7 +76,7 @@ async def hold(node: Service, host: str) -> None:
         await trio.sleep(0.01)
 
 
-async def test_an_honest_node_gets_in_while_all_places_are_held_half_open() -> None:
+async def test_an_honest_node_is_accepted_while_all_half_open_slots_are_held() -> None:
     node, honest = service(1), service(2)
     async with running(node, honest), trio.open_nursery() as nursery:
         for number in range(3 * MAX_PENDING):
@@ -83,35 +89,37 @@ async def test_an_honest_node_gets_in_while_all_places_are_held_half_open() -> N
         nursery.cancel_scope.cancel()
 
 
-# Places of peers
+# Slots of peers
 
 
 @dataclass
-class Guest:
+class Candidate:
     address: Multiaddr
     inbound: bool = True
 
 
-def test_a_full_node_lets_useful_peers_in_and_those_of_other_networks() -> None:
+def test_a_full_node_accepts_useful_peers_and_peers_of_other_networks() -> None:
     admission = Admission(0, reserved={"friend"}, useful={f"useful {number}" for number in range(99)})
-    crowd = {f"sybil {number}": Guest(at(f"8.8.8.{number}")) for number in range(SPARE_CONNECTIONS - 1)}
-    crowd["called"] = Guest(at("8.8.8.99"), inbound=False)
-    assert admission.takes("sybil", at("8.8.8.50"), crowd) is None
-    assert admission.takes("stranger", at("8.8.4.1"), crowd) == f"sybil {SPARE_CONNECTIONS - 2}"
-    assert admission.takes("friend", at("8.8.8.50"), crowd) == ""
-    for number in range(USEFUL_PLACES):
-        assert admission.takes(f"useful {number}", at("8.8.8.60"), crowd) == ""
-        crowd[f"useful {number}"] = Guest(at("8.8.8.60"))
-    assert admission.takes("useful 98", at("8.8.8.60"), crowd) is None
+    peers = {f"sybil {number}": Candidate(at(f"8.8.8.{number}")) for number in range(SPARE_CONNECTIONS - 1)}
+    peers["called"] = Candidate(at("8.8.8.99"), inbound=False)
+    assert admission.eviction_for("sybil", at("8.8.8.50"), peers) is None
+    assert admission.eviction_for("stranger", at("8.8.4.1"), peers) == f"sybil {SPARE_CONNECTIONS - 2}"
+    assert admission.eviction_for("friend", at("8.8.8.50"), peers) == ""
+    for number in range(USEFUL_SLOTS):
+        assert admission.eviction_for(f"useful {number}", at("8.8.8.60"), peers) == ""
+        peers[f"useful {number}"] = Candidate(at("8.8.8.60"))
+    assert admission.eviction_for("useful 98", at("8.8.8.60"), peers) is None
 
 
-def test_nobody_makes_way_for_a_network_that_has_as_many() -> None:
+def test_no_peer_is_evicted_for_a_network_with_as_many_peers() -> None:
     strangers = {"a": at("8.8.8.1"), "b": at("8.8.8.2"), "c": at("8.8.4.1")}
-    assert newest_of_crowd(strangers, at("8.8.4.2")) is None
-    assert newest_of_crowd(strangers, at("9.9.9.9")) == "b"
-    assert newest_of_crowd({}, at("9.9.9.9")) is None
+    assert newest_of_largest_network(strangers, at("8.8.4.2")) is None
+    assert newest_of_largest_network(strangers, at("9.9.9.9")) == "b"
+    assert newest_of_largest_network({}, at("9.9.9.9")) is None
     near, far = at("2606:4700:1:2::1"), at("2606:4700:2::1")
-    assert newest_of_crowd({"a": near, "b": at("2606:4700:1:9::1")}, far) == "b", "a /48 is one network"
+    assert newest_of_largest_network({"a": near, "b": at("2606:4700:1:9::1")}, far) == "b", (
+        "a /48 is one network"
+    )
 
 
 async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_path: Path) -> None:
@@ -119,7 +127,7 @@ async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_pat
     before = service(1, useful_peers=file)
     async with running(before):
         for _ in range(MIN_DELIVERED):
-            before.useful(name(3))
+            before.mark_useful(name(3))
     full = Node(1, in_peers=1, useful_peers=file)
     first, second, useful = Node(2), Node(4), Node(3)
     async with running(full.service, first.service, second.service, useful.service):
@@ -131,25 +139,25 @@ async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_pat
         assert full.service.peers[useful.id].reputation == 0
 
 
-async def test_the_newest_of_a_crowd_gives_its_slot_to_a_peer_of_another_network(
+async def test_the_newest_peer_of_the_largest_network_loses_its_slot_to_another_network(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     full = Node(1, in_peers=3)
-    crowd, other = [Node(number) for number in (2, 3, 4)], Node(5)
-    async with running(full.service, *(each.service for each in (*crowd, other))):
-        for each in crowd:
+    peers, other = [Node(number) for number in (2, 3, 4)], Node(5)
+    async with running(full.service, *(each.service for each in (*peers, other))):
+        for each in peers:
             await each.service.connect(address_of(full.service))
             await until(lambda each=each: each.id in full.announces.peers)
         await other.service.connect(address_of(full.service))
         await until(lambda: other.announces._pauses.failures(full.id))
-        assert other.id not in full.announces.peers, "they all are in one network"
+        assert other.id not in full.announces.peers, "they are all in one network"
         full.service._connections.peers[other.id].connection.address = at("8.8.8.8")
         other.announces._pauses.succeeded(full.id)
         other.announces.open(other.service._connections.peers[full.id].connection)
-        await until(lambda: full.announces.peers == {crowd[0].id, crowd[1].id, other.id})
+        await until(lambda: full.announces.peers == {peers[0].id, peers[1].id, other.id})
 
 
-# What is remembered
+# Useful peers
 
 
 def test_useful_peers_are_remembered_across_restarts(tmp_path: Path) -> None:
@@ -165,7 +173,7 @@ def test_useful_peers_are_remembered_across_restarts(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == [FILE_NAME]
 
 
-def test_those_that_delivered_least_are_forgotten_first() -> None:
+def test_peers_that_delivered_least_are_forgotten_first() -> None:
     peers = UsefulPeers()
     for _ in range(MIN_DELIVERED):
         peers.note("old friend")
@@ -182,7 +190,7 @@ def test_those_that_delivered_least_are_forgotten_first() -> None:
         b"cfnode useful peers 1\n" + name(1).encode() + b" many\n", b"x" * (65 << 10),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_ignored_with_a_line(
+def test_a_malformed_file_of_useful_peers_is_ignored_with_a_log_line(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -199,31 +207,31 @@ def test_a_file_that_cannot_be_read_is_ignored_with_a_line(
 # Reputation
 
 
-def test_a_liar_that_comes_back_under_a_new_name_has_less_to_lose() -> None:
-    standing = PeerStore()
-    assert standing.report("liar", -(1 << 31), 0, "8.8.8.8")
-    standing.meet("liar again", "8.8.8.8", 1)
-    assert not standing.banned("liar again", 1)
-    assert standing.report("liar again", -(1 << 29), 2, "8.8.8.8"), "for others three of those are a ban"
+def test_a_liar_that_comes_back_with_a_new_id_begins_with_a_lower_score() -> None:
+    store = PeerStore()
+    assert store.report("liar", -(1 << 31), 0, "8.8.8.8")
+    store.add_stranger("liar again", "8.8.8.8", 1)
+    assert not store.banned("liar again", 1)
+    assert store.report("liar again", -(1 << 29), 2, "8.8.8.8"), "other peers need three of those for a ban"
     for number in range(20):
-        standing.report(f"liar {number}", -(1 << 31), 3, "8.8.8.8")
-    standing.meet("honest neighbour", "8.8.8.8", 4)
-    assert standing.score("honest neighbour", 4) == round(LOWEST_BEGINNING) > BANNED
-    assert not standing.banned("honest neighbour", 4), "one liar does not lock out all behind its address"
-    standing.meet("elsewhere", "9.9.9.9", 4)
-    assert standing.score("elsewhere", 4) == 0
+        store.report(f"liar {number}", -(1 << 31), 3, "8.8.8.8")
+    store.add_stranger("honest neighbor", "8.8.8.8", 4)
+    assert store.score("honest neighbor", 4) == round(MIN_FIRST_SCORE) > BANNED_THRESHOLD
+    assert not store.banned("honest neighbor", 4), "one liar does not lock out all nodes at its address"
+    store.add_stranger("elsewhere", "9.9.9.9", 4)
+    assert store.score("elsewhere", 4) == 0
 
 
-def test_a_fresh_identity_does_not_begin_better_than_a_peer_that_has_delivered() -> None:
-    standing = PeerStore()
-    standing.report("known", 1 << 10, 0, "8.8.8.8")
-    standing.report("liar", -(1 << 29), 0, "8.8.8.8")
+def test_a_new_peer_id_begins_with_a_lower_score_than_a_peer_that_has_delivered() -> None:
+    store = PeerStore()
+    store.report("known", 1 << 10, 0, "8.8.8.8")
+    store.report("liar", -(1 << 29), 0, "8.8.8.8")
     for peer in ("known", "fresh"):
-        standing.meet(peer, "8.8.8.8", 1)
-    assert standing.score("fresh", 1) < -(1 << 27) < 0 < standing.score("known", 1)
+        store.add_stranger(peer, "8.8.8.8", 1)
+    assert store.score("fresh", 1) < -(1 << 27) < 0 < store.score("known", 1)
 
 
-async def test_a_reserved_node_is_never_banned_and_its_faults_are_said_aloud(
+async def test_a_reserved_node_is_never_banned_and_the_log_warns_of_its_faults(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     friend = service(3)
@@ -235,28 +243,28 @@ async def test_a_reserved_node_is_never_banned_and_its_faults_are_said_aloud(
             for _ in range(5):
                 node.report(friend.peer_id, -(1 << 31), "it lied")
             assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-                f"The reserved node {friend.peer_id} misbehaves, and is kept all the same: it lied"
+                f"The reserved node {friend.peer_id} misbehaves, and is still kept: it lied"
             ]
             await until(lambda: friend.peer_id not in node.peers)
             assert node.bans == 0
             assert await node.connect(address_of(friend)) == friend.peer_id
-            assert not node._standing.banned(friend.peer_id, trio.current_time())
+            assert not node._peer_store.banned(friend.peer_id, trio.current_time())
 
 
-async def test_a_banned_node_that_the_user_reserves_is_pardoned() -> None:
+async def test_reserving_a_banned_node_lifts_its_ban() -> None:
     node = service(1)
     node.report(name(3), -(1 << 31), "it lied")
-    assert node._standing.banned(name(3), trio.current_time())
+    assert node._peer_store.banned(name(3), trio.current_time())
     node.reserve(at("127.0.0.1").with_peer(name(3)))
-    assert node._standing.may_dial(name(3), trio.current_time())
+    assert node._peer_store.may_dial(name(3), trio.current_time())
     node.unreserve(name(3))
-    assert not node._standing.banned(name(3), trio.current_time())
+    assert not node._peer_store.banned(name(3), trio.current_time())
 
 
-# Callers
+# Several connections
 
 
-async def test_one_caller_after_the_other_is_served() -> None:
+async def test_several_nodes_connect_one_after_the_other() -> None:
     node = service(1)
     async with running(node):
         clients = [service(number) for number in random.sample(range(10, 99), 5)]

@@ -1,4 +1,4 @@
-"""Whoever refuses, or ends at once what it has opened, is not asked again at once; by a clock that jumps."""
+"""A peer that refuses a protocol, or ends it at once, is not asked again at once (mock clock)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import trio
 import trio.testing
 
-from cfnode.network.backoff import FIRST_WAIT, LASTING, LONGEST_ALONE, LONGEST_WAIT, MAX_KNOWN, BackOff
+from cfnode.network.backoff import FIRST_WAIT, MAX_KNOWN, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_LASTING, BackOff
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import accept_protocol, propose
 from cfnode.network.model import NotificationLimits
@@ -19,7 +19,7 @@ NAME = "/gossip"
 
 
 def protocol(refusal: Callable[[], str | None] = lambda: None) -> Notifications:
-    return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, said: refusal())
+    return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, handshake: refusal())
 
 
 def served(by: Notifications) -> OnSubstream:
@@ -36,30 +36,30 @@ async def opened_each_second(ours: Notifications, connection: Connection, second
         await trio.sleep(1)
 
 
-def test_each_failure_doubles_the_wait_and_what_lasted_begins_anew() -> None:
+def test_each_failure_doubles_the_wait_and_a_lasting_success_resets_it() -> None:
     waits = BackOff()
-    assert [waits.failed("away", now=0) for _ in range(6)] == [5, 10, 20, 40, LONGEST_WAIT, LONGEST_WAIT]
-    assert not waits.allows("away", now=LONGEST_WAIT - 1)
-    assert waits.allows("away", now=LONGEST_WAIT)
-    assert waits.ended("away", since=None, now=400) == LONGEST_WAIT
-    assert waits.ended("away", since=401, now=402) == LONGEST_WAIT
-    assert waits.ended("away", since=401, now=401 + LASTING) == 5
-    assert waits.allows("never heard of", now=0)
+    assert [waits.failed("away", now=0) for _ in range(6)] == [5, 10, 20, 40, MAX_WAIT, MAX_WAIT]
+    assert not waits.allows("away", now=MAX_WAIT - 1)
+    assert waits.allows("away", now=MAX_WAIT)
+    assert waits.ended("away", since=None, now=400) == MAX_WAIT
+    assert waits.ended("away", since=401, now=402) == MAX_WAIT
+    assert waits.ended("away", since=401, now=401 + MIN_LASTING) == 5
+    assert waits.allows("unknown", now=0)
 
 
-def test_who_is_alone_waits_ten_seconds_at_most() -> None:
+def test_an_isolated_node_waits_ten_seconds_at_most() -> None:
     waits = BackOff()
     assert waits.failed("away", now=0) == FIRST_WAIT
-    assert not waits.allows("away", now=FIRST_WAIT - 1, alone=True)
-    assert waits.allows("away", now=FIRST_WAIT, alone=True)
-    told = [waits.failed("away", now=100, alone=True) for _ in range(6)]
-    assert told == [LONGEST_ALONE] * 6
-    assert not waits.allows("away", now=100 + LONGEST_ALONE - 1, alone=True)
-    assert waits.allows("away", now=100 + LONGEST_ALONE, alone=True)
-    assert not waits.allows("away", now=100 + LONGEST_ALONE)
+    assert not waits.allows("away", now=FIRST_WAIT - 1, isolated=True)
+    assert waits.allows("away", now=FIRST_WAIT, isolated=True)
+    waits_isolated = [waits.failed("away", now=100, isolated=True) for _ in range(6)]
+    assert waits_isolated == [MAX_WAIT_ISOLATED] * 6
+    assert not waits.allows("away", now=100 + MAX_WAIT_ISOLATED - 1, isolated=True)
+    assert waits.allows("away", now=100 + MAX_WAIT_ISOLATED, isolated=True)
+    assert not waits.allows("away", now=100 + MAX_WAIT_ISOLATED)
 
 
-def test_the_memory_of_waits_is_bounded_and_keeps_the_longest() -> None:
+def test_the_number_of_remembered_waits_is_bounded_and_the_longest_stay() -> None:
     waits = BackOff()
     for _ in range(3):
         waits.failed("stubborn", now=0)
@@ -69,7 +69,7 @@ def test_the_memory_of_waits_is_bounded_and_keeps_the_longest() -> None:
     assert sum(waits.failures(str(number)) for number in range(2 * MAX_KNOWN)) == MAX_KNOWN - 1
 
 
-async def test_who_refuses_again_and_again_is_asked_ever_more_seldom(
+async def test_a_peer_that_keeps_refusing_is_asked_less_and_less_often(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     asked: list[float] = []
@@ -85,17 +85,17 @@ async def test_who_refuses_again_and_again_is_asked_ever_more_seldom(
     assert asked == [0, 5, 15, 35, 75, 135, 195, 255]
 
 
-async def test_who_ends_at_once_what_it_has_accepted_is_asked_ever_more_seldom(
+async def test_a_peer_that_accepts_and_ends_at_once_is_asked_less_and_less_often(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     times: list[float] = []
     theirs = protocol()
 
-    def hang_up(connection: Connection) -> None:
+    def close_at_once(connection: Connection) -> None:
         times.append(round(trio.current_time() - began))
         theirs.close(connection.peer_id)
 
-    theirs.on_opened = hang_up
+    theirs.on_opened = close_at_once
     ours = protocol()
     async with both(served(theirs), caller_does=served(ours)) as (caller, _), trio.open_nursery() as nursery:
         for each in (ours, theirs):
@@ -111,7 +111,7 @@ async def read_all(events: Notifications) -> None:
         pass
 
 
-async def test_a_peer_that_opens_and_resets_without_end_makes_us_open_ours_a_few_times_only(
+async def test_we_answer_a_peer_that_keeps_opening_and_resetting_only_a_few_times(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     ours = protocol()
@@ -132,14 +132,16 @@ async def test_a_peer_that_opens_and_resets_without_end_makes_us_open_ours_a_few
                     pass
             await trio.sleep(0.01)
         assert answered == MAX_SHORT
-        await trio.sleep(LONGEST_WAIT)
+        await trio.sleep(MAX_WAIT)
         async with stranger.substream() as substream:
             await propose(substream, NAME, framed(b"after the pause"))
             await trio.sleep(1)
         assert answered == MAX_SHORT + 1
 
 
-async def test_a_lost_connection_is_no_fault_of_its_protocols(autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_lost_connection_does_not_count_as_a_failure_of_its_protocols(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     ours = protocol()
     async with both(ignore) as (caller, called):
         ours.open(caller)
@@ -147,5 +149,5 @@ async def test_a_lost_connection_is_no_fault_of_its_protocols(autojump_clock: tr
         called.close("we shut down")
         await caller.ended.wait()
         await trio.testing.wait_all_tasks_blocked()
-        assert not ours.holds(caller.peer_id)
+        assert not ours.has_link(caller.peer_id)
         assert ours._pauses.allows(caller.peer_id, trio.current_time())

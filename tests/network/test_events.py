@@ -1,4 +1,4 @@
-"""What a consumer hears of peers: in order, at its own pace, and no message that says nothing new."""
+"""Events of peers reach their consumer in order, at its own pace, and without repeated messages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.network.test_notifications import Node
 from tests.network.test_time import both
 
 
-async def test_ends_keep_their_place_among_news_that_waits_for_room() -> None:
-    events, heard = Events(2), list[NotificationEvent]()
+async def test_closed_events_keep_their_order_among_events_that_wait_for_room() -> None:
+    events, received = Events(2), list[NotificationEvent]()
     opened = Opened("peer", b"", inbound=True)
 
     async def peer() -> None:
@@ -31,25 +31,25 @@ async def test_ends_keep_their_place_among_news_that_waits_for_room() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(peer)
         await trio.testing.wait_all_tasks_blocked()
-        while len(heard) < 7:
-            heard.append(await events.receive())
-    assert heard == [
+        while len(received) < 7:
+            received.append(await events.receive())
+    assert received == [
         opened, Received("peer", b"0"), Received("peer", b"1"), Received("peer", b"2"), Closed("peer"),
         opened, Closed("peer"),
     ]  # fmt: skip
 
 
-async def test_news_of_what_is_over_is_dropped_and_its_room_goes_to_the_next() -> None:
-    events, over, results = Events(1), False, list[bool]()
+async def test_an_outdated_event_is_dropped_and_the_next_one_gets_its_room() -> None:
+    events, outdated, results = Events(1), False, list[bool]()
 
-    async def put(name: str, still: bool) -> None:
-        results.append(await events.put(Received(name, b""), lambda: still or not over))
+    async def put(name: str, wanted: bool) -> None:
+        results.append(await events.put(Received(name, b""), lambda: wanted or not outdated))
 
     async with trio.open_nursery() as nursery:
-        for name, still in (("first", True), ("over", False), ("last", True)):
-            nursery.start_soon(put, name, still)
+        for name, wanted in (("first", True), ("outdated", False), ("last", True)):
+            nursery.start_soon(put, name, wanted)
             await trio.testing.wait_all_tasks_blocked()
-        over = True
+        outdated = True
         assert [await events.receive(), await events.receive()] == [
             Received("first", b""), Received("last", b"")
         ]  # fmt: skip
@@ -59,7 +59,7 @@ async def test_news_of_what_is_over_is_dropped_and_its_room_goes_to_the_next() -
         await events.receive()
 
 
-async def test_a_peer_that_comes_back_while_its_news_is_unread_is_heard_of_in_order() -> None:
+async def test_events_of_a_peer_that_reconnects_before_they_are_read_stay_in_order() -> None:
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         for _ in range(3):
@@ -68,14 +68,14 @@ async def test_a_peer_that_comes_back_while_its_news_is_unread_is_heard_of_in_or
             for number in range(20):
                 two.announces.send(one.id, b"%d" % number)
             await trio.testing.wait_all_tasks_blocked(0.01)
-            two.service.disconnect(one.id, "once more")
+            two.service.disconnect(one.id, "reconnect")
             await until(lambda: not two.service.peers and not one.service.peers)
         await two.service.connect(address_of(one.service))
-        heard: list[type] = []
+        received: list[type] = []
         with trio.move_on_after(1):
             while True:
-                heard.append(type(await one.announces.events.receive()))
-        ends = [kind for kind in heard if kind is not Received]
+                received.append(type(await one.announces.events.receive()))
+        ends = [kind for kind in received if kind is not Received]
         assert ends == [Opened, Closed] * (len(ends) // 2) + [Opened]
         assert one.announces.peers == {two.id}
 
@@ -92,16 +92,16 @@ def test_a_rate_has_a_burst_and_an_average() -> None:
 
 
 def gossip(limits: NotificationLimits) -> Notifications:
-    return Notifications(NAME, lambda: b"hello", limits, lambda peer, said: None)
+    return Notifications(NAME, lambda: b"hello", limits, lambda peer, handshake: None)
 
 
-def test_what_counts_as_several_waits_as_long_as_those() -> None:
+def test_a_message_that_counts_as_several_waits_as_long_as_those() -> None:
     rate = Rate(per_second=100, burst=10)
     assert rate.take(0, times=256) == pytest.approx(2.46)
     assert rate.take(3, times=1) == 0
 
 
-async def test_more_messages_than_a_protocol_needs_wait_in_their_window(
+async def test_messages_beyond_the_rate_of_a_protocol_wait_in_their_window(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     theirs, ours = (
@@ -118,10 +118,10 @@ async def test_more_messages_than_a_protocol_needs_wait_in_their_window(
         for _ in range(250):
             await theirs.events.receive()
         assert trio.current_time() - began == pytest.approx(2, abs=0.1)
-        assert not called.why
+        assert not called.end_reason
 
 
-async def test_a_peer_that_repeats_itself_is_not_heard_and_ends_the_protocol(
+async def test_repeated_messages_are_dropped_and_too_many_end_the_protocol(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     theirs, ours = gossip(NotificationLimits(repeats=3)), gossip(NotificationLimits())
@@ -133,9 +133,9 @@ async def test_a_peer_that_repeats_itself_is_not_heard_and_ends_the_protocol(
         await ours.events.receive()
         for message in (b"a", b"b", b"a", b"a", b"c", b"b"):
             ours.send(caller.peer_id, message)
-        heard = [await theirs.events.receive() for _ in range(3)]
-        assert [event.data for event in heard if isinstance(event, Received)] == [b"a", b"b", b"c"]
+        received = [await theirs.events.receive() for _ in range(3)]
+        assert [event.data for event in received if isinstance(event, Received)] == [b"a", b"b", b"c"]
         assert not floods
         ours.send(caller.peer_id, b"c")
         assert isinstance(await theirs.events.receive(), Closed)
-        assert floods == [f"{NAME}: the same message again and again"]
+        assert floods == [f"{NAME}: more than 3 repeated messages"]

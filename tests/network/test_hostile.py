@@ -1,4 +1,4 @@
-"""Strangers with bad manners: the node drops them and goes on."""
+"""Hostile peers: the node drops them and goes on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
 from cfnode.network.admission import MAX_PENDING, MAX_PER_ADDRESS
-from cfnode.network.dialing import CALL, MAX_DIALS, UPKEEP
+from cfnode.network.dialing import MAX_DIALS, NODE_TIMEOUT, UPKEEP_INTERVAL
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.model import RequestFailed, RequestLimits
-from cfnode.network.peer_store import BANNED, PeerStore
+from cfnode.network.peer_store import BANNED_THRESHOLD, PeerStore
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
@@ -37,13 +37,13 @@ async def raw(node: Service) -> trio.SocketStream:
 
 
 async def secured(node: Service) -> tuple[trio.SocketStream, Secured]:
-    """A connection that has gone through the handshake and then speaks frames of its own making."""
+    """A connection after the handshake, whose frames the test makes itself."""
     stream = await raw(node)
     return stream, await upgrade(stream, key(66), dialer=True)
 
 
 async def ended(stream: trio.SocketStream) -> None:
-    """Read until the node hangs up."""
+    """Reads until the node closes the connection."""
     with trio.fail_after(5):
         try:
             while await stream.receive_some(65536):
@@ -90,7 +90,7 @@ async def test_garbage_instead_of_a_handshake_ends_that_connection(garbage: byte
         await still_works(node)
 
 
-async def test_strangers_that_leave_at_once_leave_nothing_behind() -> None:
+async def test_peers_that_disconnect_at_once_leave_nothing_behind() -> None:
     node = victim()
     async with running(node):
         for _ in range(50):
@@ -108,7 +108,7 @@ async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> 
 @pytest.mark.parametrize(
     "attack", [b"\x01" * 12, FRAME.pack(0, 0, 0, 200, 5) + b"never", FRAME.pack(0, 0, SYN, 1, 1 << 30)]
 )
-async def test_frames_against_the_rules_end_the_connection_and_cost_reputation(attack: bytes) -> None:
+async def test_malformed_frames_end_the_connection_and_cost_reputation(attack: bytes) -> None:
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
@@ -117,11 +117,11 @@ async def test_frames_against_the_rules_end_the_connection_and_cost_reputation(a
         await frames(peer.channel, stream, attack)
         await ended(stream)
         await until(lambda: not node.peers)
-        assert node._standing.score(identity, trio.current_time()) < 0
+        assert node._peer_store.score(identity, trio.current_time()) < 0
         await still_works(node)
 
 
-async def test_a_flood_of_substreams_is_held_at_the_limit() -> None:
+async def test_a_flood_of_substreams_stops_at_the_limit() -> None:
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
@@ -182,14 +182,14 @@ def test_one_address_of_the_internet_gets_five_connections() -> None:
     with ExitStack() as stack:
         for address in (*[crowded] * 4, *[here] * 20, *[beside] * 5):
             stack.enter_context(admission.counted(address))
-        assert not admission.crowded(crowded)
+        assert not admission.at_limit(crowded)
         stack.enter_context(admission.counted(crowded))
-        assert admission.crowded(crowded)
-        assert not admission.crowded(other)
-        assert not admission.crowded(here), "many nodes of a development chain share one machine"
-        assert admission.crowded(near)
-        assert not admission.crowded(far)
-    assert not admission.crowded(crowded)
+        assert admission.at_limit(crowded)
+        assert not admission.at_limit(other)
+        assert not admission.at_limit(here), "many nodes of a development chain share one machine"
+        assert admission.at_limit(near)
+        assert not admission.at_limit(far)
+    assert not admission.at_limit(crowded)
 
 
 async def test_connections_that_are_not_yet_secured_count_for_their_address(
@@ -207,8 +207,8 @@ async def test_connections_that_are_not_yet_secured_count_for_their_address(
         await still_works(node)
 
 
-async def test_what_a_liar_says_of_others_is_not_passed_on_and_misleads_nobody() -> None:
-    """It names true and invented nodes at a stranger's address, who would be called by all."""
+async def test_false_addresses_reported_by_a_peer_are_not_passed_on() -> None:
+    """It reports real and invented nodes at the address of a victim, which all nodes would then dial."""
     liar, node, true, asking = (service(number) for number in (1, 2, 3, 4))
     trap = Multiaddr.parse("/ip4/127.0.0.1/tcp/9")
     named = [KnownPeer(peer_id(key(number).public), (trap,)) for number in (3, *range(50, 60))]
@@ -222,7 +222,7 @@ async def test_what_a_liar_says_of_others_is_not_passed_on_and_misleads_nobody()
         await node.connect(address_of(liar))
         await until(lambda: {true.peer_id, liar.peer_id} <= {each.peer for each in met(node)})
         before = node._discovery.addresses(true.peer_id)
-        assert await node._discovery.look_around([liar.peer_id], node._ask_kad) == 10
+        assert await node._discovery.discover([liar.peer_id], node._ask_kad) == 10
         assert node._discovery.addresses(true.peer_id) == before
         await asking.connect(address_of(node))
         told = kademlia.decode_answer(await asking.request(node.peer_id, "kad", kademlia.query(bytes(32))))
@@ -234,10 +234,10 @@ def met(node: Service) -> list[KnownPeer]:
     return node._discovery._table.nearest(bytes(32), met=True)
 
 
-async def test_a_node_of_many_slow_addresses_keeps_nobody_else_waiting(
+async def test_a_node_with_many_slow_addresses_delays_no_other_dial(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """Twenty seconds an address, ten addresses, eight such nodes: a boot node would wait for minutes."""
+    """Twenty seconds per address, ten addresses, eight such nodes: a boot node would wait for minutes."""
     node, called = service(1), list[str]()
     for number in range(MAX_DIALS):
         addresses = [Multiaddr.parse(f"/ip4/127.0.0.{last}/tcp/9") for last in range(1, 20)]
@@ -254,16 +254,16 @@ async def test_a_node_of_many_slow_addresses_keeps_nobody_else_waiting(
         await trio.sleep(1)
         assert len(set(called)) == MAX_DIALS
         friend = Multiaddr.parse("/ip4/127.0.0.1/tcp/9").with_peer(peer_id(key(99).public))
-        node._discovery.give(friend)
-        await trio.sleep(CALL + UPKEEP)
+        node._discovery.add_named(friend)
+        await trio.sleep(NODE_TIMEOUT + UPKEEP_INTERVAL)
         assert called.count(str(friend.peer)) == 1
         nursery.cancel_scope.cancel()
 
 
-async def test_who_says_nothing_while_it_should_be_secured_is_given_up(
+async def test_a_silent_connection_is_dropped_before_it_is_secured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cfnode.network.connections.SET_UP", 0.2)
+    monkeypatch.setattr("cfnode.network.connections.SETUP_TIMEOUT", 0.2)
     node = victim()
     async with running(node):
         silent = [await raw(node) for _ in range(MAX_PENDING + 3)]
@@ -274,7 +274,7 @@ async def test_who_says_nothing_while_it_should_be_secured_is_given_up(
         await still_works(node)
 
 
-async def test_a_line_that_is_no_text_costs_its_substream_only() -> None:
+async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> None:
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
@@ -291,39 +291,39 @@ async def test_a_line_that_is_no_text_costs_its_substream_only() -> None:
         await still_works(node)
 
 
-async def test_an_address_that_nobody_answers_is_named() -> None:
+async def test_the_error_names_an_address_that_does_not_answer() -> None:
     node = victim()
     async with running(node):
         with pytest.raises(DialError, match=r"/ip4/127\.0\.0\.1/tcp/1: "):
             await node.connect(Multiaddr.parse("/ip4/127.0.0.1/tcp/1"))
-        with pytest.raises(DialError, match="we dial"):
+        with pytest.raises(DialError, match="cannot be dialed"):
             await node.connect(Multiaddr.parse("/ip4/127.0.0.1/udp/1"))
 
 
-async def test_a_boot_node_that_proves_another_id_is_named_with_the_reason() -> None:
+async def test_a_boot_node_with_another_id_is_listed_with_the_reason() -> None:
     impostor, claimed = victim(), service(9).peer_id
     async with running(impostor):
         node = service(3, boot_nodes=[impostor.listening[0].with_peer(claimed)])
         async with running(node):
             await until(lambda: node.unreachable)
-            assert f"proves to be {impostor.peer_id}" in node.unreachable[claimed]
+            assert f"the node's id is {impostor.peer_id}" in node.unreachable[claimed]
             assert not node.peers
-            assert not node._standing.may_dial(claimed, trio.current_time())
+            assert not node._peer_store.may_dial(claimed, trio.current_time())
 
 
-async def test_a_node_that_the_user_names_is_called_now_however_often_it_has_failed() -> None:
+async def test_a_node_that_the_user_reserves_is_dialed_now_however_often_it_has_failed() -> None:
     friend = service(9)
     node = service(3, boot_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
     async with running(node, friend):
         await until(lambda: node.unreachable)
         for _ in range(10):
-            node._standing.dials.failed(friend.peer_id, trio.current_time())
-        assert not node._standing.may_dial(friend.peer_id, trio.current_time() + 50)
+            node._peer_store.dials.failed(friend.peer_id, trio.current_time())
+        assert not node._peer_store.may_dial(friend.peer_id, trio.current_time() + 50)
         node.reserve(address_of(friend))
         await until(lambda: friend.peer_id in node.peers and not node.unreachable)
 
 
-async def test_a_boot_node_that_hangs_up_at_once_is_not_called_again_at_once() -> None:
+async def test_a_boot_node_that_disconnects_at_once_is_not_dialed_again_at_once() -> None:
     calls = 0
 
     async def hang_up(stream: trio.SocketStream) -> None:
@@ -339,18 +339,18 @@ async def test_a_boot_node_that_hangs_up_at_once_is_not_called_again_at_once() -
         announces = node.notifications("block-announces/1", lambda: b"hello")
         async with running(node):
             await until(lambda: calls)
-            await until(lambda: not node.peers and not announces.holds(peer_id(key(66).public)))
+            await until(lambda: not node.peers and not announces.has_link(peer_id(key(66).public)))
             await trio.testing.wait_all_tasks_blocked(0.05)
             assert calls == 1
         nursery.cancel_scope.cancel()
 
 
-def test_reputation_fades() -> None:
-    standing = PeerStore()
-    assert standing.report("liar", -(1 << 31), now=0)
-    assert standing.banned("liar", now=10)
-    assert not standing.banned("liar", now=100)
-    assert BANNED < standing.score("liar", now=100) < 0
-    assert not standing.report("clumsy", -(1 << 29), now=0)
-    assert not standing.report("clumsy", -(1 << 29), now=0)
-    assert standing.report("clumsy", -(1 << 29), now=0)
+def test_reputation_decays() -> None:
+    peer_store = PeerStore()
+    assert peer_store.report("liar", -(1 << 31), now=0)
+    assert peer_store.banned("liar", now=10)
+    assert not peer_store.banned("liar", now=100)
+    assert BANNED_THRESHOLD < peer_store.score("liar", now=100) < 0
+    assert not peer_store.report("clumsy", -(1 << 29), now=0)
+    assert not peer_store.report("clumsy", -(1 << 29), now=0)
+    assert peer_store.report("clumsy", -(1 << 29), now=0)

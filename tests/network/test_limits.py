@@ -1,4 +1,4 @@
-"""How much may one peer, and may all peers together, take of our time and memory?"""
+"""How much of our time and memory may one peer take, and all peers together?"""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ from tests.network.test_transport import both_ends
 # Sums over all connections
 
 
-async def test_of_many_peers_that_fill_our_buffers_the_greediest_is_let_go(
+async def test_the_peer_with_most_unread_data_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    monkeypatch.setattr(buffers, "MAX_UNASKED", 600_000)
-    let_go: list[object] = []
+    monkeypatch.setattr(buffers, "MAX_UNREQUESTED", 600_000)
+    closed: list[object] = []
 
-    def relieve(holder: object) -> None:
+    def close_holder(holder: object) -> None:
         assert isinstance(holder, Connection)
-        if not holder.why:
-            let_go.append(holder)
+        if not holder.end_reason:
+            closed.append(holder)
             holder.close("too much unread data")
 
-    sums = Buffers(relieve)
+    sums = Buffers(close_holder)
     async with (
         both(ignore, sums) as (modest, kept),
         both(ignore, sums) as (greedy, dropped),
@@ -67,16 +67,16 @@ async def test_of_many_peers_that_fill_our_buffers_the_greediest_is_let_go(
     ):
         await one.send_all(bytes(200_000))
         await trio.testing.wait_all_tasks_blocked()
-        assert sums.unasked == sums.total == 200_000
+        assert sums.unrequested == sums.total == 200_000
         await two.send_all(bytes(250_000))
         await three.send_all(bytes(250_000))
         await dropped.ended.wait()
-        assert let_go == [dropped]
-        assert not kept.why
-        assert sums.unasked == 200_000
+        assert closed == [dropped]
+        assert not kept.end_reason
+        assert sums.unrequested == 200_000
 
 
-async def asks_and_never_reads(
+async def request_without_reading(
     caller: Connection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     async with caller.substream() as substream:
@@ -85,7 +85,7 @@ async def asks_and_never_reads(
         await trio.sleep_forever()
 
 
-async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
+async def test_unread_answers_are_bounded_over_all_peers(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
@@ -99,7 +99,7 @@ async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
         trio.open_nursery() as nursery,
     ):
         for _ in range(2):
-            await nursery.start(asks_and_never_reads, caller)
+            await nursery.start(request_without_reading, caller)
         await trio.testing.wait_all_tasks_blocked()
         assert sums.answers == 2 * len(framed(bytes(500_000)))
         with pytest.raises(RequestFailed):
@@ -110,7 +110,7 @@ async def test_answers_that_nobody_reads_are_bounded_over_all_peers(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_peer_that_leaves_answers_unread_makes_way_for_one_that_asks_for_little(
+async def test_a_peer_with_unread_answers_is_disconnected_for_one_with_few_requests(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
@@ -126,16 +126,16 @@ async def test_a_peer_that_leaves_answers_unread_makes_way_for_one_that_asks_for
         trio.open_nursery() as nursery,
     ):
         for _ in range(2):
-            await nursery.start(asks_and_never_reads, greedy)
+            await nursery.start(request_without_reading, greedy)
         await trio.testing.wait_all_tasks_blocked()
         assert len(await ask(modest, "/echo", b"x", RequestLimits(), 5)) == 500_000
-        assert dropped.why == "unread"
-        assert not kept.why
+        assert dropped.end_reason == "unread"
+        assert not kept.end_reason
         nursery.cancel_scope.cancel()
 
 
-async def test_requests_that_are_not_whole_take_no_place(autojump_clock: trio.testing.MockClock) -> None:
-    """Three peers send a length and a byte as often as they may; an honest one is answered each time."""
+async def test_incomplete_requests_take_no_slot(autojump_clock: trio.testing.MockClock) -> None:
+    """Three peers send a length and a byte as often as allowed; an honest one is answered each time."""
     served, sums = Served(echo, RequestLimits()), Buffers()
     async with AsyncExitStack() as stack:
         honest, _ = await stack.enter_async_context(both(serving(served), sums))
@@ -151,8 +151,8 @@ async def test_requests_that_are_not_whole_take_no_place(autojump_clock: trio.te
             assert await ask(honest, "/echo", b"x", RequestLimits(), 1) == b"x" * 1000
 
 
-async def test_requests_that_come_slowly_are_all_answered(autojump_clock: trio.testing.MockClock) -> None:
-    """A hundred begin together, and each has its last bytes a second later."""
+async def test_requests_that_arrive_slowly_are_all_answered(autojump_clock: trio.testing.MockClock) -> None:
+    """A hundred begin together, and each sends its last bytes a second later."""
     served, answers = Served(echo, RequestLimits(concurrent=200)), list[bytes]()
 
     async def slowly(caller: Connection) -> None:
@@ -170,7 +170,7 @@ async def test_requests_that_come_slowly_are_all_answered(autojump_clock: trio.t
     assert answers == [b"x" * 1000] * 100
 
 
-async def test_pings_are_answered_no_faster_than_anybody_needs(
+async def test_pings_are_answered_no_faster_than_their_rate(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     async def serve(connection: Connection, substream: Substream) -> None:
@@ -187,7 +187,7 @@ async def test_pings_are_answered_no_faster_than_anybody_needs(
 
 
 async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.testing.MockClock) -> None:
-    """Inside the secured channel, before yamux is agreed on: messages that hold nothing."""
+    """Empty messages inside the secured channel, before yamux is agreed on."""
     left, right = trio.testing.memory_stream_pair()
 
     async def never_end() -> None:
@@ -214,7 +214,7 @@ async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.tes
 # Floods over real connections
 
 
-async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_is_told_of_a_reserved_node(
+async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_the_log_warns_of_a_reserved_node(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     flood = FRAME.pack(0, PING, ACK, 0, 1) * 4000
@@ -228,13 +228,13 @@ async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_is_told_of_a_reserve
                 await frames(peer.channel, stream, flood)
                 await ended(stream)
                 await until(lambda node=node: not node.peers)
-            assert node._standing.banned(peer_id(key(66).public), trio.current_time()) is not reserved
+            assert node._peer_store.banned(peer_id(key(66).public), trio.current_time()) is not reserved
             assert node.bans == (0 if reserved else 1)
             warned = [record for record in caplog.records if "reserved node" in record.getMessage()]
             assert len(warned) == reserved
 
 
-async def test_questions_without_end_who_we_are_and_whom_we_know_are_refused() -> None:
+async def test_identify_and_kademlia_requests_beyond_their_rates_are_refused() -> None:
     node, asking = victim(), service(2)
     async with running(node, asking):
         await asking.connect(address_of(node))
@@ -253,7 +253,7 @@ async def test_questions_without_end_who_we_are_and_whom_we_know_are_refused() -
 
 
 @pytest.mark.parametrize("frame", [b"\x02\x81\0\0\0\0x", b"\x8a\x80\0\0\0\0"], ids=["a byte", "a pong"])
-async def test_tiny_frames_leave_others_their_turn_and_end_the_connection(frame: bytes) -> None:
+async def test_tiny_websocket_frames_let_other_tasks_run_and_end_the_connection(frame: bytes) -> None:
     _, wire, listener = await both_ends()
     first, rounds, reading = frame, 0, True
     if first[0] == 2:

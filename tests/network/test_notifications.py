@@ -96,7 +96,7 @@ async def test_a_message_over_the_limit_ends_the_protocol() -> None:
         assert await next_of(two.announces) == Closed(one.id)
 
 
-async def test_a_peer_that_does_not_read_is_dropped_and_bounded() -> None:
+async def test_a_peer_that_does_not_read_is_dropped_when_its_queue_is_full() -> None:
     one, two = Node(1), Node(2, NotificationLimits(queue=4))
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -114,7 +114,7 @@ def hello(roles: Roles, number: int) -> bytes:
     return Handshake(roles, number, bytes(32), GENESIS).encode()
 
 
-async def test_the_slots_of_a_full_node_are_refused_and_reserved_nodes_get_in() -> None:
+async def test_a_node_without_free_slots_accepts_reserved_nodes_only() -> None:
     friend = service(3)
     full = Node(1, in_peers=1, reserved_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
     first, second, third = Node(2), Node(4), Node(3)
@@ -124,11 +124,11 @@ async def test_the_slots_of_a_full_node_are_refused_and_reserved_nodes_get_in() 
         await second.service.connect(address_of(full.service))
         await third.service.connect(address_of(full.service))
         await until(lambda: full.announces.peers == {first.id, third.id})
-        await until(lambda: not second.announces.holds(full.id))
+        await until(lambda: not second.announces.has_link(full.id))
         assert second.id not in full.announces.peers
 
 
-async def test_light_nodes_have_places_of_their_own() -> None:
+async def test_light_nodes_have_slots_of_their_own() -> None:
     node = Node(1, in_peers=1, in_peers_light=2)
     lights = [Node(number, roles=Roles.LIGHT) for number in (2, 3, 4)]
     fulls = [Node(number, roles=Roles.FULL) for number in (5, 6)]
@@ -143,9 +143,9 @@ async def test_light_nodes_have_places_of_their_own() -> None:
         assert node.announces.peers == {each.id for each in let_in}
 
 
-async def test_what_has_ended_is_opened_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_ended_protocol_is_opened_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cfnode.network.backoff.FIRST_WAIT", 0.02)
-    monkeypatch.setattr("cfnode.network.dialing.UPKEEP", 0.01)
+    monkeypatch.setattr("cfnode.network.dialing.UPKEEP_INTERVAL", 0.01)
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -160,11 +160,11 @@ async def test_what_has_ended_is_opened_again_after_a_pause(monkeypatch: pytest.
         assert len(one.service.peers) == 1
 
 
-async def test_who_takes_part_and_hangs_up_at_once_is_called_ever_more_seldom(
+async def test_a_peer_that_disconnects_at_once_is_dialed_less_and_less_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cfnode.network.backoff.FIRST_WAIT", 0.01)
-    monkeypatch.setattr("cfnode.network.dialing.UPKEEP", 0.01)
+    monkeypatch.setattr("cfnode.network.dialing.UPKEEP_INTERVAL", 0.01)
     boot = Node(1)
     async with running(boot.service):
         node = Node(2, boot_nodes=[address_of(boot.service)])
@@ -172,10 +172,10 @@ async def test_who_takes_part_and_hangs_up_at_once_is_called_ever_more_seldom(
             for calls in range(1, 5):
                 await until(lambda: boot.announces.peers and node.announces.peers)
                 boot.service.disconnect(node.id, "that is all")
-                await until(lambda calls=calls: node.service._standing.dials.failures(boot.id) == calls)
+                await until(lambda calls=calls: node.service._peer_store.dials.failures(boot.id) == calls)
 
 
-async def test_a_peer_of_no_use_makes_way_where_somebody_else_is_known() -> None:
+async def test_a_useless_peer_is_evicted_if_another_node_is_known() -> None:
     useless, other = Node(1), Node(2)
     async with running(useless.service, other.service):
         node = Node(3, out_peers=1, boot_nodes=[address_of(useless.service)])
@@ -193,7 +193,7 @@ async def test_a_peer_of_no_use_makes_way_where_somebody_else_is_known() -> None
             assert other.announces.peers == {node.id}, "who called us takes no place that others could have"
 
 
-async def test_a_banned_peer_is_dropped_and_not_let_in_again() -> None:
+async def test_a_banned_peer_is_disconnected_and_refused() -> None:
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -212,6 +212,6 @@ async def test_nodes_find_each_other_through_a_boot_node() -> None:
         async with running(*(node.service for node in nodes)):
             await until(lambda: len(boot.announces.peers) == 2)
             await until(lambda: all(peer.agent for peer in boot.service.peers.values()))
-            assert await nodes[0].service._discovery.look_around([boot.id], nodes[0].service._ask_kad) >= 1
-            nodes[0].service._dialing.now()
+            assert await nodes[0].service._discovery.discover([boot.id], nodes[0].service._ask_kad) >= 1
+            nodes[0].service._dialing.wake()
             await until(lambda: nodes[1].id in nodes[0].announces.peers)

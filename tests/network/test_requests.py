@@ -34,7 +34,7 @@ async def test_a_request_is_answered_and_the_answer_can_be_large() -> None:
         assert client.bytes_sent > 1 << 20 < client.bytes_received
 
 
-async def test_many_requests_at_once_are_answered_each_its_own() -> None:
+async def test_many_requests_at_once_get_their_own_answers() -> None:
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout, RequestLimits(concurrent=100))
     client.serve_requests("sync/2", None)
@@ -51,7 +51,7 @@ async def test_many_requests_at_once_are_answered_each_its_own() -> None:
     assert answers == {number: b"N%d" % number for number in range(50)}
 
 
-async def test_what_goes_wrong_costs_the_request_and_not_the_connection(
+async def test_a_failing_request_does_not_end_the_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     server, client = service(1), service(2)
@@ -69,7 +69,7 @@ async def test_what_goes_wrong_costs_the_request_and_not_the_connection(
     assert "a fault of ours" in caplog.text
 
 
-async def test_an_answer_over_the_limit_of_the_asker_is_not_read() -> None:
+async def test_an_answer_over_our_limit_is_not_read() -> None:
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout, LIMITS)
     client.serve_requests("sync/2", None, RequestLimits(response=10))
@@ -79,7 +79,7 @@ async def test_an_answer_over_the_limit_of_the_asker_is_not_read() -> None:
             await client.request(peer, "sync/2", b"x" * 11)
 
 
-async def test_a_silent_peer_is_given_up_in_time() -> None:
+async def test_a_request_to_a_silent_peer_times_out() -> None:
     async def silent(peer: str, data: bytes) -> bytes | None:
         await trio.sleep_forever()
 
@@ -94,7 +94,7 @@ async def test_a_silent_peer_is_given_up_in_time() -> None:
             await client.request(key(9).public.hex(), "sync/2", b"")
 
 
-async def test_a_disconnected_peer_fails_the_requests_under_way() -> None:
+async def test_pending_requests_fail_when_the_peer_disconnects() -> None:
     async def never(peer: str, data: bytes) -> bytes | None:
         server.disconnect(peer, "enough")
         await trio.sleep_forever()
@@ -104,16 +104,16 @@ async def test_a_disconnected_peer_fails_the_requests_under_way() -> None:
     client.serve_requests("sync/2", None)
     async with running(server, client):
         peer = await client.connect(address_of(server))
-        with pytest.raises(RequestFailed, match="goodbye"):
+        with pytest.raises(RequestFailed, match="sent GoAway"):
             await client.request(peer, "sync/2", b"")
         await until(lambda: not client.peers and not server.peers)
 
 
-async def test_a_node_that_proves_another_id_than_its_address_says_is_named() -> None:
+async def test_the_error_names_a_node_with_another_id_than_its_address() -> None:
     server, client = service(1), service(2)
     async with running(server, client):
         with pytest.raises(
-            DialError, match=f"proves to be {server.peer_id}, its address says {service(3).peer_id}"
+            DialError, match=f"id is {server.peer_id}, but its address names {service(3).peer_id}"
         ):
             await client.connect(server.listening[0].with_peer(service(3).peer_id))
         with pytest.raises(DialError, match="this node itself"):
@@ -121,7 +121,7 @@ async def test_a_node_that_proves_another_id_than_its_address_says_is_named() ->
         assert not client.peers
 
 
-async def test_both_sides_know_who_the_other_says_to_be() -> None:
+async def test_both_sides_have_the_identify_message_of_the_other() -> None:
     server, client = service(1), service(2)
     async with running(server, client):
         await client.connect(address_of(server))
@@ -131,7 +131,7 @@ async def test_both_sides_know_who_the_other_says_to_be() -> None:
         assert "/8b8c140b" in sorted(client.peers[server.peer_id].protocols)[0]
 
 
-async def test_a_peer_has_one_connection_the_newer_of_two() -> None:
+async def test_of_two_connections_with_a_peer_the_newer_stays() -> None:
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout)
     client.serve_requests("sync/2", None)
@@ -142,6 +142,6 @@ async def test_a_peer_has_one_connection_the_newer_of_two() -> None:
         assert await client.request(server.peer_id, "sync/2", b"still") == b"STILL"
 
 
-def test_the_service_is_the_network_that_the_node_is_written_against() -> None:
+def test_the_service_implements_the_network_protocol() -> None:
     network: Network = service(1)
     assert network.peers == {}

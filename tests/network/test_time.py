@@ -1,4 +1,4 @@
-"""Silence, drips and farewells on a connection, by a clock that jumps; and sums over all connections."""
+"""Time limits on a connection (mock clock), and budgets against useless frames."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
 async def secured_pair(
     caller: int = 1,
 ) -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
-    """Two ends in memory that have proven who they are: the dialer, the listener."""
+    """Two ends in memory after the handshake: the dialer, the listener."""
     left, right = trio.testing.memory_stream_pair()
     ends: dict[bool, Secured] = {}
 
@@ -56,7 +56,7 @@ def connection(
     *,
     inbound: bool,
     sums: Buffers | None = None,
-    turns: trio.Lock | None = None,
+    flood_lock: trio.Lock | None = None,
 ) -> Connection:
     return Connection(
         stream,
@@ -67,7 +67,7 @@ def connection(
         inbound=inbound,
         on_substream=on_substream,
         buffers=sums,
-        turns=turns,
+        flood_lock=flood_lock,
     )
 
 
@@ -77,11 +77,11 @@ async def ignore(connection: Connection, substream: Substream) -> None:
 
 @asynccontextmanager
 async def ours_and_raw(
-    on_substream: OnSubstream = ignore, sums: Buffers | None = None, turns: trio.Lock | None = None
+    on_substream: OnSubstream = ignore, sums: Buffers | None = None, flood_lock: trio.Lock | None = None
 ) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
-    """Our end as the one who was called, and a caller that makes its own frames."""
+    """Our end as the listener, and a dialer whose frames the test makes itself."""
     (stream, raw), (theirs, secured) = await secured_pair()
-    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, turns=turns)
+    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, flood_lock=flood_lock)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ours.run, secured.first)
         await ours.ready.wait()
@@ -93,7 +93,7 @@ async def ours_and_raw(
 async def both(
     handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
 ) -> AsyncIterator[tuple[Connection, Connection]]:
-    """The caller's end and the end of the one who was called, with what they do with substreams."""
+    """The dialer's end and the listener's end, each with its handler of substreams."""
     (left, there), (right, here) = await secured_pair(number)
     caller = connection(left, there, caller_does, inbound=False, sums=None)
     called = connection(right, here, handler, inbound=True, sums=sums)
@@ -106,11 +106,13 @@ async def both(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_peer_that_gives_no_sign_of_life_is_let_go(autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_peer_that_does_not_answer_pings_is_disconnected(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     async with ours_and_raw() as (ours, _, _):
         began = trio.current_time()
         await ours.ended.wait()
-        assert ours.why == "no sign of life for 20 s"
+        assert ours.end_reason == "no answer to a ping for 20 s"
         assert not ours.at_fault
         assert trio.current_time() - began == pytest.approx(40, abs=2)
 
@@ -118,11 +120,11 @@ async def test_a_peer_that_gives_no_sign_of_life_is_let_go(autojump_clock: trio.
 async def test_a_peer_that_answers_pings_stays(autojump_clock: trio.testing.MockClock) -> None:
     async with both(ignore) as (caller, called):
         await trio.sleep(3600)
-        assert not caller.why
-        assert not called.why
+        assert not caller.end_reason
+        assert not called.end_reason
 
 
-async def test_a_goodbye_goes_out_and_is_heard(autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_closed_connection_sends_goaway_to_the_peer(autojump_clock: trio.testing.MockClock) -> None:
     async with ours_and_raw() as (ours, stream, raw):
         ours.close("enough")
         session, events = Session(dialer=True), []
@@ -130,17 +132,17 @@ async def test_a_goodbye_goes_out_and_is_heard(autojump_clock: trio.testing.Mock
             for plaintext in raw.channel.receive_data(data):
                 events += session.receive_data(plaintext)
         assert events == [GoneAway(0)]
-        assert ours.why == "enough"
+        assert ours.end_reason == "enough"
     async with both(ignore) as (caller, called):
         called.close("we shut down")
         await caller.ended.wait()
-        assert caller.why == "the peer says goodbye (code 0)"
-        with pytest.raises(RequestFailed, match="goodbye"):
+        assert caller.end_reason == "the peer sent GoAway (code 0)"
+        with pytest.raises(RequestFailed, match="sent GoAway"):
             await ask(caller, "/echo", b"", RequestLimits(), 1)
 
 
 @pytest.mark.parametrize("turns", range(12))
-async def test_what_is_asked_of_a_connection_that_is_just_ending_is_declined(turns: int) -> None:
+async def test_a_connection_that_is_ending_refuses_tasks_and_substreams(turns: int) -> None:
     (left, there), (_, _) = await secured_pair()
     ending = connection(left, there, ignore, inbound=False)
     with trio.fail_after(20):
@@ -149,7 +151,7 @@ async def test_what_is_asked_of_a_connection_that_is_just_ending_is_declined(tur
             await ending.ready.wait()
             nursery.cancel_scope.cancel()
             with trio.CancelScope(shield=True):
-                for _ in range(turns):  # one of them is the moment between its last task and its end
+                for _ in range(turns):  # one number hits the moment between its last task and its end
                     await trio.lowlevel.checkpoint()
                 ending.start(trio.sleep_forever, "a task")
                 ending.close("at the last moment")
@@ -169,7 +171,7 @@ def serving(served: Served) -> OnSubstream:
     return serve
 
 
-async def test_a_request_that_drips_is_given_up_in_ten_seconds(
+async def test_a_request_that_arrives_byte_by_byte_times_out_after_ten_seconds(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     sums = Buffers()
@@ -185,10 +187,10 @@ async def test_a_request_that_drips_is_given_up_in_ten_seconds(
         await trio.testing.wait_all_tasks_blocked()
         assert sums.total == 0
         assert await ask(caller, "/echo", b"x", RequestLimits(), 5) == b"x" * 1000
-        assert not called.why
+        assert not called.end_reason
 
 
-async def test_a_message_that_has_begun_has_to_end_and_silence_before_it_may_last(
+async def test_a_message_that_has_begun_has_to_end_in_time_but_may_begin_late(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     outcomes: list[object] = []
@@ -216,20 +218,18 @@ async def test_a_message_that_has_begun_has_to_end_and_silence_before_it_may_las
 
 
 @pytest.mark.parametrize("flags", [0, ACK, FIN, RST, SYN], ids=["none", "ack", "fin", "reset", "refused"])
-async def test_frames_that_carry_nothing_end_the_connection(
-    flags: int, autojump_clock: trio.testing.MockClock
-) -> None:
-    """Of streams that are gone or never were, or are one too many."""
+async def test_useless_frames_end_the_connection(flags: int, autojump_clock: trio.testing.MockClock) -> None:
+    """Frames of released or unknown streams, or of one too many."""
     async with ours_and_raw() as (ours, stream, raw):
         ours._session._inbound = MAX_INBOUND
         await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, flags, 1, 0) * 5000))
         await ours.ended.wait()
         assert ours.at_fault
         assert ours.flooded
-        assert ours.why == f"over {MAX_CREDIT:.0f} frames that carry nothing"
+        assert ours.end_reason == f"over {MAX_CREDIT:.0f} frames that carry nothing"
 
 
-async def test_tiny_messages_around_the_frames_end_the_connection_too(
+async def test_tiny_noise_messages_end_the_connection_too(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     async with ours_and_raw() as (ours, stream, raw):
@@ -241,13 +241,13 @@ async def test_tiny_messages_around_the_frames_end_the_connection_too(
         assert not ours._session._streams
 
 
-async def test_many_that_flood_us_take_turns_with_each_other_and_with_everybody_else(
+async def test_flooding_connections_take_turns_and_let_other_tasks_run(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """In each round of the loop all of them together get the time of a slice or two."""
+    """In each round of the loop they get the time of one or two slices together."""
     shared = trio.Lock()
     async with AsyncExitStack() as stack:
-        pairs = [await stack.enter_async_context(ours_and_raw(turns=shared)) for _ in range(8)]
+        pairs = [await stack.enter_async_context(ours_and_raw(flood_lock=shared)) for _ in range(8)]
         for ours, stream, raw in pairs:
             ours._session.budget.credit = MAX_CREDIT * 3 / 4  # it has flooded us a while
             await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, ACK, 1, 0) * 1000))
@@ -258,7 +258,7 @@ async def test_many_that_flood_us_take_turns_with_each_other_and_with_everybody_
         assert max(after - before for before, after in pairwise(spent)) <= 2 * (TURN + 1)
 
 
-async def test_streams_that_are_reset_before_a_word_never_get_a_task(
+async def test_streams_reset_before_any_data_never_get_a_task(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     served: list[int] = []

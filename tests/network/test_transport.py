@@ -1,4 +1,4 @@
-"""Each form of address in a chain specification is dialed; who breaks a WebSocket's rules is dropped."""
+"""Each form of address in a chain spec is dialed; a peer that breaks the WebSocket protocol is dropped."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_each_form_of_address_is_dialed(listen: str, dial: str) -> None:
         pytest.skip(f"no IPv6 here: {group.exceptions[0]}") if "ip6" in listen else pytest.fail(str(group))
 
 
-async def test_one_node_listens_over_tcp_and_websocket_and_says_so() -> None:
+async def test_one_node_listens_over_tcp_and_websocket_and_announces_both() -> None:
     node = listening_at("/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/tcp/0/ws")
     async with running(node):
         plain, layered = node.listening
@@ -104,7 +104,7 @@ def test_the_boot_nodes_of_the_official_specification_can_be_dialed(berghain_spe
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """A server's side of TLS for 127.0.0.1, by an authority that this process trusts."""
+    """A TLS server context for 127.0.0.1, signed by an authority that this process trusts."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a node")])
     today = datetime(2026, 1, 1)
@@ -130,7 +130,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext
 
 @asynccontextmanager
 async def tls_in_front_of(node: Service, context: ssl.SSLContext) -> AsyncIterator[int]:
-    """What an operator's proxy does: TLS outside, the node's WebSocket inside; its port."""
+    """An operator's proxy: TLS outside, the node's WebSocket inside; yields its port."""
 
     async def forward(source: trio.abc.Stream, sink: trio.abc.Stream) -> None:
         async for data in source:
@@ -159,15 +159,15 @@ async def test_a_node_behind_tls_is_dialed(authority: ssl.SSLContext, form: str)
         await echoes(Multiaddr.parse(f"/ip4/127.0.0.1/tcp/{port}/{form}").with_peer(node.peer_id))
 
 
-async def test_a_certificate_that_is_not_the_hosts_is_refused(
+async def test_a_certificate_of_another_host_is_refused(
     authority: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node, client = listening_at("/ip4/127.0.0.1/tcp/0/ws"), service(2)
     async with running(node, client), tls_in_front_of(node, authority) as port:
-        with pytest.raises(DialError, match=f"/dns/localhost/tcp/{port}/wss: TLS fails.*localhost"):
+        with pytest.raises(DialError, match=f"/dns/localhost/tcp/{port}/wss: TLS failed.*localhost"):
             await client.connect(Multiaddr.parse(f"/dns/localhost/tcp/{port}/wss"))
         monkeypatch.delenv("SSL_CERT_FILE")
-        with pytest.raises(DialError, match="TLS fails"):
+        with pytest.raises(DialError, match="TLS failed"):
             await client.connect(Multiaddr.parse(f"/ip4/127.0.0.1/tcp/{port}/wss"))
 
 
@@ -176,7 +176,7 @@ async def test_a_certificate_that_is_not_the_hosts_is_refused(
 
 @asynccontextmanager
 async def name_server(monkeypatch: pytest.MonkeyPatch, records: dict[str, list[str]]) -> AsyncIterator[None]:
-    """A name server on this machine with TXT records by name, which the process asks from now on."""
+    """A name server on this machine with TXT records by name, which the process then uses."""
     with trio.socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         await sock.bind(("127.0.0.1", 0))
         resolver = dns.asyncresolver.Resolver(configure=False)
@@ -203,7 +203,7 @@ async def name_server(monkeypatch: pytest.MonkeyPatch, records: dict[str, list[s
             nursery.cancel_scope.cancel()
 
 
-async def test_the_addresses_behind_a_name_are_dialed_until_one_answers(
+async def test_the_addresses_of_a_dnsaddr_are_dialed_until_one_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     node, other = listening_at("/ip4/127.0.0.1/tcp/0/ws"), service(9)
@@ -232,7 +232,7 @@ async def test_the_addresses_behind_a_name_are_dialed_until_one_answers(
                         await client.connect(Multiaddr.parse(f"/dnsaddr/{name}/p2p/{other.peer_id}"))
 
 
-async def test_a_boot_node_may_be_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_boot_node_may_be_a_dnsaddr(monkeypatch: pytest.MonkeyPatch) -> None:
     node = listening_at("/ip4/127.0.0.1/tcp/0")
     async with running(node):
         records = {"_dnsaddr.boot.test": [f"dnsaddr={node.listening[0]}"]}
@@ -260,7 +260,7 @@ async def both_ends() -> tuple[websocket.WebSocketStream, trio.abc.Stream, webso
     return ends["dialer"], left, ends["listener"]
 
 
-async def test_bytes_go_both_ways_and_the_end_is_heard() -> None:
+async def test_a_websocket_carries_bytes_both_ways_and_its_end() -> None:
     dialer, _, listener = await both_ends()
     await dialer.send_all(b"hello")
     await listener.send_all(b"world")
@@ -283,14 +283,14 @@ FRAMES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
-async def test_frames_against_the_rules_are_a_fault_of_the_peer(frame: bytes) -> None:
+async def test_malformed_websocket_frames_are_a_fault_of_the_peer(frame: bytes) -> None:
     _, wire, listener = await both_ends()
     await wire.send_all(frame)
     with pytest.raises(RemoteError, match="websocket: "):
         await listener.receive_some()
 
 
-async def test_a_frame_without_end_is_handed_on_as_it_arrives() -> None:
+async def test_an_endless_frame_is_passed_on_as_it_arrives() -> None:
     _, wire, listener = await both_ends()
     await wire.send_all(b"\x82\xff" + (1 << 62).to_bytes(8, "big") + bytes(4))
     for _ in range(50):
@@ -302,7 +302,7 @@ async def test_a_frame_without_end_is_handed_on_as_it_arrives() -> None:
     assert len(listener._machine.connection._proto._frame_decoder.buffer) == 0  # type: ignore[union-attr]
 
 
-async def test_of_many_pings_the_last_one_is_answered() -> None:
+async def test_only_the_last_of_many_pings_is_answered() -> None:
     _, wire, listener = await both_ends()
     await wire.send_all(
         b"".join(b"\x89\x81\0\0\0\0" + bytes([number]) for number in range(200)) + b"\x82\x81\0\0\0\0x"
@@ -312,25 +312,25 @@ async def test_of_many_pings_the_last_one_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("sent", "reason"),
     [
         (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "Missing header"),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "must be GET"),
         (b"\x13/multistream/1.0.0\n", "Bad HTTP"),
         (b"GET / HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n", "websocket: "),
         (b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000, "websocket: "),
-        (b"", "hung up"),
+        (b"", "closed the connection"),
     ],
 )
-async def test_what_is_no_handshake_is_refused(said: bytes, reason: str) -> None:
+async def test_a_malformed_websocket_handshake_is_refused(sent: bytes, reason: str) -> None:
     left, right = trio.testing.memory_stream_pair()
-    await left.send_all(said)
+    await left.send_all(sent)
     await left.send_eof()
     with pytest.raises(RemoteError, match=reason):
         await websocket.accept(right)
 
 
-async def test_compression_is_not_agreed_to() -> None:
+async def test_compression_is_never_accepted() -> None:
     left, right = trio.testing.memory_stream_pair()
     await left.send_all(
         b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -344,7 +344,7 @@ async def test_compression_is_not_agreed_to() -> None:
     assert b"extensions" not in answer
 
 
-async def test_a_web_server_instead_of_a_node_is_named() -> None:
+async def test_the_error_names_a_web_server_in_the_place_of_a_node() -> None:
     async def not_found(stream: trio.SocketStream) -> None:
         await stream.receive_some()
         await stream.send_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")

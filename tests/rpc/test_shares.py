@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from cfnode.network.accept import MIN_WORD_INTERVAL_S, accept_connections
+from cfnode.network.accept import MIN_WARNING_INTERVAL_S, accept_connections
 from cfnode.node.config import RpcConfig
 from cfnode.node.metrics_port import serve_metrics
 from cfnode.rpc import shares
@@ -148,11 +148,11 @@ async def test_without_file_descriptors_the_log_says_so_once_a_minute_and_accept
     async def take(stream: object) -> None:
         accepted.append(stream)
 
-    attempts = int(2.5 * MIN_WORD_INTERVAL_S / 0.1)
+    attempts = int(2.5 * MIN_WARNING_INTERVAL_S / 0.1)
     async with trio.open_nursery() as nursery:
         listener: list[trio.SocketListener] = [Exhausted(attempts, "stream")]  # type: ignore[list-item]
         nursery.start_soon(accept_connections, take, listener, nursery, log, "JSON-RPC")
-        await trio.sleep(3 * MIN_WORD_INTERVAL_S)
+        await trio.sleep(3 * MIN_WARNING_INTERVAL_S)
         nursery.cancel_scope.cancel()
     assert accepted == ["stream"]
     words = [record for record in caplog.records if "have to wait" in record.getMessage()]

@@ -141,7 +141,7 @@ async def test_unfinalized_blocks_come_back_and_snapshots_are_bounded_and_leave_
     assert [await served.call("dev_newBlock") for _ in range(5)] == later
     assert served.node.executor.pid == runtime
     await served.call("dev_snapshot")
-    monkeypatch.setattr(type(served.node.network), "joined", 3)
+    monkeypatch.setattr(type(served.node.network), "peer_count", 3)
     assert "3 nodes follow this chain" in (await served.error("dev_revert", "0x2"))["message"]
     monkeypatch.undo()
     monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 2)

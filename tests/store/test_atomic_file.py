@@ -1,4 +1,4 @@
-"""Small files of a chain's directory: the folder they need, and what is left when writing fails."""
+"""Small files of a chain's directory: the folder they need, and the errors of writing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.network.conftest import key
 TRUST = TrustedSet(Header(bytes(32), 5, bytes(32), bytes(32)), AuthoritySet(7, ((b"v" * 32, 1),)))
 
 
-def write_sets(path: Path) -> None:
+def write_authority_sets(path: Path) -> None:
     AuthoritySetCache(path, b"g" * 32).save(TRUST)
 
 
@@ -29,11 +29,11 @@ def write_useful_peers(path: Path) -> None:
     peers.save()
 
 
-@pytest.mark.parametrize("write", [write_sets, write_useful_peers])
-def test_a_writer_makes_the_missing_folder_for_its_owner_alone(
+@pytest.mark.parametrize("write", [write_authority_sets, write_useful_peers])
+def test_a_writer_creates_the_missing_folder_for_its_owner_only(
     write: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """With --node-key no other part makes it, and a node key may be put there later."""
+    """With --node-key no other part creates it, and a node key may be written there later."""
     path = tmp_path / "chains" / "dev" / "network" / "file"
     write(path)
     assert path.stat().st_size > 0
@@ -41,7 +41,7 @@ def test_a_writer_makes_the_missing_folder_for_its_owner_alone(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_folder_that_is_here_keeps_its_mode(tmp_path: Path) -> None:
+def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
     folder = tmp_path / "network"
     folder.mkdir(mode=0o755)
     atomic_file.replace(folder / "file", b"old")
@@ -50,7 +50,7 @@ def test_a_folder_that_is_here_keeps_its_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o755
 
 
-def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").mkdir()
     with pytest.raises(StoreError, match=r"cannot write .*/file: Is a directory"):
         atomic_file.replace(tmp_path / "file", b"content")

@@ -48,12 +48,12 @@ def test_the_default_base_path_follows_xdg() -> None:
 
 
 @pytest.mark.parametrize("chain_id", ["", "..", "a/b", ".hidden", "x" * 200, "a\0b"])
-def test_a_chain_id_that_is_no_directory_name_is_refused(tmp_path: Path, chain_id: str) -> None:
+def test_a_chain_id_that_cannot_name_a_directory_is_refused(tmp_path: Path, chain_id: str) -> None:
     with pytest.raises(BasePathError, match="chain id"):
         ChainPaths(tmp_path, chain_id)
 
 
-def test_a_second_process_is_told_who_holds_the_base_path(tmp_path: Path) -> None:
+def test_the_error_of_a_second_process_names_the_one_that_holds_the_base_path(tmp_path: Path) -> None:
     holder = (
         "import sys; from pathlib import Path; from cfnode.store.base_path import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -97,7 +97,7 @@ def test_an_existing_database_is_kept_when_it_is_opened(paths: ChainPaths) -> No
     assert (open_database_path(with_database(paths)) / "data.mdb").read_bytes() == b"old"
 
 
-def test_what_a_killed_deletion_left_is_deleted_by_the_next(paths: ChainPaths) -> None:
+def test_the_leftovers_of_a_killed_deletion_are_deleted_by_the_next(paths: ChainPaths) -> None:
     with_database(paths)
     paths.database.rename(paths.database.with_name("full_light.old-77"))
     with_database(paths)
@@ -106,7 +106,7 @@ def test_what_a_killed_deletion_left_is_deleted_by_the_next(paths: ChainPaths) -
 
 
 @pytest.mark.parametrize("entry", ["CURRENT", "data.mdb.bak"])
-def test_foreign_files_are_refused_and_left_alone(paths: ChainPaths, entry: str) -> None:
+def test_foreign_files_are_refused_and_not_touched(paths: ChainPaths, entry: str) -> None:
     (with_database(paths).database / entry).write_text("theirs")
     for attempt in (delete_database, open_database_path):
         with pytest.raises(BasePathError, match=entry):
@@ -122,7 +122,7 @@ def test_a_directory_in_the_place_of_a_database_file_is_refused(paths: ChainPath
 
 
 @pytest.mark.parametrize("part", ["", "chains", "chains/dev", "chains/dev/db", "chains/dev/db/full_light"])
-def test_a_link_anywhere_on_the_way_is_refused(tmp_path: Path, part: str) -> None:
+def test_a_link_anywhere_in_the_path_is_refused(tmp_path: Path, part: str) -> None:
     elsewhere = with_database(ChainPaths(tmp_path / "elsewhere", "dev"))
     base = tmp_path / "base"
     link = base / part
@@ -157,6 +157,6 @@ def test_a_file_as_base_path_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_base_path_that_cannot_be_created_is_refused_in_words() -> None:
+def test_the_error_for_a_base_path_that_cannot_be_created_names_it() -> None:
     with pytest.raises(BasePathError, match="cannot use /proc/cfnode"), locked(Path("/proc/cfnode")):
         pass

@@ -1,4 +1,4 @@
-"""The file: growth, foreign or broken contents, and a disk that takes no more."""
+"""The file: growth, foreign or broken contents, and a full disk."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
     database.close()
 
 
-def test_work_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_work_that_fails_writes_nothing(tmp_path: Path) -> None:
     database = Database(tmp_path)
 
     def work(txn: object) -> None:
@@ -84,7 +84,7 @@ def test_work_that_fails_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "words"), [(b"%d" % (SCHEMA + 1), "a newer version"), (b"0", "another version")]
 )
-def test_a_database_of_another_schema_is_refused_and_left_alone(
+def test_a_database_of_another_schema_is_refused_and_not_touched(
     tmp_path: Path, schema: bytes, words: str
 ) -> None:
     database = Database(tmp_path)
@@ -98,13 +98,13 @@ def test_a_database_of_another_schema_is_refused_and_left_alone(
     assert (tmp_path / "data.mdb").read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_called_damaged(tmp_path: Path) -> None:
+def test_a_malformed_database_file_is_reported_as_damaged(tmp_path: Path) -> None:
     (tmp_path / "data.mdb").write_bytes(b"not a database" * 1_000)
     with pytest.raises(StoreError, match=r"damaged.*purge-chain"):
         Store.open(tmp_path)
 
 
-def test_a_database_cut_short_is_called_damaged_instead_of_crashing_later(tmp_path: Path) -> None:
+def test_a_truncated_database_is_reported_as_damaged_instead_of_crashing_later(tmp_path: Path) -> None:
     database = Database(tmp_path)
     for number in range(200):
         put(database, b"%d" % number, bytes(1_000))
@@ -116,11 +116,11 @@ def test_a_database_cut_short_is_called_damaged_instead_of_crashing_later(tmp_pa
             Store.open(tmp_path)
 
 
-def test_a_file_without_pages_that_were_never_written_is_whole(tmp_path: Path) -> None:
+def test_a_file_that_lacks_only_pages_that_were_never_written_is_accepted(tmp_path: Path) -> None:
     database = Database(tmp_path)
     missing = 0
     for count in range(1, 100):
-        database.write(partial(come_and_go, database=database, count=count))
+        database.write(partial(write_and_delete, database=database, count=count))
         pages = int(database._environment.info()["last_pgno"]) + 1
         missing = pages - (tmp_path / "data.mdb").stat().st_size // 4096
         if missing:
@@ -132,7 +132,7 @@ def test_a_file_without_pages_that_were_never_written_is_whole(tmp_path: Path) -
     database.close()
 
 
-def come_and_go(txn: lmdb.Transaction[bytes], database: Database, count: int) -> None:
+def write_and_delete(txn: lmdb.Transaction[bytes], database: Database, count: int) -> None:
     table = database.table("bodies")
     txn.put(b"stays", bytes(900), db=table)
     for number in range(count):
@@ -188,11 +188,11 @@ print(parent.number, parent.hash.hex())
 """
 
 
-def test_a_disk_that_takes_no_more_is_said_in_words_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     words, last = done.stdout.splitlines()
-    assert re.match(r"4 .* database in .*(no space left|its disk is at a limit)", words)
+    assert re.match(r"4 .* database in .*(no space left|check the disk)", words)
     number, block = last.split()
     store = Store.open(tmp_path)
     unfinalized = [header for header, _ in store.unfinalized()]

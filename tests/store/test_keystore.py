@@ -1,4 +1,4 @@
-"""The keystore: Substrate's files byte for byte, safe on disk, and never talkative."""
+"""The keystore: Substrate's files byte for byte, safe on disk, and never part of a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.store import node_key, secret_file
-from cfnode.store.keystore import Keystore, KeystoreError, SeveralKeysError
+from cfnode.store.keystore import Keystore, KeystoreError, MultipleKeysError
 from cfnode.store.secret_file import SecretFileError
 
 ALICE, BOB = Keypair.from_suri("//Alice"), Keypair.from_suri("//Bob")
@@ -37,7 +37,7 @@ def put(keystore: Keystore, name: str, content: str) -> Path:
     return path
 
 
-def test_a_file_is_named_and_filled_as_substrate_does(keystore: Keystore) -> None:
+def test_a_key_file_has_the_name_and_content_that_substrate_gives_it(keystore: Keystore) -> None:
     assert keystore.insert("brok", SEED) == ALICE.public
     assert [path.name for path in keystore.path.iterdir()] == [ALICE_FILE]
     assert (keystore.path / ALICE_FILE).read_bytes() == f'"{SEED}"'.encode()
@@ -111,11 +111,11 @@ def test_a_file_that_does_not_give_its_key_is_named_without_its_secret(
     assert caught.value.__cause__ is None
 
 
-def test_several_broker_keys_are_told_with_their_files(keystore: Keystore) -> None:
+def test_an_error_about_several_broker_keys_names_their_files(keystore: Keystore) -> None:
     keystore.insert("brok", "//Alice")
     keystore.insert("brok", "//Bob")
     assert keystore.keys("brok") == sorted([ALICE.public, BOB.public])
-    with pytest.raises(SeveralKeysError, match=f"holds 2 broker keys.*{BOB.public.hex()}.*{ALICE_FILE}"):
+    with pytest.raises(MultipleKeysError, match=f"holds 2 broker keys.*{BOB.public.hex()}.*{ALICE_FILE}"):
         keystore.broker()
 
 
@@ -134,7 +134,7 @@ def test_every_scheme_can_be_kept_and_used(keystore: Keystore, scheme: str) -> N
     assert keystore.pair("test", public).scheme == scheme
 
 
-def test_the_stated_public_key_tells_the_scheme(keystore: Keystore) -> None:
+def test_the_stated_public_key_decides_the_scheme(keystore: Keystore) -> None:
     wanted = Keypair.from_suri("//Alice", "ed25519").public
     assert keystore.insert("test", "//Alice", public=wanted) == wanted
     with pytest.raises(KeystoreError, match="does not give the stated public key"):
@@ -162,7 +162,7 @@ def test_a_key_type_has_four_characters(keystore: Keystore, key_type: str) -> No
         keystore.insert(key_type, "//Alice")
 
 
-def test_other_files_are_left_alone(keystore: Keystore) -> None:
+def test_other_files_are_ignored(keystore: Keystore) -> None:
     for name in ("README", ".62726f6b.new", "62726f6b", ALICE_FILE.upper(), ALICE_FILE[:-2]):
         put(keystore, name, "anything")
     assert keystore.keys("brok") == []
@@ -185,7 +185,7 @@ def test_a_directory_or_pipe_in_the_place_of_a_file_does_not_hang(keystore: Keys
         keystore.broker()
 
 
-def test_what_is_open_to_others_is_told_by_name(keystore: Keystore) -> None:
+def test_warnings_name_the_files_that_other_users_can_access(keystore: Keystore) -> None:
     path = put(keystore, ALICE_FILE, '"//Alice"')
     keystore.path.chmod(0o750)
     path.chmod(0o644)
@@ -196,7 +196,7 @@ def test_what_is_open_to_others_is_told_by_name(keystore: Keystore) -> None:
     assert keystore.broker() == ALICE
 
 
-def test_a_file_where_the_keystore_should_be_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_keystore_is_refused(tmp_path: Path) -> None:
     (tmp_path / "keystore").write_text("")
     with pytest.raises(SecretFileError, match="is not a directory"):
         Keystore(tmp_path / "keystore").insert("brok", "//Alice")
@@ -245,23 +245,23 @@ def test_a_node_key_is_raw_bytes_or_hex(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", bytes(31), bytes(33), b"zz" * 32, b"12" * 31])
-def test_what_is_no_node_key_is_told(tmp_path: Path, content: bytes) -> None:
+def test_a_malformed_node_key_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "key").write_bytes(content)
-    with pytest.raises(SecretFileError, match=r"/key is no node key: it must be 32 bytes or 64 hex digits"):
+    with pytest.raises(SecretFileError, match=r"/key is not a node key: it must be 32 bytes or 64 hex"):
         node_key.load(tmp_path / "key")
 
 
-def test_a_node_key_is_made_once(tmp_path: Path) -> None:
+def test_a_node_key_is_created_once(tmp_path: Path) -> None:
     path = tmp_path / "network" / node_key.FILE_NAME
-    made = node_key.load_or_create(path)
-    assert node_key.load_or_create(path) == made
+    created = node_key.load_or_create(path)
+    assert node_key.load_or_create(path) == created
     assert (mode(path), mode(path.parent), len(path.read_bytes())) == (0o600, 0o700, 32)
     with pytest.raises(SecretFileError, match="exists and is not overwritten"):
         node_key.create(path)
 
 
 @pytest.mark.parametrize("content", [b"[" * 16_000, b'{"a":' * 3_000])
-def test_a_key_file_of_nested_brackets_is_a_damaged_one(tmp_path: Path, content: bytes) -> None:
+def test_a_key_file_of_nested_brackets_is_refused_as_malformed(tmp_path: Path, content: bytes) -> None:
     keystore = Keystore(tmp_path)
     public = keystore.insert("brok", "//Alice")
     (path,) = tmp_path.iterdir()

@@ -1,7 +1,7 @@
-"""The store against a plain dict per block: tables, forks, shelf and window in one machine.
+"""The store against a plain dict per block: tables, forks, spilled blocks and windows in one machine.
 
-Whatever order blocks come in, fork, become final, are dropped, and whenever the process starts anew, every
-readable state answers `get`, `next_key` and `node` like the dict of its block.
+In whatever order blocks are added, fork, become final or are dropped, and whenever the process restarts,
+every readable state returns from `get`, `next_key` and `node` what the dict of its block has.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.database = Database(self.directory, sync=False)
-        self.store = Store(self.database, Pruning(WINDOW, WINDOW), most_blocks=3)
+        self.store = Store(self.database, Pruning(WINDOW, WINDOW), max_blocks=3)
         self.reader = StoreReader(self.database)
 
     def teardown(self) -> None:
@@ -133,13 +133,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.oldest = max(self.oldest, min(wanted, kept_back))
         self.keep({*dropped, *self.kept}, in_memory)
         assert done.kept == self.kept
-        gone = self.store.no_longer_held(done)
-        assert set(gone) == {
+        discarded = self.store.discarded_holds(done)
+        assert set(discarded) == {
             block
             for block, base in self.held.items()
             if base < self.oldest or (block in dropped and block not in self.kept)
         }
-        for block in gone:
+        for block in discarded:
             self.store.release(block)
             del self.held[block]
         self.final += run[::-1]
@@ -147,7 +147,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.lost |= dict.fromkeys(dropped, self.headers[target].number)
 
     def keep(self, lost: set[bytes], in_memory: set[bytes]) -> None:
-        """Of the lost blocks, those that are held and those that they grew on, if all are in memory."""
+        """Of the lost blocks, those that are held and those below them, if all are in memory."""
         self.kept = set()
         for block in self.held.keys() & lost:
             branch = [block]
@@ -177,13 +177,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
-    def a_block_is_let_go(self, data: st.DataObject) -> None:
+    def a_held_block_is_released(self, data: st.DataObject) -> None:
         block = data.draw(st.sampled_from(sorted(self.held)))
         self.store.release(block)
         del self.held[block]
 
     @rule()
-    def the_process_starts_anew(self) -> None:
+    def the_process_restarts(self) -> None:
         self.held, self.kept = {}, set()
         self.store.close()
         self.open()
@@ -198,7 +198,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.reader.add_overlay(overlay)
 
     @invariant()
-    def every_readable_state_is_its_dict(self) -> None:
+    def every_readable_state_equals_its_dict(self) -> None:
         for block in (*self.live, *self.kept, *self.final[self.oldest :]):
             for source in (self.store, self.reader):
                 with source.state(block) as state:
@@ -215,8 +215,8 @@ class StoreMachine(RuleBasedStateMachine):
         keys = sorted(contents)
         for key in {*KEYS, *keys}:
             assert state.get(key, child) == contents.get(key)
-            place = bisect_right(keys, key)
-            assert state.next_key(key, child) == (keys[place] if place < len(keys) else None)
+            index = bisect_right(keys, key)
+            assert state.next_key(key, child) == (keys[index] if index < len(keys) else None)
 
     @invariant()
     def every_other_state_is_discarded_or_unknown(self) -> None:
@@ -257,8 +257,8 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def held_for_a_short_while() -> Iterator[None]:
-    """The bound on what is held is met soon."""
+def small_bound_on_held_blocks() -> Iterator[None]:
+    """A few blocks reach the bound on held ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finality, "MAX_BEHIND", MAX_BEHIND)
         yield

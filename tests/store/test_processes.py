@@ -115,14 +115,14 @@ def test_a_writer_killed_again_and_again_never_leaves_half_a_block(tmp_path: Pat
     for kill in range(repeats(6, 3)):
         with running(WRITER, str(tmp_path), mode) as process:
             assert process.stdout is not None
-            said = [process.stdout.readline() for _ in range(2 + kill)][-1]
+            reported = [process.stdout.readline() for _ in range(2 + kill)][-1]
             process.send_signal(signal.SIGKILL)
-            said = ([said, *process.stdout.read().splitlines()])[-1]
-        whole_up_to(tmp_path, int(said))
+            reported = ([reported, *process.stdout.read().splitlines()])[-1]
+        whole_up_to(tmp_path, int(reported))
 
 
 def whole_up_to(path: Path, number: int) -> None:
-    """All that was said to be final is, and each readable state is that of one block, in every row."""
+    """All blocks reported as final are final, and each readable state has the rows of one block only."""
     store = Store.open(path)
     assert store.finalized.number >= number
     for height in range(store.finalized.number + 1):
@@ -178,9 +178,7 @@ def test_a_reader_drops_overlays_that_its_snapshot_holds_or_that_have_lost(
         assert reader.ask("read", genesis.hash) == "genesis 0"
 
 
-def test_a_new_reader_is_given_all_overlays_and_finds_the_rest_on_the_shelf(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_new_reader_gets_all_overlays_and_finds_the_rest_spilled(store: Store, tmp_path: Path) -> None:
     parent = start(store)
     for number in range(70):
         parent, _ = add(store, parent, b"%d" % number)
@@ -188,11 +186,11 @@ def test_a_new_reader_is_given_all_overlays_and_finds_the_rest_on_the_shelf(
         for overlay in store.overlays():
             reader.give(overlay)
         assert reader.ask("read", parent.hash) == "69 53"
-        shelved = store.unfinalized()[2][0]
-        assert reader.ask("read", shelved.hash) == "2 53"
+        spilled = store.unfinalized()[2][0]
+        assert reader.ask("read", spilled.hash) == "2 53"
 
 
-def test_a_reader_takes_over_a_map_that_the_writer_has_grown(store: Store, tmp_path: Path) -> None:
+def test_a_reader_adopts_the_size_of_a_map_that_the_writer_has_grown(store: Store, tmp_path: Path) -> None:
     with reading(tmp_path) as reader:
         parent = start(store)
         assert reader.ask("read", parent.hash) == "genesis 0"
@@ -204,7 +202,7 @@ def test_a_reader_takes_over_a_map_that_the_writer_has_grown(store: Store, tmp_p
             parent = header
 
 
-def test_a_killed_reader_no_longer_pins_pages_once_it_is_forgotten(store: Store, tmp_path: Path) -> None:
+def test_a_killed_reader_pins_no_pages_once_its_slot_is_freed(store: Store, tmp_path: Path) -> None:
     genesis = start(store)
     with reading(tmp_path) as reader:
         assert reader.ask("hang", genesis.hash) == "hanging"
@@ -214,7 +212,7 @@ def test_a_killed_reader_no_longer_pins_pages_once_it_is_forgotten(store: Store,
     assert store.forget_dead_readers() == 1
 
 
-def test_a_reader_that_is_only_told_of_blocks_drops_those_that_are_decided(tmp_path: Path) -> None:
+def test_a_reader_that_reads_no_state_still_drops_decided_blocks(tmp_path: Path) -> None:
     head = genesis_of({b"key": b"old"})
     store = Store.open(tmp_path, pruning=Pruning(8, 8), sync=False)
     store.initialise(head, {b"key": b"old"})

@@ -1,4 +1,4 @@
-"""What the process holds in memory of a mapped file, and what it gives back."""
+"""Which pages of a mapped file the process keeps in memory, and which it releases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfnode.store.database import Database
-from cfnode.store.residency import give_back
+from cfnode.store.residency import release_pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 
@@ -26,7 +26,7 @@ def resident(file: Path) -> int:
     return total
 
 
-def test_pages_beyond_the_bound_are_given_back_and_can_be_read_again(tmp_path: Path) -> None:
+def test_pages_beyond_the_bound_are_released_and_can_be_read_again(tmp_path: Path) -> None:
     file = tmp_path.resolve() / "data.mdb"
     database = Database(tmp_path, sync=False)
     table = database.table("bodies")
@@ -34,13 +34,13 @@ def test_pages_beyond_the_bound_are_given_back_and_can_be_read_again(tmp_path: P
     with database.read() as txn:
         assert txn.get(b"large", db=table) == b"\7" * SIZE
         assert resident(file) >= SIZE
-        assert not give_back(file, most=1 << 40)
+        assert not release_pages(file, limit=1 << 40)
         assert resident(file) >= SIZE
-        assert give_back(file, most=0)
+        assert release_pages(file, limit=0)
         assert resident(file) < 1 << 20
         assert txn.get(b"large", db=table) == b"\7" * SIZE
     database.close()
 
 
-def test_a_file_that_is_not_mapped_is_no_matter(tmp_path: Path) -> None:
-    assert not give_back(tmp_path / "data.mdb", most=0)
+def test_for_a_file_that_is_not_mapped_nothing_is_released(tmp_path: Path) -> None:
+    assert not release_pages(tmp_path / "data.mdb", limit=0)

@@ -14,7 +14,7 @@ from cfnode.store.database import Database
 from cfnode.store.finality import ARCHIVE
 from tests.store.chains import changes_for, child_of, genesis_of
 
-SHELF = ("shelf-blocks", "shelf-tips", "shelf-garbage", "shelf-storage", "shelf-nodes", "shelf-index")
+SPILL_TABLES = ("shelf-blocks", "shelf-tips", "shelf-garbage", "shelf-storage", "shelf-nodes", "shelf-index")
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def genesis(store: Store) -> Header:
     return header
 
 
-def test_thousands_of_blocks_without_finality_and_then_a_fork_from_far_below_wins(store: Store) -> None:
+def test_thousands_of_blocks_without_finality_then_a_fork_from_far_below_is_final(store: Store) -> None:
     trunk = grow(store, genesis(store), 10)
     old = grow(store, trunk[4], 2_500)
-    assert len(store.overlays()) == 62  # of 64; 17 go at once
+    assert len(store.overlays()) == 62  # of 64; 17 are spilled at once
     new = grow(store, trunk[7], 2_600)
     assert len(store.overlays()) == 61
     for header in (*trunk, *old[::250], *new[::250], old[-1], new[-1]):
@@ -78,16 +78,16 @@ def test_thousands_of_blocks_without_finality_and_then_a_fork_from_far_below_win
     for header in (old[0], old[-1], trunk[8], trunk[7], new[-132]):
         with pytest.raises(StateDiscarded), store.state(header.hash):
             pass
-    assert [rows(store, name) for name in SHELF[:2]] == [0, 0]
+    assert [rows(store, name) for name in SPILL_TABLES[:2]] == [0, 0]
     head = new[-1]
     while rows(store, "shelf-garbage"):
         head = grow(store, head, 1)[0]
         store.finalize(head.hash)
         check(store, head)
-    assert [rows(store, name) for name in SHELF] == [0] * len(SHELF)
+    assert [rows(store, name) for name in SPILL_TABLES] == [0] * len(SPILL_TABLES)
 
 
-def test_finality_that_lags_behind_folds_the_shelf_bit_by_bit(store: Store) -> None:
+def test_finality_that_lags_behind_folds_spilled_blocks_bit_by_bit(store: Store) -> None:
     line = grow(store, genesis(store), 300)
     for number in range(20, 300, 20):
         store.finalize(line[number].hash)
@@ -96,7 +96,7 @@ def test_finality_that_lags_behind_folds_the_shelf_bit_by_bit(store: Store) -> N
     assert len(store.overlays()) == 19
 
 
-def test_the_shelf_outlives_the_process_and_the_overlays_do_not(tmp_path: Path) -> None:
+def test_spilled_blocks_survive_a_restart_and_overlays_do_not(tmp_path: Path) -> None:
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis_of({b"fixed": b"always"}), {b"fixed": b"always"})
     line = grow(store, genesis(store), 100)
@@ -108,7 +108,7 @@ def test_the_shelf_outlives_the_process_and_the_overlays_do_not(tmp_path: Path) 
     store.close()
 
 
-def test_a_window_that_was_made_smaller_is_reached_in_steps(tmp_path: Path) -> None:
+def test_a_store_is_pruned_to_a_smaller_window_in_steps(tmp_path: Path) -> None:
     store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
     store.initialise(genesis_of({b"fixed": b"always"}), {b"fixed": b"always"})
     line = grow(store, genesis(store), 2_400)
@@ -125,8 +125,8 @@ def test_a_window_that_was_made_smaller_is_reached_in_steps(tmp_path: Path) -> N
     store.close()
 
 
-def test_a_block_with_changes_beyond_the_bound_goes_to_the_shelf_at_once(tmp_path: Path) -> None:
-    store = Store(Database(tmp_path, sync=False), Pruning(), most_bytes=100_000)
+def test_a_block_with_more_changes_than_the_bound_is_spilled_at_once(tmp_path: Path) -> None:
+    store = Store(Database(tmp_path, sync=False), Pruning(), max_bytes=100_000)
     store.initialise(genesis_of({}), {})
     small = grow(store, genesis(store), 3)
     assert len(store.overlays()) == 3
@@ -154,12 +154,12 @@ def test_the_file_stops_growing_once_the_windows_are_full(tmp_path: Path) -> Non
             if header.number > 2:
                 store.finalize(parent.hash)
             parent = header
-        sizes.append((tmp_path / "data.mdb").stat().st_size - for_ever(store))
+        sizes.append((tmp_path / "data.mdb").stat().st_size - never_pruned(store))
     assert sizes[3] <= sizes[0] * 1.25
 
 
-def for_ever(store: Store) -> int:
-    """Bytes of the tables that never shrink: some 200 a block."""
+def never_pruned(store: Store) -> int:
+    """Bytes of the tables that never shrink: about 200 per block."""
     with store.database.read() as txn:
         stats = [txn.stat(store.database.table(name)) for name in ("headers", "numbers")]
     return sum(stat["psize"] * (stat["leaf_pages"] + stat["branch_pages"]) for stat in stats)

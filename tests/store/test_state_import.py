@@ -1,4 +1,4 @@
-"""A downloaded state becomes the finalized block's: whole and proven, or not at all."""
+"""A downloaded state becomes that of the finalized block: complete and proven, or not at all."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
     return [row for row in found if row[2] is not None]  # type: ignore[misc]
 
 
-def complete(adoption: StateImport) -> list[MissingSubtrie]:
-    """Walk over all that is there; what is missing."""
-    mend, holes = Healing(TARGET.state_root), list[MissingSubtrie]()
-    while not mend.done:
-        holes += adoption.look(mend, 2, 1).holes
-    if not holes:
-        adoption.settle(mend, TARGET.state_root)
-    return holes
+def missing_after(importing: StateImport) -> list[MissingSubtrie]:
+    """What a walk over all rows misses; if nothing, the leftovers are deleted."""
+    healing, missing = Healing(TARGET.state_root), list[MissingSubtrie]()
+    while not healing.done:
+        missing += importing.walk(healing, 2, 1).missing
+    if not missing:
+        importing.delete_leftovers(healing, TARGET.state_root)
+    return missing
 
 
-def adopt(store: Store, state: Changes = STATE) -> None:
-    adoption = store.adopt()
-    adoption.clear()
+def import_target(store: Store, state: Changes = STATE) -> None:
+    importing = store.import_state()
+    importing.clear()
     storage = rows(state.storage)
-    adoption.write(storage[1::2], rows(state.nodes))
-    adoption.write(storage[::2], [])
-    complete(adoption)
-    adoption.finish(TARGET, [b"\x04a"], [VOTES])
+    importing.write(storage[1::2], rows(state.nodes))
+    importing.write(storage[::2], [])
+    missing_after(importing)
+    importing.finish(TARGET, [b"\x04a"], [VOTES])
 
 
-def test_an_adopted_block_is_the_finalized_one_with_its_whole_state(store: Store) -> None:
+def test_the_block_of_an_imported_state_is_the_finalized_one(store: Store) -> None:
     genesis = store.finalized.hash
-    adopt(store)
+    import_target(store)
     assert store.finalized == BlockRef(TARGET.hash, 700)
-    assert store.beginning == 700
+    assert store.oldest_header == 700
     assert (store.hash_at(0), store.hash_at(1), store.hash_at(700)) == (genesis, None, TARGET.hash)
     assert store.body(TARGET.hash) == [b"\x04a"]
     assert store.justifications(TARGET.hash) == [VOTES]
@@ -77,8 +77,8 @@ def test_an_adopted_block_is_the_finalized_one_with_its_whole_state(store: Store
         pass
 
 
-def test_the_chain_goes_on_from_there_and_prunes_as_ever(store: Store) -> None:
-    adopt(store)
+def test_the_chain_goes_on_from_an_imported_state_and_prunes_as_usual(store: Store) -> None:
+    import_target(store)
     parent = TARGET
     for value in range(140):
         with store.state(parent.hash) as state:
@@ -88,18 +88,18 @@ def test_the_chain_goes_on_from_there_and_prunes_as_ever(store: Store) -> None:
         store.add_block(header, [], changes_for(header, {b"": {b"a": b"%d" % value}}, {b"": step.nodes}))
         store.finalize(header.hash)
         parent = header
-    assert store.facts.oldest_state == 840 - 128
+    assert store.chain_metadata.oldest_state == 840 - 128
     with store.state(store.hash_at(720) or b"") as state:
         assert state.get(b"a") == b"19"
     assert store.body(TARGET.hash) is None
     assert store.justifications(TARGET.hash) == [VOTES]
 
 
-def test_until_it_is_whole_the_store_has_no_state(store: Store) -> None:
+def test_the_store_has_no_state_until_the_import_is_finished(store: Store) -> None:
     genesis = store.finalized.hash
-    adoption = store.adopt()
-    adoption.clear()
-    adoption.write(rows(STATE.storage), [])
+    importing = store.import_state()
+    importing.clear()
+    importing.write(rows(STATE.storage), [])
     assert store.finalized.number == 0
     with pytest.raises(StateDiscarded), store.state(genesis):
         pass
@@ -113,24 +113,24 @@ def test_until_it_is_whole_the_store_has_no_state(store: Store) -> None:
         ([(b"", b"b" * 40, b"2")], None, {b"b" * 40}),
     ],
 )
-def test_what_is_missing_or_another_is_found(
+def test_missing_and_wrong_rows_are_found(
     store: Store, storage: list[Row] | None, nodes: list[Row] | None, missing: set[bytes]
 ) -> None:
-    adoption = store.adopt()
-    adoption.clear()
-    adoption.write(rows(STATE.storage) if storage is None else storage, [])
-    adoption.write([], rows(STATE.nodes) if nodes is None else nodes)
-    assert {hole.key for hole in complete(adoption)} == missing
+    importing = store.import_state()
+    importing.clear()
+    importing.write(rows(STATE.storage) if storage is None else storage, [])
+    importing.write([], rows(STATE.nodes) if nodes is None else nodes)
+    assert {each.key for each in missing_after(importing)} == missing
 
 
-def test_a_value_that_its_node_holds_is_taken_from_there(store: Store) -> None:
-    adoption = store.adopt()
-    adoption.clear()
-    adoption.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
-    adoption.write([(b"child", b"k", b"another")], [])
-    found = adoption.look(Healing(TARGET.state_root), 100, 100)
+def test_a_missing_value_is_taken_from_the_node_that_holds_it(store: Store) -> None:
+    importing = store.import_state()
+    importing.clear()
+    importing.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
+    importing.write([(b"child", b"k", b"another")], [])
+    found = importing.walk(Healing(TARGET.state_root), 100, 100)
     assert sorted(found.values) == [(b"", b"a", b"1"), (b"child", b"k", b"v")]
-    assert not found.holes
+    assert not found.missing
 
 
 STRAYS = [
@@ -143,17 +143,17 @@ STRAYS = [
 ]
 
 
-def test_what_belongs_to_an_older_state_goes(store: Store) -> None:
-    adoption = store.adopt()
-    adoption.clear()
-    adoption.write(
+def test_rows_of_an_older_state_are_deleted(store: Store) -> None:
+    importing = store.import_state()
+    importing.clear()
+    importing.write(
         [*rows(STATE.storage), *STRAYS], [*rows(STATE.nodes), (b"", b"\x0f\x0f", b"x"), (b"gone", b"", b"x")]
     )
-    mend = Healing(TARGET.state_root)
-    assert adoption.look(mend, 100, 100).holes == []
-    assert adoption.settle(mend, TARGET.state_root) == len(STRAYS) + 2
-    assert adoption.settle(mend, TARGET.state_root) == 0
-    adoption.finish(TARGET, [], [])
+    healing = Healing(TARGET.state_root)
+    assert importing.walk(healing, 100, 100).missing == []
+    assert importing.delete_leftovers(healing, TARGET.state_root) == len(STRAYS) + 2
+    assert importing.delete_leftovers(healing, TARGET.state_root) == 0
+    importing.finish(TARGET, [], [])
     with store.state(TARGET.hash) as state:
         for child, key, _ in STRAYS:
             assert state.get(key, child) is None
@@ -161,28 +161,28 @@ def test_what_belongs_to_an_older_state_goes(store: Store) -> None:
         assert state.get(b"k", b"child") == b"v"
 
 
-def test_a_walk_that_has_left_something_out_settles_nothing(store: Store) -> None:
-    adoption = store.adopt()
-    adoption.clear()
-    adoption.write(rows(STATE.storage), rows(STATE.nodes))
-    mend = Healing(TARGET.state_root)
-    adoption.look(mend, 100, 100)
-    mend.keys += 1
-    with pytest.raises(StoreError, match="the state is not whole"):
-        adoption.settle(mend, TARGET.state_root)
+def test_leftovers_are_not_deleted_after_an_incomplete_walk(store: Store) -> None:
+    importing = store.import_state()
+    importing.clear()
+    importing.write(rows(STATE.storage), rows(STATE.nodes))
+    healing = Healing(TARGET.state_root)
+    importing.walk(healing, 100, 100)
+    healing.keys += 1
+    with pytest.raises(StoreError, match="the imported state is incomplete"):
+        importing.delete_leftovers(healing, TARGET.state_root)
 
 
-def test_an_interrupted_adoption_begins_anew(store: Store) -> None:
-    adoption = store.adopt()
-    adoption.clear()
-    adoption.write([(b"", b"stray", b"1")], [])
-    adopt(store)
+def test_an_interrupted_import_begins_again(store: Store) -> None:
+    importing = store.import_state()
+    importing.clear()
+    importing.write([(b"", b"stray", b"1")], [])
+    import_target(store)
     assert store.finalized.number == 700
 
 
-@pytest.mark.parametrize("most_blocks", [8, 0], ids=["overlays", "shelf"])
-def test_a_chain_that_has_grown_makes_place_for_a_later_block(tmp_path: Path, most_blocks: int) -> None:
-    store = Store(Database(tmp_path, sync=False), WINDOW, most_blocks=most_blocks)
+@pytest.mark.parametrize("max_blocks", [8, 0], ids=["overlays", "spilled"])
+def test_an_import_replaces_a_chain_that_has_grown(tmp_path: Path, max_blocks: int) -> None:
+    store = Store(Database(tmp_path, sync=False), WINDOW, max_blocks=max_blocks)
     genesis = genesis_of({b"old": b"state"})
     store.initialise(genesis, {b"old": b"state"})
     blocks = [genesis]
@@ -192,10 +192,10 @@ def test_a_chain_that_has_grown_makes_place_for_a_later_block(tmp_path: Path, mo
         blocks.append(header)
     store.finalize(blocks[3].hash, VOTES)
     store.hold(blocks[4].hash)
-    adopt(store)
+    import_target(store)
     store.release(blocks[4].hash)
     assert store.finalized == BlockRef(TARGET.hash, 700)
-    assert (store.beginning, store.genesis_hash) == (700, genesis.hash)
+    assert (store.oldest_header, store.genesis_hash) == (700, genesis.hash)
     assert not store.unfinalized()
     assert not store.overlays()
     for header in blocks[1:]:

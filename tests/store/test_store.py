@@ -1,4 +1,4 @@
-"""Blocks come, fork, become final and are forgotten."""
+"""Blocks are added, fork, become final and are pruned."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_chain_begins_with_a_final_block_whose_state_has_its_root(store: Store
     assert value_at(store, genesis) == b"value"
 
 
-def test_a_reader_lets_go_of_what_grew_on_a_lost_block_that_is_held(store: Store) -> None:
+def test_a_reader_drops_the_blocks_above_a_held_block_that_has_lost(store: Store) -> None:
     root = add(store, child_of(begin(store, key=b"value")))
     winner, loser = add(store, child_of(root)), add(store, child_of(root))
     above = add(store, child_of(loser))
@@ -91,9 +91,9 @@ def test_a_reader_lets_go_of_what_grew_on_a_lost_block_that_is_held(store: Store
         reader.state(above.hash).__enter__()
 
 
-def test_a_view_that_is_kept_after_its_with_holds_no_place_among_the_readers(store: Store) -> None:
+def test_a_view_kept_after_its_with_block_takes_no_reader_slot(store: Store) -> None:
     genesis, kept = begin(store, key=b"value"), []
-    for _ in range(200):  # LMDB has places for 126
+    for _ in range(200):  # LMDB has 126 reader slots
         with store.state(genesis.hash) as state:
             kept.append(state)
     assert value_at(store, genesis) == b"value"
@@ -118,14 +118,14 @@ def test_genesis_nodes_are_those_of_the_trie_with_its_child_tries(store: Store) 
 
 def test_a_state_with_another_root_than_its_header_is_refused(store: Store) -> None:
     genesis = genesis_of({KEY: b"value"})
-    with pytest.raises(StoreError, match="chain spec is damaged"):
+    with pytest.raises(StoreError, match="get the chain spec again"):
         store.initialise(genesis, {KEY: b"other"})
     assert store.genesis_hash is None
     with pytest.raises(StoreError, match="holds no chain yet"):
         _ = store.finalized
 
 
-def test_a_store_that_holds_a_chain_is_not_begun_again(store: Store) -> None:
+def test_a_store_with_a_chain_cannot_be_initialised_again(store: Store) -> None:
     genesis = begin(store)
     with pytest.raises(StoreError, match="holds a chain already"):
         store.initialise(genesis, {})
@@ -168,7 +168,7 @@ def test_a_block_needs_a_parent_with_a_state_a_number_and_its_own_root(store: St
     assert store.unfinalized() == []
 
 
-def test_a_block_added_twice_is_there_once(store: Store) -> None:
+def test_a_block_added_twice_is_stored_once(store: Store) -> None:
     block = add(store, child_of(begin(store)))
     add(store, block)
     assert [header for header, _ in store.unfinalized()] == [block]
@@ -198,7 +198,7 @@ def test_finalizing_again_only_adds_the_justification(store: Store) -> None:
     assert store.justifications(blocks[1].hash) == [VOTES]
 
 
-def test_finality_of_what_is_unknown_or_has_lost_is_refused(store: Store) -> None:
+def test_unknown_and_lost_blocks_cannot_become_final(store: Store) -> None:
     genesis = begin(store)
     loser = add(store, child_of(genesis))
     winner = add(store, child_of(genesis))
@@ -272,8 +272,8 @@ def test_justifications_of_set_changes_and_the_newest_stay(tmp_path: Path) -> No
         store.finalize(parent.hash, VOTES if number <= 5 else None)
     kept = [header.number for header in blocks if store.justifications(header.hash)]
     assert kept == [3, 5]
-    assert store.set_changes(after=0, most=10) == [BlockRef(blocks[2].hash, 3)]
-    assert store.set_changes(after=3, most=10) == []
+    assert store.set_changes(after=0, limit=10) == [BlockRef(blocks[2].hash, 3)]
+    assert store.set_changes(after=3, limit=10) == []
     store.finalize(blocks[9].hash, VOTES)
     assert [header.number for header in blocks if store.justifications(header.hash)] == [3, 10]
     store.finalize(blocks[1].hash, VOTES)
@@ -299,7 +299,7 @@ def test_other_nodes_keep_one_justification_in_a_period_and_those_of_set_changes
     store.close()
 
 
-def test_an_archive_forgets_nothing(tmp_path: Path) -> None:
+def test_an_archive_deletes_nothing(tmp_path: Path) -> None:
     store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
     genesis = begin(store, key=b"0")
     loser = add(store, child_of(genesis))
@@ -334,7 +334,7 @@ def test_an_archive_opened_with_a_window_is_pruned_and_not_the_other_way_round(t
     store.close()
 
 
-def test_a_reopened_store_goes_on_and_asks_for_the_unfinalized_blocks(tmp_path: Path) -> None:
+def test_a_reopened_store_goes_on_once_its_unfinalized_blocks_are_added_again(tmp_path: Path) -> None:
     store = Store.open(tmp_path)
     blocks = line(store, begin(store), 3)
     store.finalize(blocks[0].hash, VOTES)
@@ -357,7 +357,7 @@ def test_a_reopened_store_goes_on_and_asks_for_the_unfinalized_blocks(tmp_path: 
     store.close()
 
 
-def test_a_deleted_key_is_gone_for_next_key_and_there_in_the_past(store: Store) -> None:
+def test_next_key_skips_a_deleted_key_and_still_finds_it_in_older_states(store: Store) -> None:
     genesis = begin(store, a=b"1", b=b"2", c=b"3")
     block = child_of(genesis)
     store.add_block(block, [], changes_for(block, {b"": {b"b": None}}))
@@ -384,7 +384,7 @@ def test_a_key_stays_within_its_child(store: Store) -> None:
         store.finalize(block.hash)
 
 
-def test_writing_while_a_state_is_open_is_a_mistake_that_shows_at_once(store: Store) -> None:
+def test_writing_while_a_state_is_open_raises_at_once(store: Store) -> None:
     genesis = begin(store)
     with store.state(genesis.hash), pytest.raises(RuntimeError, match="close it before writing"):
         add(store, child_of(genesis))
@@ -406,7 +406,7 @@ def test_a_state_that_is_open_does_not_see_what_is_written_meanwhile(store: Stor
     assert store.finalized.number == 1
 
 
-def test_whole_blocks_are_read_beside_a_thread_that_adds_finalizes_prunes_and_grows_the_map(
+def test_whole_blocks_are_read_while_a_thread_adds_finalizes_prunes_and_grows_the_map(
     tmp_path: Path,
 ) -> None:
     store = Store.open(tmp_path, pruning=Pruning(4, 4), sync=False, map_size=256 << 10)

@@ -1,4 +1,4 @@
-"""Foreign-chain addresses: as people write them, as the State Chain holds them, and as it derives them."""
+"""How are addresses of foreign chains written as text, encoded on the State Chain, and derived?"""
 
 from cfnode.core.addresses import assethub, evm, solana, taproot
 from cfnode.core.addresses.bitcoin import NETWORKS, Network, Script, script_from_text, script_to_text

@@ -1,4 +1,4 @@
-"""Which output script does a Bitcoin address name, and how is a script written as an address?
+"""How are Bitcoin addresses and output scripts converted into each other?
 
 Legacy addresses are base58check of a version byte and a hash; segregated-witness addresses are bech32
 (BIP 173) for version 0 and bech32m (BIP 350) from version 1 on. The network decides version bytes and prefix.
@@ -21,7 +21,7 @@ __all__ = ["NETWORKS", "Network", "Script", "script_bytes", "script_from_text", 
 
 
 class SegwitProgram(TypedDict):
-    """A witness program of a version that has no name of its own."""
+    """A witness program of a version without a name of its own."""
 
     version: int
     program: bytes
@@ -47,7 +47,7 @@ NETWORKS: dict[str, Network] = {
 }
 
 _BECH32, _BECH32M = 1, 0x2BC830A3
-_LONGEST = 90  # characters of a bech32 text; also far above any legacy address
+_MAX_TEXT = 90  # characters of a bech32 text; also far above any legacy address
 _MAX_VERSION = 16
 _OP_1 = 0x51
 _NAMED_PROGRAMS = {(0, 20): "P2WPKH", (0, 32): "P2WSH", (1, 32): "Taproot"}
@@ -55,12 +55,12 @@ _NAMED_VERSIONS = {name: version for (version, _), name in _NAMED_PROGRAMS.items
 
 
 def script_from_text(text: str, network: Network) -> Script:
-    """The script of an address of `network`; AddressError if it is none."""
+    """The script of an address of `network`; raises AddressError if it is malformed."""
     script = None
-    if len(text) <= _LONGEST and text.isascii() and text.isalnum():
+    if len(text) <= _MAX_TEXT and text.isascii() and text.isalnum():
         script = _legacy_script(text, network) or _segwit_script(text, network)
     if script is None:
-        raise AddressError(f"{text[:_LONGEST]!r} is not a Bitcoin address of the network {network.hrp!r}")
+        raise AddressError(f"{text[:_MAX_TEXT]!r} is not a Bitcoin address of the network {network.hrp!r}")
     return script
 
 
@@ -76,7 +76,7 @@ def script_to_text(script: Script, network: Network) -> str:
 
 
 def script_bytes(script: Script) -> bytes:
-    """The script as an output of a transaction has it."""
+    """The script as encoded in a transaction's output."""
     kind, payload = script
     if not isinstance(payload, bytes):
         version, program = payload["version"], payload["program"]

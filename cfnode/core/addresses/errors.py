@@ -6,4 +6,4 @@ __all__ = ["AddressError"]
 
 
 class AddressError(ValueError):
-    """An address that its chain does not have; the text says which rule it breaks."""
+    """A malformed address; the text names the rule that it breaks."""

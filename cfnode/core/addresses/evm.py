@@ -1,11 +1,11 @@
-"""At which address does a Chainflip deposit contract of an EVM chain (Ethereum, Arbitrum, BSC, Tron) stand?
+"""What is the address of a Chainflip deposit contract on an EVM chain (Ethereum, Arbitrum, BSC, Tron)?
 
-The vault contract deploys one `Deposit` contract a channel with CREATE2 (EIP-1014), so the address is known
-before anything is deployed: keccak256(0xff ‖ deployer ‖ salt ‖ init code hash)[12:], the channel id being the
-salt. Tron writes 0x41 where Ethereum has 0xff, and its compiler makes other code.
+The vault contract deploys one `Deposit` contract for each channel with CREATE2 (EIP-1014), so the address is
+known before the deployment: keccak256(0xff ‖ deployer ‖ salt ‖ init code hash)[12:], with the channel id as
+salt. Tron has 0x41 where Ethereum has 0xff, and its compiler generates other code.
 
-The init code is the contract's creation code with the token address as constructor argument; its hash per
-token is all that the formula needs, so the code itself is not here.
+The init code is the contract's creation code with the token address as constructor argument; the formula
+needs only its hash for each token, so the code itself is not here.
 """
 
 from __future__ import annotations

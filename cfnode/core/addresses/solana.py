@@ -1,8 +1,8 @@
-"""At which address does a Chainflip deposit channel on Solana stand?
+"""What is the address of a Chainflip deposit channel on Solana?
 
 It is a program-derived address of the vault program (Solana documentation, "Program Derived Addresses"):
 SHA-256 of the seeds, a bump byte, the program and a fixed text, with the highest bump for which the hash is
-no point of ed25519, so that nobody can hold a key for it. The seeds are `channel` and the channel id.
+not a point of ed25519, so that it has no private key. The seeds are `channel` and the channel id.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""At which Bitcoin address does a Chainflip deposit channel stand?
+"""What is the Bitcoin address of a Chainflip deposit channel?
 
-It is a taproot output (BIP 341) that nobody can spend by its key: the internal key is a point without known
+It is a taproot output (BIP 341) that cannot be spent by its key: the internal key is a point without known
 logarithm (x = 0xee…ee), and the only leaf of its tree is the script `salt DROP key CHECKSIG`, where the salt
 is the channel id and the key the vault's. Salt 0 is the vault itself: its key, untweaked.
 """
@@ -25,7 +25,7 @@ _OP_1, _OP_1NEGATE, _OP_DROP, _OP_CHECKSIG = 0x51, 0x4F, 0x75, 0xAC
 
 @dataclass(frozen=True, slots=True)
 class TaprootDeposit:
-    """The output of a channel: `output_key` is compressed (33 bytes), `leaf_script` what unlocks it.
+    """The output of a channel: `output_key` is compressed (33 bytes), `leaf_script` unlocks the output.
 
     For salt 0 there is no leaf: hash and script are empty.
     """
@@ -57,7 +57,7 @@ def deposit(public_key_x: bytes, salt: int) -> TaprootDeposit:
 
 
 def _push_salt(salt: int) -> bytes:
-    """How the State Chain pushes a number: no sign byte, and 129 (read as -1) as OP_1NEGATE."""
+    """A number as the State Chain pushes it: no sign byte, and 129 (read as -1) as OP_1NEGATE."""
     if salt <= 16:
         return bytes([_OP_1 + salt - 1])
     if salt == 129:

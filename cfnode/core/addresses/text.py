@@ -1,9 +1,9 @@
-"""How do people write an address of each foreign chain, and what does the State Chain make of it?
+"""How is an address of each foreign chain written as text, and encoded on the State Chain?
 
-Text comes in and goes out only at the borders (rpc, sdk, cli). Inside, an address is the SCALE value of
-`EncodedAddress`, `(variant, bytes)`: what stands in extrinsics and events. Its bytes are the raw account;
-only for Bitcoin they are the address text itself. The runtime keeps the checked form, `ForeignChainAddress`,
-in which Bitcoin has an output script instead.
+Text is used only at the borders (rpc, sdk, cli). Inside, an address is the SCALE value of `EncodedAddress`,
+`(variant, bytes)`, as in extrinsics and events. Its bytes are the raw account; only for Bitcoin they are the
+address text itself. The runtime stores the checked form, `ForeignChainAddress`, in which Bitcoin has an
+output script instead.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ EncodedAddress: TypeAlias = tuple[str, bytes]
 ForeignAddress: TypeAlias = tuple[str, bytes | Script]
 
 _TRON_PREFIX = b"\x41"
-_LONGEST = 256  # characters; no address of any chain comes near
+_MAX_TEXT = 256  # characters; no address of any chain is nearly as long
 _CHAIN_OF_VARIANT = {chain.address: chain.name for chain in CHAINS.values()}
 
 
 def parse_address(chain: str, text: str) -> EncodedAddress:
-    """The address that a person wrote for `chain` (its `ForeignChain` name); AddressError if it is none.
+    """The address in a text for `chain` (its `ForeignChain` name); raises AddressError if it is malformed.
 
     A Bitcoin text is taken as it is: which network it must belong to only the runtime knows.
     """
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_TEXT:
         raise AddressError("Invalid address length")
     if chain != "Bitcoin" and any(map(str.isspace, text)):
         # The decoders below would skip blanks silently.

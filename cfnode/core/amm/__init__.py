@@ -1,4 +1,5 @@
-"""The pools' arithmetic: ticks, prices, range and limit orders (state-chain/amm of the chain's source)."""
+"""How do the pools calculate? Ticks, prices, range and limit orders (state-chain/amm of the chain's
+source)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can an order or a swap be refused for?"""
+"""Why is an order or a swap refused?"""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class OutOfLiquidity(Exception):
 
 
 class OrderRefused(Exception):
-    """An order cannot be changed like this; the text is the name of the pools pallet's error."""
+    """The change of an order is refused; the text is the name of the pools pallet's error."""

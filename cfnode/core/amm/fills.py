@@ -1,8 +1,8 @@
 """Which orders has a block filled, and how far?
 
-Nothing says so but the pools themselves: what an order has to collect after the block, less what it had
-before. An order that was collected in the block begins anew, so there all that it has now is of this block; a
-range order is counted only if it was not touched. (Chainflip's node, `order_fills`.)
+This follows only from the pools: the amounts that an order can collect after the block, less those before.
+The amounts of an order that was collected in the block began at zero again, so all of them are of this block;
+a range order counts only if it was not changed. (Chainflip's node, `order_fills`.)
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LimitFill:
 
 @dataclass(frozen=True, slots=True)
 class RangeFill:
-    """What an order between two ticks has bought, about, and earned in fees."""
+    """The approximate amounts that an order between two ticks has bought, and its fees."""
 
     owner: Owner
     lower: int

@@ -1,9 +1,9 @@
-"""What do orders at a fixed price sell, and what has become of each of them?
+"""What do orders at a fixed price sell, and how much of each of them is sold?
 
-All orders at one tick that sell the same asset are one fixed pool: a swap takes its part of the whole, and
-how much of an order that was is found when somebody looks. A fixed pool that has been sold out is gone; one
-that comes later at the same tick has another number, by which an old order knows that all of it is sold.
-Swaps come to the best price first; there is no fee. (The chain's `cf_amm::limit_orders`.)
+All orders at one tick that sell the same asset are one fixed pool: a swap takes a part of the pool, and each
+order's share of it is calculated when the order is read. A fixed pool that is sold out is removed; a later
+one at the same tick has another number, which shows that all of an old order is sold. A swap uses the best
+price first; there is no fee. (The chain's `cf_amm::limit_orders`.)
 
 Orders are grouped by what they sell, "base" (asks) or "quote" (bids); a swap by what is sold to them.
 """
@@ -30,7 +30,7 @@ Positions = Mapping[tuple[int, Owner], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What an order has bought and sold since it was last collected, and how large it was made."""
+    """What an order has bought and sold since it was last collected, and its original size."""
 
     bought: int = 0
     sold: int = 0
@@ -39,7 +39,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class LimitOrder:
-    """An order as it is now: what it sells, whose, where, how much is left."""
+    """An order now: the asset it sells, its owner, its tick, the amount left."""
 
     side: str
     owner: Owner
@@ -50,7 +50,7 @@ class LimitOrder:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What a swap got from limit orders; `left` of its input was not used."""
+    """The result of a swap with limit orders; `left` of its input was not used."""
 
     output: int
     left: int
@@ -93,14 +93,14 @@ class LimitPool:
         return {name: getattr(self, name) for name in self.__slots__} | maps
 
     def best(self, sold: str) -> int | None:
-        """The root of the best price for who sells "base" or "quote", None without orders."""
+        """The square root of the best price for a seller of "base" or "quote"; None without orders."""
         prices = self.fixed_pools[other(sold)]
         return (max(prices) if sold == "base" else min(prices)) if prices else None
 
     # Swapping
 
     def swap(self, sold: str, amount: int, limit: int | None, fee: int) -> Filled:
-        """Sell an amount at prices that, the range orders' fee considered, are no worse than `limit`."""
+        """Sells an amount at prices that, with the range orders' fee, are no worse than `limit`."""
         pool, left, output = self, amount, 0
         while left and (price := pool.best(sold)) is not None:
             if limit is not None and worse(sold, beating(sold, price, fee), limit):
@@ -110,7 +110,7 @@ class LimitPool:
         return Filled(output, left, pool._counted("total_swap_outputs", other(sold), output))
 
     def _take(self, sold: str, sqrt_price: int, amount: int) -> Filled:
-        """What one fixed pool gives, all of it or a part."""
+        """Swaps with one fixed pool: all of it or a part."""
         fixed = self.fixed_pools[other(sold)][sqrt_price]
         available, price = fixed["available"], price_of(sqrt_price)
         needed = _input(sold, available, price, up=True)
@@ -128,13 +128,13 @@ class LimitPool:
     # Orders
 
     def orders(self, side: str) -> Iterator[LimitOrder]:
-        """All orders that sell "base" or "quote", those that are filled and not yet collected too."""
+        """All orders that sell "base" or "quote", also those that are filled and not yet collected."""
         for (sqrt_price, owner), position in self.positions[side].items():
             collected, rest = self._collected(side, sqrt_price, position)
             yield LimitOrder(side, owner, tick_at(sqrt_price), rest["amount"] if rest else 0, collected)
 
     def order(self, side: str, owner: Owner, tick: int) -> LimitOrder | None:
-        """One of them, None if there is none at the tick."""
+        """The owner's order at the tick, or None."""
         sqrt_price = sqrt_price_at(tick)
         position = self.positions[side].get((sqrt_price, owner))
         if position is None:
@@ -143,7 +143,7 @@ class LimitPool:
         return LimitOrder(side, owner, tick, rest["amount"] if rest else 0, collected)
 
     def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[LimitOrder, LimitPool]:
-        """Collect an order and add to it; it is made if there is none. Raises OrderRefused."""
+        """Collects an order and adds to it; creates it if there is none. Raises OrderRefused."""
         if not amount:
             _, order, pool = self.burned(side, owner, tick, 0)
             return order, pool
@@ -159,12 +159,12 @@ class LimitPool:
         if available > MAX_AT_A_PRICE:
             raise OrderRefused("MaximumGrossLiquidity")
         pool = self._with_fixed(side, sqrt_price, fixed | {"available": available})
-        made = position | {"amount": total, "original_amount": total}
-        pool = replace(pool._with_position(side, (sqrt_price, owner), made), next_pool_instance=following)
+        changed = position | {"amount": total, "original_amount": total}
+        pool = replace(pool._with_position(side, (sqrt_price, owner), changed), next_pool_instance=following)
         return LimitOrder(side, owner, tick, total, collected), pool
 
     def burned(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[int, LimitOrder, LimitPool]:
-        """Collect an order and take up to an amount out of it: what was taken. Raises OrderRefused."""
+        """Collects an order and takes up to an amount out of it; returns that amount. Raises OrderRefused."""
         sqrt_price = _root(tick)
         key = sqrt_price, owner
         position = self.positions[side].get(key)
@@ -172,8 +172,8 @@ class LimitPool:
             raise OrderRefused("OrderDoesNotExist")
         collected, rest = self._collected(side, sqrt_price, position)
         if rest is None:
-            gone = self._with_position(side, key, None)
-            return 0, LimitOrder(side, owner, tick, 0, collected), gone
+            without = self._with_position(side, key, None)
+            return 0, LimitOrder(side, owner, tick, 0, collected), without
         taken = min(rest["amount"], amount)
         left = rest["amount"] - taken
         fixed, pool = self.fixed_pools[side][sqrt_price], self
@@ -187,7 +187,7 @@ class LimitPool:
     def _collected(
         self, side: str, sqrt_price: int, position: Mapping[str, Any]
     ) -> tuple[Collected, dict[str, Any] | None]:
-        """What an order has earned, and the order as it is now, None if all of it is sold."""
+        """What an order has earned, and the order now; None if all of it is sold."""
         fixed, rest = self.fixed_pools[side].get(sqrt_price), None
         used = amount = position["amount"]
         if fixed is not None and fixed["pool_instance"] == position["pool_instance"]:
@@ -200,24 +200,24 @@ class LimitPool:
         return Collected(bought, used, position["original_amount"]), rest
 
     def _fixed_or_new(self, side: str, sqrt_price: int) -> tuple[dict[str, Any], int]:
-        """The fixed pool at a price, and the number of the one that will be made next."""
+        """The fixed pool at a price, and the number of the next new one."""
         fixed = self.fixed_pools[side].get(sqrt_price)
         if fixed is not None:
             return fixed, self.next_pool_instance
         if self.next_pool_instance >= MAX_POOLS:
             raise OrderRefused("MaximumPoolInstances")
         number = self.next_pool_instance
-        made = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
-        return made, number + 1
+        new = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
+        return new, number + 1
 
-    # What there is
+    # Liquidity
 
     def liquidity(self, side: str) -> list[tuple[int, int]]:
-        """(tick, what is for sale there), by tick."""
+        """(tick, amount for sale there), by tick."""
         return [(tick_at(price), pool["available"]) for price, pool in sorted(self.fixed_pools[side].items())]
 
     def depth(self, side: str, lower: int, upper: int) -> int:
-        """What is for sale from one tick to before another."""
+        """The amount for sale from the tick `lower` to below `upper`."""
         low, high = sqrt_price_at(lower), sqrt_price_at(upper)
         return sum(pool["available"] for price, pool in self.fixed_pools[side].items() if low <= price < high)
 
@@ -237,7 +237,7 @@ _MAPS = ("fixed_pools", "positions")
 
 
 def _changed(maps: Mapping[str, Mapping[Any, Any]], side: str, key: Any, value: Any) -> Any:
-    """Maps by side with one entry put, or removed if it is None."""
+    """Maps by side with one entry set, or removed if the value is None."""
     entries = {each: entry for each, entry in maps[side].items() if each != key}
     return {**maps, side: entries if value is None else entries | {key: value}}
 
@@ -249,11 +249,11 @@ def _root(tick: int) -> int:
 
 
 def _input(sold: str, output: int, price: int, *, up: bool) -> int:
-    """What `output` costs who sells "base" or "quote" at a price."""
+    """The input that a seller of "base" or "quote" needs for `output` at a price."""
     numerator, denominator = (output << 128, price) if sold == "base" else (output * price, 1 << 128)
     return -(-numerator // denominator) if up else numerator // denominator
 
 
 def _output(sold: str, amount: int, price: int) -> int:
-    """What an amount buys at a price, rounded down."""
+    """The output of an amount at a price, rounded down."""
     return amount * price >> 128 if sold == "base" else (amount << 128) // price

@@ -1,8 +1,8 @@
 """What does a pool sell, of limit orders and range orders together?
 
-A swap goes back and forth between the two, always to the better price: a limit order counts as what the range
-orders would have to offer to be as good after their fee, and comes first where both are equal. (The chain's
-`cf_amm::PoolState`.)
+A swap alternates between the two, always at the better price: a limit order is compared by the price that the
+range orders would have to offer to be as good after their fee, and is used first if both are equal. (The
+chain's `cf_amm::PoolState`.)
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, tick_at
 
 __all__ = ["Pool", "Sold"]
 
-ALL_THERE_IS = 2**256 - 1
+MAX_AMOUNT = 2**256 - 1
 WORST = {"base": MIN_SQRT_PRICE, "quote": MAX_SQRT_PRICE}
 
 
 @dataclass(frozen=True, slots=True)
 class Sold:
-    """What a swap gives; `left` of its input was not used, and `impact` is how far from the average price
-    the nearer of the prices before and after it was, in ticks."""
+    """The result of a swap. `left` of its input was not used; `impact` is the distance, in ticks, of the
+    average price from the nearer of the prices before and after the swap."""
 
     output: int
     left: int
@@ -53,7 +53,7 @@ class Pool:
         return {"limit_orders": self.limit_orders.to_value(), "range_orders": self.range_orders.to_value()}
 
     def price(self, sold: str) -> int | None:
-        """The root of the price at which a swap that sells "base" or "quote" begins, the fee in it."""
+        """The square root of the price at which a swap that sells "base" or "quote" begins, with the fee."""
         ranges, limit = self.range_orders, self.limit_orders.best(sold)
         if not ranges.has_price(sold):
             return limit
@@ -61,16 +61,16 @@ class Pool:
         return price if limit is None or worse(sold, limit, price) else limit
 
     def sell(self, sold: str, amount: int) -> Sold:
-        """Sell an amount. OutOfLiquidity if there is no price before or after it."""
+        """Sells an amount. Raises OutOfLiquidity if there is no price before or after it."""
         before = self.price(sold)
-        made = self.swap(sold, amount)
-        after = made.pool.price(sold)
+        swapped = self.swap(sold, amount)
+        after = swapped.pool.price(sold)
         if before is None or after is None:
             raise OutOfLiquidity
-        return replace(made, impact=_impact(sold, amount, made.output, tick_at(before), tick_at(after)))
+        return replace(swapped, impact=_impact(sold, amount, swapped.output, tick_at(before), tick_at(after)))
 
     def swap(self, sold: str, amount: int, limit: int | None = None) -> Sold:
-        """Sell as much of an amount as prices allow, or until they are worse than `limit`."""
+        """Sells as much of an amount as prices allow, or until they are worse than `limit`."""
         pool, left, output = self, amount, 0
         while left:
             step = pool._step(sold, left, limit)
@@ -80,7 +80,7 @@ class Pool:
         return Sold(output, left, pool)
 
     def _step(self, sold: str, amount: int, limit: int | None) -> Sold | None:
-        """Sell to the kind of orders that is better now, until the other one is."""
+        """Sells to the kind of orders with the better price now, until the other one is better."""
         limits, ranges = self.limit_orders, self.range_orders
         fee, best = ranges.fee_hundredth_pips, limits.best(sold)
         if best is not None and limit is not None and worse(sold, best, limit):
@@ -98,16 +98,16 @@ class Pool:
         return None
 
     def offers(self, sold: str, count: int) -> Iterator[tuple[int, int]]:
-        """What lies between prices in a row, from the present one to the worst: (input, output) of each."""
+        """(input, output) between each two of a series of prices, from the current one to the worst."""
         pool = self
         for price in self._prices(sold, count):
-            made = pool.swap(sold, ALL_THERE_IS, price)
-            pool, spent = made.pool, ALL_THERE_IS - made.left
-            if spent and made.output:
-                yield spent, made.output
+            swapped = pool.swap(sold, MAX_AMOUNT, price)
+            pool, spent = swapped.pool, MAX_AMOUNT - swapped.left
+            if spent and swapped.output:
+                yield spent, swapped.output
 
     def _prices(self, sold: str, count: int) -> list[int]:
-        """`count` prices from the present to the worst, each by the same factor further."""
+        """`count` prices from the current to the worst, with the same factor between each two."""
         price, worst = self.price(sold), WORST[sold]
         if price is None or price == worst:
             return []

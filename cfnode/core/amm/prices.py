@@ -1,4 +1,4 @@
-"""How do prices, their square roots and amounts go together?
+"""How are prices, their square roots and amounts converted into each other?
 
 A price is units of the quote asset for one unit of the base asset, smallest units both, with 128 fractional
 bits; its square root has 96. Fees are in parts per million.
@@ -21,12 +21,12 @@ def price_of(sqrt_price: int) -> int:
 
 
 def sqrt_price_of(price: int) -> int:
-    """The square root of a price, within the range that pools know."""
+    """The square root of a price, clamped to the range of pools."""
     return _clamped(isqrt(price << 128) >> 32)
 
 
 def in_range(price: int) -> bool:
-    """Whether pools know the price."""
+    """Whether the price is in the range of pools."""
     return MIN_SQRT_PRICE <= isqrt(price << 128) >> 32 <= MAX_SQRT_PRICE
 
 
@@ -36,17 +36,17 @@ def sqrt_price_of_amounts(base: int, quote: int) -> int:
 
 
 def worse(sold: str, sqrt_price: int, than: int) -> bool:
-    """Whether a price is worse than another for who sells "base" or "quote"."""
+    """Whether a price is worse than another for a seller of "base" or "quote"."""
     return sqrt_price < than if sold == "base" else sqrt_price > than
 
 
 def with_fee(sold: str, sqrt_price: int, fee: int) -> int:
-    """What a range orders' price is for who sells, once the fee is paid."""
+    """The range orders' price for a seller after the fee."""
     return _shrunk(sqrt_price, fee) if sold == "base" else _grown(sqrt_price, fee)
 
 
 def beating(sold: str, sqrt_price: int, fee: int) -> int:
-    """The range orders' price that, its fee paid, would be as good as this one of a limit order."""
+    """The range orders' price that would, after their fee, be as good as this one of a limit order."""
     return _grown(sqrt_price, fee) if sold == "base" else _shrunk(sqrt_price, fee)
 
 

@@ -1,9 +1,9 @@
-"""What comes out of a pool of range orders, and what does the swap leave behind?
+"""What is the output of a pool of range orders, and how does a swap change the pool?
 
-Liquidity that somebody offers between two ticks trades along x·y = L² there. A swap goes from tick to tick
-that is the end of somebody's range: within a step the liquidity is constant and the new price follows from
-the input, at the tick the liquidity changes. Every division rounds in the pool's favour. (Uniswap v3
-whitepaper, section 6; the chain's `cf_amm::range_orders`.)
+Liquidity offered between two ticks trades along x·y = L² there. A swap advances between the ticks at which
+ranges end: within a step the liquidity is constant and the new price follows from the input; at the tick the
+liquidity changes. Every division rounds in the pool's favour. (Uniswap v3 whitepaper, section 6; the chain's
+`cf_amm::range_orders`.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Pair = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """What a swap gives, and the pool after it; `left` of its input was not used."""
+    """The result of a swap, and the pool after it; `left` of its input was not used."""
 
     output: int
     left: int
@@ -110,7 +110,7 @@ class RangePool:
         return self.current_sqrt_price < MAX_SQRT_PRICE
 
     def swap(self, sold: str, amount: int, limit: int | None = None) -> Swapped:
-        """Sell `amount` of "base" or "quote", as far as prices go or until they are those of `limit`."""
+        """Sells `amount` of "base" or "quote", to the end of the prices or down to `limit`."""
         pool, left, output, spent = self, amount, 0, 0
         while left and (limit is None or worse(sold, limit, pool.current_sqrt_price)):
             tick = pool._next_tick(sold)
@@ -125,7 +125,7 @@ class RangePool:
         return Swapped(output, left, pool._counted(sold, spent, output))
 
     def _next_tick(self, sold: str) -> int | None:
-        """The next end of a range on the way."""
+        """The next tick at which a range ends, in the direction of the swap."""
         if sold == "base":
             return max((each for each in self.liquidity_map if each <= self.current_tick), default=None)
         return min((each for each in self.liquidity_map if each > self.current_tick), default=None)
@@ -135,10 +135,10 @@ class RangePool:
         if not liquidity:
             return _Step(target, 0, 0, 0)
         net = amount * (PIPS - fee) // PIPS
-        most = _input(sold, liquidity, price, target)
-        if net >= most:
+        full = _input(sold, liquidity, price, target)
+        if net >= full:
             return _Step(
-                target, most, -(-most * fee // (PIPS - fee)), _output(sold, liquidity, price, target)
+                target, full, -(-full * fee // (PIPS - fee)), _output(sold, liquidity, price, target)
             )
         if sold == "base":
             reached = -(-(liquidity * price << 96) // ((liquidity << 96) + net * price))
@@ -162,7 +162,7 @@ class RangePool:
         return replace(pool, current_tick=tick_at(step.sqrt_price))
 
     def _crossed(self, sold: str, tick: int) -> RangePool:
-        """At the end of a range its liquidity comes or goes; the fees outside are those of the other side."""
+        """Adds or removes the liquidity of ranges that end at a tick; their fees outside switch sides."""
         end = self.liquidity_map[tick]
         outside = {
             side: (self.global_fee_growth[side] - end["fee_growth_outside"][side]) % _WORD
@@ -187,7 +187,7 @@ class RangePool:
         )
 
     def value(self, lower: int, upper: int, liquidity: int, *, up: bool = False) -> dict[str, int]:
-        """What liquidity between two ticks holds at the present price, rounded down, or up."""
+        """The amounts of liquidity between two ticks at the current price, rounded down, or up."""
         a, b, now = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
         return {
             "base": _base(liquidity, max(a, now), max(b, now), up=up),
@@ -195,7 +195,7 @@ class RangePool:
         }
 
     def is_active(self, lower: int, upper: int) -> bool:
-        """Whether liquidity between two ticks trades at the present price."""
+        """Whether liquidity between two ticks trades at the current price."""
         return lower <= self.current_tick < upper
 
     def earned(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
@@ -204,7 +204,7 @@ class RangePool:
         return {side: (now[side] - last[side]) % _WORD * position["liquidity"] >> 128 for side in now}
 
     def growth_inside(self, lower: int, upper: int) -> dict[str, int]:
-        """What a unit of liquidity between two ticks has earned since ever, modulo 2^256."""
+        """All fees that a unit of liquidity between two ticks has earned, modulo 2^256."""
         return {side: self._growth_inside(lower, upper, side) for side in ("base", "quote")}
 
     def _growth_inside(self, lower: int, upper: int, side: str) -> int:
@@ -217,7 +217,7 @@ class RangePool:
         return outside if passed else self.global_fee_growth[side] - outside
 
     def depth(self, lower: int, upper: int) -> dict[str, int]:
-        """What the pool would pay out in all between two ticks: base above the price, quote below."""
+        """The amounts that the pool can pay out between two ticks: base above the price, quote below."""
         depth = {"base": 0, "quote": 0}
         liquidity = 0
         ticks = sorted({*self.liquidity_map, lower, upper})
@@ -232,20 +232,20 @@ class RangePool:
 
 
 def liquidity_for_quote(sqrt_price: int, quote: int) -> int:
-    """The liquidity of an order over all prices that holds `quote` below the present price."""
+    """The liquidity of an order over all prices that holds `quote` below the current price."""
     found = (quote << 96) // max(1, sqrt_price - MIN_SQRT_PRICE)
     return min(found, MAX_GROSS_LIQUIDITY)
 
 
 def _input(sold: str, liquidity: int, price: int, reached: int) -> int:
-    """What moving the price to `reached` takes, rounded up."""
+    """The input that moves the price to `reached`, rounded up."""
     if sold == "base":
         return _base(liquidity, reached, price, up=True)
     return _quote(liquidity, price, reached, up=True)
 
 
 def _output(sold: str, liquidity: int, price: int, reached: int) -> int:
-    """What moving the price to `reached` gives, rounded down."""
+    """The output when the price moves to `reached`, rounded down."""
     if sold == "base":
         return _quote(liquidity, reached, price, up=False)
     return _base(liquidity, price, reached, up=False)

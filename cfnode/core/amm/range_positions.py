@@ -1,9 +1,9 @@
-"""What does making, changing and closing a range order do to a pool?
+"""How does a pool change when a range order is created, changed or closed?
 
-Liquidity comes to the two ticks where the range ends, and to the present price if that lies between. What an
-order has earned is taken out first, since how it is counted holds only while its liquidity stays. Who brings
-money brings it rounded up, who takes it gets it rounded down. (The chain's `cf_amm::range_orders`,
-`collect_and_mint` and `collect_and_burn`.)
+Liquidity is added at the two ticks where the range ends, and at the current price if that lies between. The
+order's fees are collected first, since they are calculated from its liquidity. Amounts paid in are rounded
+up, amounts paid out are rounded down. (The chain's `cf_amm::range_orders`, `collect_and_mint` and
+`collect_and_burn`.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NONE = {"base": 0, "quote": 0}
 
 @dataclass(frozen=True, slots=True)
 class RangeChange:
-    """What a change of an order moves: liquidity, amounts, and the fees that it had earned; what is left."""
+    """A change of an order: its liquidity, amounts, the fees it had earned, and the liquidity it has then."""
 
     liquidity: int
     amounts: Pair
@@ -38,7 +38,7 @@ class RangeChange:
 
 
 def minted(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) -> RangeChange:
-    """Collect an order and add to it; it is made if there is none. Raises OrderRefused."""
+    """Collects an order and adds to it; creates it if there is none. Raises OrderRefused."""
     check_range(lower, upper)
     liquidity = _liquidity(pool, lower, upper, size)
     gross = max(_end(pool, tick)["liquidity_gross"] for tick in (lower, upper))
@@ -51,7 +51,7 @@ def minted(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) ->
 
 
 def burned(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) -> RangeChange:
-    """Collect an order and take up to a size out of it. Raises OrderRefused."""
+    """Collects an order and takes up to a size out of it. Raises OrderRefused."""
     check_range(lower, upper)
     position = pool.positions.get((owner, lower, upper))
     if position is None:
@@ -89,15 +89,15 @@ def _liquidity(pool: RangePool, lower: int, upper: int, size: Size) -> int:
     return liquidity
 
 
-def _of_amounts(pool: RangePool, lower: int, upper: int, most: Pair) -> int:
-    """The most liquidity that can be had for amounts."""
+def _of_amounts(pool: RangePool, lower: int, upper: int, maximum: Pair) -> int:
+    """The largest liquidity for at most these amounts."""
     low, high = sqrt_price_at(lower), sqrt_price_at(upper)
     now = max(low, min(pool.current_sqrt_price, high))
     found = [MAX_GROSS_LIQUIDITY]
     if now < high:
-        found.append(most["base"] * now * high // (high - now) >> 96)
+        found.append(maximum["base"] * now * high // (high - now) >> 96)
     if now > low:
-        found.append((most["quote"] << 96) // (now - low))
+        found.append((maximum["quote"] << 96) // (now - low))
     return min(found)
 
 
@@ -140,7 +140,7 @@ def _stays(tick: int, end: Mapping[str, Any]) -> bool:
 
 
 def _collected(pool: RangePool, key: tuple[Owner, int, int]) -> tuple[dict[str, Any], Pair]:
-    """An order, made if there is none, after its fees have been counted; and those."""
+    """An order (a new one if there is none) with its fees added, and these fees."""
     _, lower, upper = key
     now = pool.growth_inside(lower, upper)
     position = pool.positions.get(key)

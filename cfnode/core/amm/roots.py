@@ -1,7 +1,7 @@
-"""What is the n-th root of an integer, about?
+"""What is the approximate n-th root of an integer?
 
-The prices of an order book lie a factor apart, and the factor is a root that the chain only approximates, to
-one part in a million. An order book that is to be the same number for number needs the same approximation.
+The prices of an order book are a constant factor apart, and the factor is a root that the chain approximates
+to one part in a million. To return exactly the same order book, this is the same approximation.
 (`nth_root_of_integer_as_fixed_point` of the chain's `cf_amm::common`.)
 """
 
@@ -12,17 +12,17 @@ from math import isqrt
 __all__ = ["root_of"]
 
 _ONE = 1 << 128
-_MOST = 2**512 - 1
+_MAX = 2**512 - 1
 STEPS = 128
 PRECISION = 20
 
 
 def root_of(number: int, degree: int) -> int:
-    """The root with 128 fractional bits; a degree of 1 gives the number itself, without any."""
+    """The root with 128 fractional bits; for a degree of 1 the number itself, without fractional bits."""
     if not number or degree == 1:
         return number
     wanted = number << 128
-    # The root of the next lower power of two is never less than the one that is wanted.
+    # The root of the next lower power of two is never less than the wanted one.
     low, high = 0, wanted
     for _ in range(degree.bit_length() - 1):
         high = isqrt(high << 128)
@@ -38,13 +38,13 @@ def root_of(number: int, degree: int) -> int:
 
 
 def _power(base: int, exponent: int) -> int:
-    """A power with 128 fractional bits, rounded at each step; the greatest number where it does not fit."""
+    """A power with 128 fractional bits, rounded at each step; the largest number if it overflows."""
     result = _ONE
     for bit in bin(exponent)[2:]:
         for factor in (result, base if bit == "1" else None):
             if factor is not None:
                 product = result * factor
-                if product > _MOST:
-                    return _MOST
+                if product > _MAX:
+                    return _MAX
                 result = product >> 128
     return result

@@ -1,7 +1,7 @@
 """How much of an order is left after many swaps, each of which took a part of all orders at its price?
 
 The product of the parts that were left: a number between zero and one, in 256 bits of mantissa and an
-exponent, rounded so that nobody is ever owed more than there is. (`FloatBetweenZeroAndOne` of the chain's
+exponent, rounded so that the claims never exceed the amount. (`FloatBetweenZeroAndOne` of the chain's
 `cf_amm::limit_orders`.)
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 __all__ = ["ALL", "Share"]
 
 BITS = 256
-_MOST = 2**BITS - 1
+_MAX_MANTISSA = 2**BITS - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class Share:
 
     @classmethod
     def of(cls, value: Mapping[str, int]) -> Share:
-        """Of a value of the chain's type."""
+        """The share of a value of the chain's type."""
         return cls(value["normalised_mantissa"], value["negative_exponent"])
 
     @property
     def value(self) -> dict[str, int]:
-        """As a value of the chain's type."""
+        """The value of the chain's type."""
         return {"normalised_mantissa": self.mantissa, "negative_exponent": self.exponent}
 
     def times(self, numerator: int, denominator: int) -> Share:
@@ -50,5 +50,5 @@ class Share:
         return down, down if exact else down + 1
 
 
-ALL = Share(_MOST, 0)
-"""As near to one as there is."""
+ALL = Share(_MAX_MANTISSA, 0)
+"""The largest share, just below one."""

@@ -1,8 +1,8 @@
-"""Which price has a tick, and which tick a price?
+"""How are ticks and prices converted into each other?
 
 A tick is a step of 0.01 % in price: price = 1.0001^tick. Prices are handled as their square roots with 96
-fractional bits. The numbers must come out to the last bit, so this is the arithmetic of Uniswap v3's TickMath
-(whitepaper, section 6), which the chain has taken over.
+fractional bits. Results must be exact to the last bit, so this is the arithmetic of Uniswap v3's TickMath
+(whitepaper, section 6), which the chain uses.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def sqrt_price_at(tick: int) -> int:
 
 def tick_at(sqrt_price: int) -> int:
     """The greatest tick whose price is not above this one."""
-    # The logarithm is off by one at most; what decides is the exact price of the ticks about it.
+    # The logarithm is off by one at most; the exact prices of the ticks around it decide.
     guess = floor((log(max(sqrt_price, 1)) - _LOG_OF_ONE) / _LOG_OF_A_TICK)
     tick = max(MIN_TICK, min(guess, MAX_TICK))
     while tick > MIN_TICK and sqrt_price_at(tick) > sqrt_price:

@@ -1,4 +1,4 @@
-"""Chain specifications: which chain is meant, where its nodes are, and with which state it began."""
+"""What is in a chain specification? The chain's identity, its boot nodes, and its genesis state."""
 
 from __future__ import annotations
 

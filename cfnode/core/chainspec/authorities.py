@@ -1,11 +1,11 @@
-"""How does a chain whose authorities are strangers become one that we can author ourselves?
+"""How can we author blocks of a copy of a chain whose authorities are other people?
 
-A copy of its raw specification gets other authorities: every storage item that names them is written anew, in
-the shape that the metadata of the chain's own runtime gives it (`shapes`). Items that this runtime does not
-have are left out. The rest of the state, and so what the chain does, stays as it is. In the state of a later
-block than genesis, what counts the chain's own blocks and slots goes too, so that another chain can begin
-there. The time of the last block stays unless the caller wants it removed: the copy's first block has to lie
-after it.
+A copy of its raw specification gets other authorities: every storage item that names them is replaced, in the
+type that the metadata of the chain's own runtime gives it (`shapes`). Items that this runtime does not have
+are left out. The rest of the state, and so the behaviour of the chain, is unchanged. In the state of a later
+block than genesis, the items that count the chain's own blocks and slots are removed too, so that another
+chain can begin there. The time of the last block stays unless the caller wants it removed: the copy's first
+block has to be later.
 
 FRAME pallets Aura, Grandpa and Session; Chainflip's Validator, AccountRoles, Flip and Governance.
 """
@@ -42,7 +42,7 @@ class SpecAuthority:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A storage item that was written anew: how many entries it lost and how many it got."""
+    """A replaced storage item: the numbers of its old and of its new entries."""
 
     item: str
     removed: int
@@ -77,7 +77,7 @@ def with_authorities(
 
 
 def _renamed(spec: ChainSpec) -> ChainSpec:
-    """Another chain, which must never be taken for, or meet, the one it comes from."""
+    """Another chain, which must never be confused with, or connect to, the original one."""
     return replace(
         spec,
         name=f"{spec.name} (development)",
@@ -105,7 +105,7 @@ def _remove_last_seen_slot(top: dict[bytes, bytes]) -> Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What an item is to hold; `keep`: entries under other keys stay.
+    """The new content of an item; `keep`: entries under other keys stay.
 
     A value of `_AnyOf` is one of several, of which runtimes take one or the other.
     """
@@ -116,13 +116,13 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _AnyOf:
-    """The same thing in the shapes of several runtimes, newest first."""
+    """The same content in the types of several runtimes, newest first."""
 
     shapes: tuple[Any, ...]
 
 
 class _Present:
-    """What the state says now, by the metadata."""
+    """The present state, decoded by the metadata."""
 
     def __init__(self, metadata: Metadata, top: Mapping[bytes, bytes]) -> None:
         self._metadata, self._top = metadata, top
@@ -136,7 +136,7 @@ class _Present:
         return True
 
     def value(self, pallet: str, item: str, *keys: Any) -> Any:
-        """The value of an item, or of an entry of a map; its default where it is absent."""
+        """The value of an item, or of an entry of a map; its default if it is absent."""
         found = self._metadata.storage(pallet, item)
         try:
             return found.decode(self._top.get(found.key(*keys)))
@@ -160,7 +160,7 @@ class _Present:
 def _items(
     present: _Present, authorities: tuple[SpecAuthority, ...]
 ) -> Iterator[tuple[tuple[str, str], _Change]]:
-    """The items that this runtime has, in the order of their pallets, with what they are to hold."""
+    """The items that this runtime has, in the order of their pallets, with their new content."""
     for part in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
         for name, change in part(present, authorities):
             if present.has(*name):
@@ -180,7 +180,7 @@ _OF_ONE_CHAIN = (
 
 
 def _beginning(present: _Present, _authorities: tuple[SpecAuthority, ...]) -> _Part:
-    """The state of a later block can begin a chain once it has forgotten its own blocks and its slots."""
+    """Removes the chain's own blocks and slots, so that the state of a later block can begin a chain."""
     if not present.has("System", "Number") or not present.value("System", "Number"):
         return
     for pallet, *items in _OF_ONE_CHAIN:
@@ -223,7 +223,7 @@ def _validators(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _P
     bond = present.value("Validator", "Bond") if present.has("Validator", "Bond") else 0
     active = _AnyOf(([(epoch, bond)], [epoch]))  # runtimes from 2.0 on keep the bond too
     yield ("Validator", "HistoricalActiveEpochs"), _Change({(account,): active for account in accounts})
-    yield ("Validator", "CurrentRotationPhase"), _Change({})  # the next authorities are strangers again
+    yield ("Validator", "CurrentRotationPhase"), _Change({})  # the next authorities are not ours
 
 
 def _accounts(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Part:
@@ -256,11 +256,11 @@ def _rewrite(top: dict[bytes, bytes], metadata: Metadata, item: StorageItem, cha
         rows = dict(_rows(top, metadata, item, change))
     except ScaleError as error:
         raise _unknown_shape(metadata, item, error) from error
-    gone = [key for key in top if key.startswith(item.prefix) and (key in rows or not change.keep)]
-    for key in gone:
+    removed = [key for key in top if key.startswith(item.prefix) and (key in rows or not change.keep)]
+    for key in removed:
         del top[key]
     top.update(rows)
-    return Rewritten(f"{item.pallet}.{item.entry.name}", len(gone), len(rows))
+    return Rewritten(f"{item.pallet}.{item.entry.name}", len(removed), len(rows))
 
 
 def _unknown_shape(metadata: Metadata, item: StorageItem, error: ScaleError) -> ScaleError:
@@ -272,7 +272,7 @@ def _unknown_shape(metadata: Metadata, item: StorageItem, error: ScaleError) -> 
 def _rows(
     top: Mapping[bytes, bytes], metadata: Metadata, item: StorageItem, change: _Change
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Storage keys and values; raises ScaleError where the item's key or value is of another type."""
+    """Storage keys and values; raises ScaleError if the item's key or value is of another type."""
     for keys, value in change.rows.items():
         if len(keys) != len(item.keys):
             raise ScaleError(f"its key has {len(item.keys)} parts, not {len(keys)}")
@@ -282,7 +282,7 @@ def _rows(
 
 
 def _encoded(metadata: Metadata, item: StorageItem, shapes: tuple[Any, ...], present: Any) -> bytes:
-    """The first of the shapes that the item's type takes."""
+    """The first of the values that fits the item's type."""
     faults: list[str] = []
     for shape in shapes:
         try:

@@ -1,7 +1,7 @@
-"""Which block does a chain begin with, and who finalizes the first ones?
+"""Which block does a chain begin with, and which authorities finalize the first ones?
 
 The genesis header has number 0, no parent, no extrinsics and no digest (Polkadot spec, "Block header");
-only the state root tells one chain from another. The root covers the genesis state as trie of version 1,
+only the state root distinguishes chains. The root covers the genesis state as trie of version 1,
 the version of all Chainflip networks, with the root of each child trie under `:child_storage:default:` ‖
 name. The first GRANDPA authorities are the value of `:grandpa_authorities`: a version byte 01, then the
 SCALE list of (key, weight) (Polkadot spec, "Finality").
@@ -28,7 +28,7 @@ AUTHORITY_LENGTH = 40
 
 
 def state_root(spec: ChainSpec) -> bytes:
-    """The root of the genesis state. Of a raw genesis it is computed."""
+    """The root of the genesis state; computed for a raw genesis."""
     genesis = spec.genesis
     if isinstance(genesis, LightGenesis):
         return genesis.state_root
@@ -48,12 +48,12 @@ def genesis_header(spec: ChainSpec) -> Header:
 
 
 def genesis_hash(spec: ChainSpec) -> bytes:
-    """The hash of block 0, the name of the chain on the network."""
+    """The hash of block 0, which identifies the chain on the network."""
     return genesis_header(spec).hash
 
 
 def grandpa_authorities(spec: ChainSpec) -> Authorities:
-    """The GRANDPA authorities of set 0; ChainSpecError where a raw genesis does not state them."""
+    """The GRANDPA authorities of set 0; raises ChainSpecError if a raw genesis does not name them."""
     if isinstance(spec.genesis, LightGenesis):
         return spec.genesis.grandpa_authorities
     field = f'genesis.raw.top["0x{GRANDPA_AUTHORITIES.hex()}"]'

@@ -1,7 +1,7 @@
-"""How is a field of a JSON document read, so that a mistake can be told by its place?
+"""How is a field of a JSON document read, so that an error names its path?
 
-A `JsonValue` is a value and the path to it. Each reader checks the type and a bound, and names the path where
-they do not hold: `genesis.raw.top["0x3a636f6465"]: odd number of hex digits`.
+A `JsonValue` is a value and the path to it. Each reader checks the type and a bound; its error names the
+path: `genesis.raw.top["0x3a636f6465"]: odd number of hex digits`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ KINDS = {
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that remembers a name it holds twice."""
+    """A JSON object that records a repeated name."""
 
     repeated: str | None = None
 
     @classmethod
     def of(cls, pairs: list[tuple[str, Any]]) -> _Object:
-        made = cls(pairs)
-        if len(made) < len(pairs):
+        found = cls(pairs)
+        if len(found) < len(pairs):
             counts = Counter(name for name, _ in pairs)
-            made.repeated = counts.most_common(1)[0][0]
-        return made
+            found.repeated = counts.most_common(1)[0][0]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class JsonValue:
             raise ChainSpecError(source, "", f"not JSON: {error}") from None
 
     def fail(self, problem: str) -> NoReturn:
-        """This value is wrong."""
+        """Raises ChainSpecError for this value."""
         raise ChainSpecError(self.source, self.path, problem)
 
     @property
@@ -116,7 +116,7 @@ class JsonValue:
         return self._bytes(self.raw, limit, length)
 
     def key(self, name: str, limit: int) -> bytes:
-        """The bytes that a field's name stands for; this value is the field."""
+        """The bytes that a field's name encodes; this value is the field."""
         return self._bytes(name, limit, None)
 
     def _bytes(self, text: str, limit: int, length: int | None) -> bytes:

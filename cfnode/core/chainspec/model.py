@@ -1,7 +1,7 @@
-"""What does a chain specification say?
+"""What does a chain specification contain?
 
 Substrate's chain specification (Substrate docs, "Chain specification") with the genesis state either in full
-(`RawGenesis`) or as what a light node needs of it (`LightGenesis`).
+(`RawGenesis`) or reduced to what a light node needs (`LightGenesis`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RawGenesis:
 
 @dataclass(frozen=True, slots=True)
 class LightGenesis:
-    """What a light node needs of the genesis state: its root and the first GRANDPA authorities."""
+    """The part of the genesis state that a light node needs: its root and the first GRANDPA authorities."""
 
     state_root: bytes
     grandpa_authorities: Authorities

@@ -1,6 +1,6 @@
 """How is a chain specification read from its JSON?
 
-Two forms of Substrate's chain specification are understood. In the *raw* form `genesis.raw.top` and
+Two forms of Substrate's chain specification are supported. In the *raw* form `genesis.raw.top` and
 `genesis.raw.childrenDefault` hold the whole genesis state. In the *light* form `genesis.stateRootHash`
 holds its root (as in smoldot), and a top-level field of ours, `grandpaAuthorities`, the first finality
 voters:
@@ -9,7 +9,7 @@ voters:
     "grandpaAuthorities": [["0x…32 bytes", 1], …],
     "genesisHash": "0x…32 bytes"                       (optional; checked against the root)
 
-Unknown top-level fields are kept and not read. Every other mistake is told by the name of its field.
+Unknown top-level fields are kept and not read. The error for any other mistake names the field.
 """
 
 from __future__ import annotations

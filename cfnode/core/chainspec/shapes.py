@@ -1,9 +1,9 @@
-"""How is a value written for a storage item whose type differs from runtime to runtime?
+"""How is a value encoded for a storage item whose type differs from runtime to runtime?
 
 The item's own metadata decides. `fitted` follows the type: a struct gets the fields that it has, in their
-order; a field that the caller does not know keeps the value it has in the state, else gets the empty value of
-its type; a set is sorted, as Rust's `BTreeSet` is. `described` puts a type into words, for an error that a
-person can act on.
+order; a field that the caller does not know keeps its value in the state, or else gets the empty value of its
+type; a set is sorted, as Rust's `BTreeSet` is. `described` writes a type as text, for an error that a person
+can act on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, de
         case types.Sequence(item) if isinstance(value, list):
             return [fitted(registry, item, each, None, depth + 1) for each in value]
         case _:
-            return value  # the codec judges it
+            return value  # the codec checks it
 
 
 def _struct(registry: Registry, fields: tuple[types.Field, ...], value: Any, present: Any, depth: int) -> Any:

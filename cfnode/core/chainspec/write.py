@@ -1,6 +1,6 @@
 """How is a chain specification written as JSON?
 
-A state may be larger than what one wants to hold at once: `raw_json` writes it as it comes.
+A state may be too large to hold in memory: `raw_json` writes it piece by piece.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Pairs = Iterable[tuple[bytes, bytes]]
 
 
 def to_json(spec: ChainSpec) -> str:
-    """The document that `parse` reads back to an equal chain, in Substrate's order of fields."""
+    """The document that `parse` reads as an equal chain, in Substrate's order of fields."""
     return json.dumps({**_about(spec), **_genesis(spec)}, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""GRANDPA, as an observer needs it: who finalizes, how votes are written, and when they suffice."""
+"""How does GRANDPA finalize blocks? Authorities, votes, justifications, warp proofs, and their checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cfnode.core.grandpa.ballots import (
 from cfnode.core.grandpa.changes import ENGINE, ForcedChange, ScheduledChange, forced_change, scheduled_change
 from cfnode.core.grandpa.messages import (
     COMMIT,
-    NEIGHBOUR,
+    NEIGHBOR,
     Commit,
     CommitMessage,
     EncodedJustification,
@@ -50,7 +50,7 @@ __all__ = [
     "CATCH_UP_REQUEST",
     "COMMIT",
     "ENGINE",
-    "NEIGHBOUR",
+    "NEIGHBOR",
     "PRECOMMIT",
     "PREVOTE",
     "PROPOSE",

@@ -1,8 +1,8 @@
-"""Who may finalize, and how much agreement is enough?
+"""Which authorities may finalize, and which weight of votes is enough?
 
 A set of authorities has an id, which grows by one at each change, and a weight for each key. Weights are not
-all one on this chain (votes are delegated), so everything is counted by weight, never by head. A block is
-final with more than two thirds of the total. Polkadot spec, "Finality"; the thresholds of finality-grandpa.
+all one on this chain (votes are delegated), so votes are counted by weight, never by number. A block is final
+with more than two thirds of the total. Polkadot spec, "Finality"; the thresholds of finality-grandpa.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How do the votes of a round travel before they make a commit?
+"""How are the votes of a round sent before they make a commit?
 
 A vote names its round and set, its stage (prevote, precommit, or the proposal of the round's primary) and a
 block. A node that is rounds behind asks a peer for all votes of a completed round: the catch-up. Numbers are
@@ -46,10 +46,10 @@ class Vote:
         """The whole message, with its leading `VOTE` byte; raises ScaleError."""
         cursor = Cursor(data)
         if cursor.take(1) != bytes((VOTE,)):
-            raise ScaleError("this is no vote")
+            raise ScaleError("not a vote message")
         round_number, set_id, stage = cursor.u64(), cursor.u64(), cursor.take(1)[0]
         if stage not in (PREVOTE, PRECOMMIT, PROPOSE):
-            raise ScaleError(f"a vote of stage {stage}, which does not exist")
+            raise ScaleError(f"a vote of the unknown stage {stage}")
         signed = Precommit.read(cursor)
         cursor.finish()
         return cls.of(signed, round_number, set_id, stage)
@@ -64,8 +64,8 @@ class Vote:
         """As a commit or a catch-up carries it; a prevote looks the same there."""
         return Precommit(self.target_hash, self.target_number, self.signature, self.authority)
 
-    def holds(self) -> bool:
-        """Is it signed by its authority? Some 50 µs."""
+    def is_signed(self) -> bool:
+        """Whether the signature is its authority's. Takes about 50 µs."""
         payload = sign_payload(self.target_hash, self.target_number, self.round, self.set_id, self.stage)
         return ed25519.verify(self.authority, payload, self.signature)
 

@@ -1,9 +1,9 @@
-"""Which header announces other authorities?
+"""Which header announces a change of the authorities?
 
-In a consensus item of the engine `FRNK`, where at most one announcement a block counts. A *scheduled* change
-takes effect when the block `delay` after it is finalized (on this chain the delay is 0: the block itself,
-still finalized by the old set). A *forced* change needs no finality at all and outranks a scheduled one;
-only the chain's governance makes it, when finality has stalled. Substrate, GRANDPA consensus log.
+One with a consensus item of the engine `FRNK`; at most one announcement per block counts. A *scheduled*
+change takes effect when the block `delay` after it is finalized (on this chain the delay is 0: the block
+itself, still finalized by the old set). A *forced* change needs no finality at all and outranks a scheduled
+one; only the chain's governance enacts it, when finality has stalled. Substrate, GRANDPA consensus log.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCHEDULED, _FORCED = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class ScheduledChange:
-    """New authorities once the block `delay` blocks further on is final."""
+    """New authorities once the block `delay` blocks later is final."""
 
     authorities: tuple[Authority, ...]
     delay: int = 0
@@ -35,7 +35,7 @@ class ScheduledChange:
 
 @dataclass(frozen=True, slots=True)
 class ForcedChange:
-    """New authorities `delay` blocks further on, final or not; `median` was finalized by the median node."""
+    """New authorities `delay` blocks later, final or not; `median` was finalized by the median node."""
 
     median: int
     authorities: tuple[Authority, ...]

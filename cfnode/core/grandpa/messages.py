@@ -1,8 +1,8 @@
-"""How do votes, commits and justifications look on the wire?
+"""How are votes, commits and justifications encoded?
 
-The same votes travel in two forms. A *justification* proves a block to anyone: it lists the signed
+The same votes are sent in two forms. A *justification* proves a block to any node: it lists the signed
 precommits one by one and the headers between the blocks they name. The *commit* of the gossip leaves the
-headers out and keeps votes and signatures in two lists. All numbers here are fixed-width, unlike in headers.
+headers out and has votes and signatures in two lists. All numbers here are fixed-width, unlike in headers.
 Substrate, GRANDPA client; Polkadot spec, "GRANDPA messages".
 """
 
@@ -15,7 +15,7 @@ from cfnode.core.scale import Cursor, ScaleError, encode_compact
 
 __all__ = [
     "COMMIT",
-    "NEIGHBOUR",
+    "NEIGHBOR",
     "Commit",
     "CommitMessage",
     "EncodedJustification",
@@ -24,7 +24,7 @@ __all__ = [
     "Precommit",
 ]
 
-COMMIT, NEIGHBOUR = 1, 2
+COMMIT, NEIGHBOR = 1, 2
 """First bytes of gossip messages."""
 
 MAX_PRECOMMITS = 20_000
@@ -63,7 +63,7 @@ class Commit:
     precommits: tuple[Precommit, ...]
 
     def encode(self) -> bytes:
-        """As within a justification."""
+        """The encoding within a justification."""
         votes = b"".join(vote.encode() for vote in self.precommits)
         head = self.target_hash + self.target_number.to_bytes(4, "little")
         return head + encode_compact(len(self.precommits)) + votes
@@ -106,14 +106,14 @@ class Justification:
 
 @dataclass(frozen=True, slots=True)
 class EncodedJustification:
-    """A justification with its bytes, so that nobody decodes or encodes it again."""
+    """A justification with its bytes, so that it need not be decoded or encoded again."""
 
     value: Justification
     data: bytes
 
     @classmethod
     def of(cls, value: Justification) -> EncodedJustification:
-        """A justification that was put together here."""
+        """A justification that this node has assembled."""
         return cls(value, value.encode())
 
     @classmethod
@@ -124,7 +124,7 @@ class EncodedJustification:
 
 @dataclass(frozen=True, slots=True)
 class CommitMessage:
-    """A commit as the gossip carries it."""
+    """A commit as it is sent in gossip."""
 
     round: int
     set_id: int
@@ -163,16 +163,16 @@ class NeighborPacket:
     finalized: int
 
     def encode(self) -> bytes:
-        """The whole message, with its leading `NEIGHBOUR` byte; packet version 1."""
+        """The whole message, with its leading `NEIGHBOR` byte; packet version 1."""
         numbers = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
-        return bytes((NEIGHBOUR, 1)) + numbers + self.finalized.to_bytes(4, "little")
+        return bytes((NEIGHBOR, 1)) + numbers + self.finalized.to_bytes(4, "little")
 
     @classmethod
     def decode(cls, data: bytes) -> NeighborPacket:
-        """The whole message, with its leading `NEIGHBOUR` byte; raises ScaleError."""
+        """The whole message, with its leading `NEIGHBOR` byte; raises ScaleError."""
         cursor = Cursor(data)
-        if cursor.take(2) != bytes((NEIGHBOUR, 1)):
-            raise ScaleError("this is no neighbour packet of version 1")
+        if cursor.take(2) != bytes((NEIGHBOR, 1)):
+            raise ScaleError("not a neighbor packet of version 1")
         packet = cls(cursor.u64(), cursor.u64(), cursor.u32())
         cursor.finish()
         return packet

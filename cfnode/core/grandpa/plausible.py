@@ -1,7 +1,8 @@
-"""Is a commit of a stranger worth the work of checking it?
+"""Is a commit of an unknown peer worth the work of verifying it?
 
-Checked before any header is read or any signature is looked at, in the order of cost; each rule follows from
-those of `verify`, or from what honest voters do. A commit that fails here can never be accepted.
+These checks run before any header is read or any signature is verified, in the order of cost; each follows
+from the rules of `verify`, or from the behaviour of honest voters. A commit that fails here can never be
+accepted.
 """
 
 from __future__ import annotations
@@ -16,21 +17,20 @@ MAX_ROUND = 1 << 32
 """A round takes seconds: a set that had so many would be older than any chain."""
 
 MAX_SPREAD = 1_024
-"""Blocks between the lowest and the highest vote: all their headers are read. Honest votes of a round are few
-blocks apart, as far as the best block is ahead of the final one."""
+"""Blocks between the lowest and the highest vote: all their headers are read. Honest votes of a round are
+close together: no further apart than the final block and the best one."""
 
 
 def check_plausible(message: CommitMessage, authorities: AuthoritySet, finalized: int) -> None:
-    """Raises FinalityError for a commit that no set of honest peers passes on; `finalized`: our final
-    number."""
+    """Raises FinalityError for a commit that no honest peer sends; `finalized`: our last final number."""
     votes, target = message.commit.precommits, message.commit.target_number
     if not 0 < message.round < MAX_ROUND:
-        raise FinalityError(f"commit of round {message.round}")
+        raise FinalityError(f"commit of round {message.round}, which no set reaches")
     if len(votes) > 2 * len(authorities.weights):
         raise FinalityError(f"commit with {len(votes)} votes of {len(authorities.weights)} authorities")
     voters = {vote.authority for vote in votes}
     if not voters <= authorities.weights.keys():
-        raise FinalityError(f"commit with votes by strangers to set {authorities.set_id}")
+        raise FinalityError(f"commit with votes of keys outside set {authorities.set_id}")
     weight = sum(authorities.weights[voter] for voter in voters)
     if weight < authorities.threshold:
         raise FinalityError(f"commit with a weight of {weight}, {authorities.threshold} is needed")

@@ -5,7 +5,7 @@ Prevotes agree on a chain, precommits make a block of it final. In the terms of 
 - The *ghost* of a stage is the highest block that has more than two thirds of the weight, by votes for it or
   for blocks above it.
 - *Final* is the highest block, up to the prevote ghost, that the precommits reach.
-- The *estimate* is the highest block, up to the prevote ghost, that precommits not heard yet could still
+- The *estimate* is the highest block, up to the prevote ghost, that precommits not yet received could still
   reach.
 - A round is *completable* when nothing above its estimate can become final in it: then the next one begins.
 
@@ -32,7 +32,7 @@ Parent = Callable[[bytes], "bytes | None"]
 
 @dataclass(frozen=True, slots=True)
 class RoundState:
-    """What the votes heard so far say."""
+    """What the votes received so far decide."""
 
     prevote_ghost: BlockRef | None = None
     finalized: BlockRef | None = None
@@ -52,7 +52,7 @@ class Round:
         self._state: RoundState | None = None
 
     def add(self, vote: Vote) -> bool:
-        """Count a well signed vote of this round by a member of the set; False where it does not count."""
+        """Counts a correctly signed vote of this round by a member of the set; False if it does not count."""
         given = self._votes.get(vote.stage, {}).get(vote.authority, [])
         if vote.stage not in self._votes or vote in given or len(given) > 1 or not self._reach(vote):
             return False
@@ -61,7 +61,7 @@ class Round:
         return True
 
     def voted(self, authority: bytes, stage: int) -> bool:
-        """Is a vote of that authority counted?"""
+        """Whether a vote of that authority is counted."""
         return authority in self._votes[stage]
 
     @property
@@ -77,14 +77,14 @@ class Round:
         return self._ghost(PRECOMMIT)
 
     def descends(self, block: BlockRef, base: BlockRef) -> bool:
-        """Is `base` an ancestor of `block`, or the same one? Both are blocks that votes reach."""
+        """Whether `base` is an ancestor of `block`, or the same block. Both are blocks that votes reach."""
         at = block.hash
         while at != base.hash and at in self._parents:
             at = self._parents[at]
         return at == base.hash
 
     def commit(self) -> CommitMessage | None:
-        """The votes for the highest block that the precommits make final; None where there is none."""
+        """The votes for the highest block that the precommits make final; None if there is none."""
         target = self.precommit_ghost
         if target is None:
             return None
@@ -110,8 +110,8 @@ class Round:
         return self._blocks[vote.target_hash]
 
     def _reach(self, vote: Vote) -> bool:
-        """Walk from the block of a vote down to the blocks of others, at last to the base."""
-        way: list[bytes] = []
+        """Walks from the block of a vote down to the blocks of other votes or to the base."""
+        blocks: list[bytes] = []
         at = vote.target_hash
         for _ in range(min(vote.target_number - self.base.number, MAX_SPREAD) + 1):
             if at in self._blocks:
@@ -119,11 +119,11 @@ class Round:
             below = self._parent(at)
             if below is None:
                 return False
-            way.append(at)
+            blocks.append(at)
             at = below
-        if at not in self._blocks or self._blocks[at].number + len(way) != vote.target_number:
+        if at not in self._blocks or self._blocks[at].number + len(blocks) != vote.target_number:
             return False
-        for block in reversed(way):
+        for block in reversed(blocks):
             self._parents[block], self._blocks[block] = at, BlockRef(block, self._blocks[at].number + 1)
             at = block
         return True
@@ -131,7 +131,7 @@ class Round:
     # --- weights
 
     def _cast(self, stage: int) -> int:
-        """The weight of all authorities whose vote is here."""
+        """The weight of all authorities whose vote has been received."""
         return sum(self.voters.weights[authority] for authority in self._votes[stage])
 
     def _equivocators(self, stage: int) -> int:
@@ -155,10 +155,10 @@ class Round:
         reached = [block for block, weight in self._weights(stage).items() if weight >= self.voters.threshold]
         return max((self._blocks[block] for block in reached), key=lambda block: block.number, default=None)
 
-    def _highest(self, top: BlockRef, met: Callable[[bytes], bool]) -> BlockRef | None:
-        """The first block from `top` downwards of which that is true."""
+    def _highest(self, top: BlockRef, matches: Callable[[bytes], bool]) -> BlockRef | None:
+        """The first block from `top` downwards that matches."""
         at: bytes | None = top.hash
-        while at is not None and not met(at):
+        while at is not None and not matches(at):
             at = self._parents.get(at)
         return None if at is None else self._blocks[at]
 
@@ -173,7 +173,7 @@ class Round:
         tolerated = max(0, self.voters.total - needed - self._equivocators(PRECOMMIT))
 
         def possible(block: bytes) -> bool:
-            """Could it become final by votes not heard yet, and by second votes of those who have voted?"""
+            """Whether it could still become final, by missing votes and by second votes of those counted."""
             given = weights[block]
             return given + self.voters.total - cast + min(max(0, cast - given), tolerated) >= needed
 

@@ -1,18 +1,18 @@
 """Do these votes make this block final?
 
-The one gate through which finality enters. The votes may be for the block itself or for blocks above it, and
-one authority may have voted twice. In order:
+The only check by which a block becomes final. The votes may be for the block itself or for blocks above it,
+and one authority may have voted twice. In order:
 
-1. At most two votes an authority: more are a waste of signature checks.
-2. Every signature holds (ZIP-215, as on the chain). So a single bad one costs a peer its whole justification.
-3. The *base* is the lowest block voted for. Every vote is for it or for a block above it, shown by walking
+1. At most two votes per authority: more are a waste of signature checks.
+2. Every signature is valid (ZIP-215, as on the chain). A single invalid one makes a justification invalid.
+3. The *base* is the lowest block voted for. Every vote is for it or for a block above it, proven by walking
    parent by parent. In a justification, the headers walked over are exactly those it lists.
 4. A vote counts for its block and all below it. An authority with two different votes counts for every block:
-   whatever an equivocator does must not stop finality.
+   an equivocator must not be able to stop finality.
 5. The highest block with the threshold of weight (the GHOST of the precommits) *is* the target. A commit
-   whose votes reach higher than it says is refused as well.
+   whose votes reach higher than its target is refused as well.
 
-Votes by keys outside the set have no weight, but their signatures and ancestry must hold. These are the
+Votes by keys outside the set have no weight, but their signatures and ancestry must be valid. These are the
 rules of finality-grandpa's `validate_commit` and of Substrate's justification check.
 """
 
@@ -28,20 +28,21 @@ from cfnode.core.header import Header
 __all__ = ["FinalityError", "verify_commit", "verify_justification"]
 
 Parent = Callable[[bytes], "bytes | None"]
-"""From a block hash to its parent's, None where the block is not known."""
+"""From a block hash to its parent's, None for an unknown block."""
 
 MAX_VOTE_HEIGHT = 10_000
 """How far above the base a vote may be, in blocks."""
 
 
 class FinalityError(ValueError):
-    """Votes that do not make the block final that they claim."""
+    """The votes do not make the claimed block final."""
 
 
 def verify_justification(
     justification: Justification, authorities: AuthoritySet, target: tuple[bytes, int] | None = None
 ) -> None:
-    """Accept a justification by the authorities, for `target` (hash, number) if given, or FinalityError."""
+    """Checks a justification by the authorities, for `target` (hash, number) if given; raises
+    FinalityError."""
     commit = justification.commit
     if target is not None and (commit.target_hash, commit.target_number) != target:
         raise FinalityError(
@@ -53,12 +54,12 @@ def verify_justification(
     unused = len(parents.keys() - visited)
     if unused:
         raise FinalityError(
-            f"justification of block {commit.target_number} has {unused} headers no vote needs"
+            f"justification of block {commit.target_number} has {unused} headers that no vote needs"
         )
 
 
 def verify_commit(commit: Commit, round_number: int, authorities: AuthoritySet, parent: Parent) -> None:
-    """Accept a commit of the gossip; `parent` knows the blocks it speaks of. Raises FinalityError."""
+    """Checks a commit of the gossip; `parent` knows the blocks of its votes. Raises FinalityError."""
     _verify(commit, round_number, authorities, parent)
 
 
@@ -70,7 +71,7 @@ def _parents(headers: Sequence[Header]) -> dict[bytes, bytes]:
 
 
 def _verify(commit: Commit, round_number: int, authorities: AuthoritySet, parent: Parent) -> set[bytes]:
-    """All the rules; the blocks above the base that the votes walk over."""
+    """Checks all rules; returns the blocks above the base that the votes walk over."""
     votes = commit.precommits
     if not votes:
         raise FinalityError(f"no votes for block {commit.target_number}")
@@ -122,19 +123,19 @@ class _Chain:
         self.heights = {base: 0}
 
     def add(self, block: bytes) -> None:
-        """Walk from a voted block down to what is known already, at last to the base."""
-        way: list[bytes] = []
+        """Walks from a voted block down to a known block or the base."""
+        blocks: list[bytes] = []
         at: bytes = block
         while at not in self.heights:
             below = self._parent(at)
-            if below is None or len(way) >= MAX_VOTE_HEIGHT:
+            if below is None or len(blocks) >= MAX_VOTE_HEIGHT:
                 raise FinalityError(
-                    f"a vote for 0x{block.hex()}, whose descent from the lowest vote is not shown"
+                    f"a vote for 0x{block.hex()}, whose descent from the lowest vote is not proven"
                 )
             self._parents[at] = below
-            way.append(at)
+            blocks.append(at)
             at = below
-        for step in reversed(way):
+        for step in reversed(blocks):
             self.heights[step] = self.heights[self._parents[step]] + 1
 
     def ghost(self, weights: dict[bytes, int], everywhere: int, wanted: int) -> tuple[bytes | None, int]:

@@ -1,8 +1,8 @@
-"""How does one get from a known set of authorities to today's without reading all the blocks between?
+"""How does a node get from a known set of authorities to the current one without reading all blocks between?
 
-A warp proof is a list of fragments, each a header and its justification: one for every block that changes the
-authorities, and possibly a last one that does not. Each set vouches for the change to the next, so the chain
-of trust is as long as the number of sets, not of blocks. A forced change breaks it. Substrate, GRANDPA warp
+By a warp proof: a list of fragments, each a header and its justification, one for every block that changes
+the authorities, and possibly a last one that does not. Each set signs the change to the next, so the chain of
+trust is as long as the number of sets, not of blocks. A forced change breaks it. Substrate, GRANDPA warp
 sync.
 """
 
@@ -43,7 +43,7 @@ class WarpFragment:
 
 @dataclass(frozen=True, slots=True)
 class WarpProof:
-    """The answer of a warp server; `finished` says that nothing newer is there."""
+    """The answer of a warp server; `finished`: the server has nothing newer."""
 
     fragments: tuple[WarpFragment, ...]
     finished: bool
@@ -66,10 +66,10 @@ class WarpProof:
 
 
 class PackedWarpProof:
-    """A proof in its bytes, of which one fragment at a time is decoded: all of them are a million objects.
+    """An encoded proof, of which one fragment at a time is decoded: all of them are a million objects.
 
-    Making it, and each step of iterating, raises ScaleError where the bytes are none; whoever takes fragments
-    one by one knows only at the end whether all of them are.
+    The constructor and each step of an iteration raise ScaleError for malformed bytes; only at its end does
+    an iteration prove that all of them are well formed.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -91,7 +91,7 @@ class PackedWarpProof:
 
 @dataclass(frozen=True, slots=True)
 class WarpTarget:
-    """Where a proof leads: a finalized header, its votes, and the authorities after it."""
+    """The end of a proof: a finalized header, its votes, and the authorities after it."""
 
     header: Header
     justification: Justification
@@ -100,7 +100,8 @@ class WarpTarget:
 
 
 def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 0) -> WarpTarget:
-    """Follow a proof from the authorities after block number `after`; raises FinalityError."""
+    """The end of a proof that begins with the authorities after block number `after`; raises
+    FinalityError."""
     if not len(proof):
         raise FinalityError("the warp proof is empty")
     *_, target = follow_warp_proof(proof, authorities, after)
@@ -110,9 +111,10 @@ def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 
 def follow_warp_proof(
     proof: WarpProof | PackedWarpProof, authorities: AuthoritySet, after: int = 0
 ) -> Iterator[WarpTarget]:
-    """Where a proof leads, fragment by fragment: what came before a FinalityError (or ScaleError) holds.
+    """The targets of a proof's fragments, one by one; those before a FinalityError (or ScaleError) are
+    proven.
 
-    `finished` is true for the last fragment of a proof that says so.
+    `finished` is true for the last fragment of a finished proof.
     """
     for index, fragment in enumerate(proof):
         header = fragment.header

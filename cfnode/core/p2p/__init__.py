@@ -1,5 +1,5 @@
-"""How do two libp2p nodes talk? State machines without I/O: bytes in, events and bytes out.
+"""How do two libp2p nodes communicate? State machines without I/O: bytes in, events and bytes out.
 
-Each machine follows its page of the libp2p specifications (github.com/libp2p/specs). What the other side does
-wrong raises `RemoteError` and nothing else; what our own side does wrong raises `LocalError`.
+Each machine follows its page of the libp2p specifications (github.com/libp2p/specs). A fault of the peer
+raises `RemoteError` and nothing else; a fault of our own side raises `LocalError`.
 """

@@ -1,4 +1,4 @@
-"""Who broke the rules of a connection: they or we?"""
+"""Which side broke the rules of a connection: the peer or we?"""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ __all__ = ["FloodError", "LocalError", "RemoteError"]
 
 
 class RemoteError(Exception):
-    """The other side broke a protocol; the text says how. Its connection (or substream) ends here."""
+    """The peer broke a protocol; the text names the fault. The connection (or substream) ends."""
 
 
 class FloodError(RemoteError):
-    """The other side keeps within the format, but makes us work for nothing."""
+    """The peer keeps to the format, but sends more useless frames or messages than allowed."""
 
 
 class LocalError(Exception):
-    """Our own code asked for what the protocol does not allow: a bug of ours, not of a peer."""
+    """Our own code asked for something that the protocol forbids: a bug of ours, not of a peer."""

@@ -1,7 +1,7 @@
-"""What does a node say of itself?
+"""Which name, addresses and protocols does a node announce?
 
 The message of `/ipfs/id/1.0.0` (libp2p specs, "identify"): the listener of the substream sends it and ends.
-Everything in it but the key is hearsay, and the key has to be the one that the connection proved.
+Everything in it but the key is unverified, and the key has to be the one that the connection proved.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MAX_IDENTIFY = 65_536
 MAX_ADDRESSES = 30
 MAX_PROTOCOLS = 128
 MAX_TEXT = 256
-"""Characters that we keep of what a stranger calls itself."""
+"""Characters that we keep of a peer's texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identify:
-    """One node about itself, and `observed`: the address at which it sees the other side."""
+    """The identify message of a node; `observed`: the address at which the node sees its peer."""
 
     public: bytes
     agent: str
@@ -47,7 +47,7 @@ class Identify:
 
     @classmethod
     def decode(cls, data: bytes) -> Identify:
-        """Read a message; raises RemoteError. Addresses of kinds that we do not know are left out."""
+        """The message in these bytes; raises RemoteError. Addresses of unknown kinds are left out."""
         message = Message.decode(data, max_fields=1024)
         observed = _addresses([message.data(4) or b""])
         return cls(
@@ -73,6 +73,6 @@ def _addresses(items: list[bytes]) -> tuple[Multiaddr, ...]:
 
 
 def _text(data: bytes | None) -> str:
-    """What may be shown on a terminal: printable, not too long."""
+    """Text that is safe to print on a terminal: printable characters, limited length."""
     text = (data or b"").decode("utf-8", "replace")[:MAX_TEXT]
     return "".join(character if character.isprintable() else "·" for character in text)

@@ -1,11 +1,11 @@
-"""Which nodes are there, and who knows more of them?
+"""Which nodes does the network have, and which of them know more?
 
 The part of Kademlia (libp2p specs, "kad-dht") that Substrate uses to find peers: FIND_NODE. Nodes are
 ordered by the distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes
-at each distance from ourselves and gives the nearest ones it knows; a `Lookup` asks ever nearer nodes until
-none is nearer. Nobody can fill the table: a bucket takes 20, and an old node leaves only after it could not
-be reached. What others say of a node is a hint whom to call: it gives way to what the node has said itself,
-and is not passed on.
+at each distance from ourselves and returns the nearest known ones; a `Lookup` asks ever nearer nodes until
+none is nearer. No peer can fill the table: a bucket takes 20 nodes, and an old node is removed only after it
+could not be reached. Addresses that others report are hints for dialing: those that the node itself reports
+replace them, and they are not passed on.
 """
 
 from __future__ import annotations
@@ -39,15 +39,17 @@ MAX_ADDRESSES = 10
 """Of one peer."""
 MAX_ASKED = 60
 """Peers that one lookup asks."""
-MAX_PLACES = 8192
-"""Positions kept: more than a table holds."""
+MAX_POSITIONS = 8192
+"""Cached positions: more than a table holds."""
 FIND_NODE = 4
 MAX_KEY = 256
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPeer:
-    """A peer and where it is said to be. `met`: by itself, over a connection that proved its key."""
+    """A peer and its reported addresses. `met`: it reported them itself, over a connection that proved its
+    key.
+    """
 
     peer: str
     addresses: tuple[Multiaddr, ...]
@@ -75,7 +77,7 @@ def decode_query(data: bytes) -> bytes | None:
         return None
     target = message.data(2) or b""
     if not 0 < len(target) <= MAX_KEY:
-        raise RemoteError(f"kademlia: a target of {len(target)} bytes")
+        raise RemoteError(f"kademlia: a target of {len(target)} bytes; 1 to {MAX_KEY} are allowed")
     return target
 
 
@@ -114,9 +116,9 @@ def position(identity: bytes) -> int:
     return int.from_bytes(sha256(identity).digest(), "big")
 
 
-@lru_cache(maxsize=MAX_PLACES)
-def _place(peer: str) -> int:
-    """The position of a peer. Tables are sorted by it at each question, and to decode an id takes long."""
+@lru_cache(maxsize=MAX_POSITIONS)
+def _position_of(peer: str) -> int:
+    """The position of a peer. Each lookup sorts the table by it, and decoding an id is slow."""
     return position(peer_bytes(peer))
 
 
@@ -128,29 +130,29 @@ class RoutingTable:
     _buckets: dict[int, dict[str, KnownPeer]] = field(default_factory=dict)
 
     def add(self, peer: KnownPeer) -> bool:
-        """Take a node in, or what it says itself of its addresses; False where its bucket is full."""
+        """Adds a node, or replaces its addresses by those it reports itself; False if its bucket is full."""
         if peer.peer == self.own:
             return False
         bucket = self._buckets.setdefault(self._distance(peer.peer), {})
         if peer.peer in bucket and not peer.met:
             return True
         if peer.peer not in bucket and len(bucket) >= K:
-            hearsay = next((known for known in bucket.values() if not known.met), None)
-            if hearsay is None or not peer.met:
+            unverified = next((known for known in bucket.values() if not known.met), None)
+            if unverified is None or not peer.met:
                 return False
-            del bucket[hearsay.peer]
+            del bucket[unverified.peer]
         bucket[peer.peer] = peer
         return True
 
     def remove(self, peer: str) -> None:
-        """Forget a node that could not be reached."""
+        """Removes a node that could not be reached."""
         self._buckets.get(self._distance(peer), {}).pop(peer, None)
 
     def nearest(self, target: bytes, count: int = K, *, met: bool = False) -> list[KnownPeer]:
         """The known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
-        place = position(target)
+        at = position(target)
         known = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
-        return sorted(known, key=lambda peer: _place(peer.peer) ^ place)[:count]
+        return sorted(known, key=lambda peer: _position_of(peer.peer) ^ at)[:count]
 
     def __contains__(self, peer: object) -> bool:
         return isinstance(peer, str) and peer in self._buckets.get(self._distance(peer), {})
@@ -159,13 +161,13 @@ class RoutingTable:
         return sum(len(bucket) for bucket in self._buckets.values())
 
     def _distance(self, peer: str) -> int:
-        """The bucket: how many bits of the distance count."""
-        return (_place(self.own) ^ _place(peer)).bit_length()
+        """The bucket: the number of significant bits of the distance."""
+        return (_position_of(self.own) ^ _position_of(peer)).bit_length()
 
 
 @dataclass(slots=True)
 class Lookup:
-    """One search. `next()` says whom to ask; `answered` and `failed` bring what came of it."""
+    """One search: ask the node that `next()` returns, then call `answered` or `failed`."""
 
     target: bytes
     known: dict[str, KnownPeer]
@@ -187,16 +189,16 @@ class Lookup:
         return None
 
     def answered(self, peers: Iterable[KnownPeer]) -> None:
-        """Take in what a node told."""
+        """Adds the nodes of an answer."""
         for peer in peers:
             self.known.setdefault(peer.peer, peer)
 
     def failed(self, peer: str) -> None:
-        """That node does not answer: it does not count among the nearest."""
+        """Excludes a node that does not answer from the nearest ones."""
         self._failed.add(peer)
 
     def result(self) -> list[KnownPeer]:
         """The K nearest so far."""
-        place = position(self.target)
+        at = position(self.target)
         live = [peer for peer in self.known.values() if peer.peer not in self._failed]
-        return sorted(live, key=lambda peer: _place(peer.peer) ^ place)[:K]
+        return sorted(live, key=lambda peer: _position_of(peer.peer) ^ at)[:K]

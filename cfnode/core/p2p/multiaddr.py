@@ -1,6 +1,6 @@
 """Where can a node be reached?
 
-A multiaddress (multiformats.io/multiaddr) is a row of parts, each a protocol and for most a value:
+A multiaddress (multiformats.io/multiaddr) is a sequence of parts, each a protocol and for most a value:
 `/ip4/1.2.3.4/tcp/30333/p2p/12D3KooW…`, or the same in binary, `varint(code) ‖ value`. We read every part that
 Substrate nodes announce, and dial TCP and WebSocket (also over TLS) to IPv4, IPv6 and DNS names.
 """
@@ -30,14 +30,14 @@ class MultiaddrError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What has to be dialed: a host (address or DNS name) and a TCP port, perhaps TLS, WebSocket on it."""
+    """What to dial: a host (address or DNS name) and a TCP port, with or without TLS and WebSocket."""
 
     host: str
     port: int
     websocket: bool = False
     tls: bool = False
     family: str = "ip"
-    """`ip`, or `dns`, `dns4`, `dns6`: which kinds of addresses the name may stand for."""
+    """`ip`, or `dns`, `dns4`, `dns6`: the kinds of addresses that the name may resolve to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Multiaddr:
 
     @classmethod
     def parse(cls, text: str) -> Multiaddr:
-        """Read the textual form; raises MultiaddrError."""
+        """The address in its textual form; raises MultiaddrError."""
         words = text.split("/")
         if words[0] != "" or len(words) < 2:
             raise MultiaddrError(f"{text!r}: an address begins with /, as in /ip4/1.2.3.4/tcp/30333")
@@ -57,7 +57,7 @@ class Multiaddr:
             name = rest.pop(0)
             kind = _BY_NAME.get(name)
             if kind is None:
-                raise MultiaddrError(f"{text!r}: there is no address part called {name!r}")
+                raise MultiaddrError(f"{text!r}: unknown address part {name!r}")
             if kind.size != 0 and not rest:
                 raise MultiaddrError(f"{text!r}: /{name} needs a value")
             value = rest.pop(0) if kind.size != 0 else ""
@@ -66,7 +66,7 @@ class Multiaddr:
 
     @classmethod
     def decode(cls, data: bytes) -> Multiaddr:
-        """Read the binary form; raises RemoteError."""
+        """The address in its binary form; raises RemoteError."""
         if len(data) > MAX_BYTES:
             raise RemoteError(f"multiaddress: {len(data)} bytes, {MAX_BYTES} are allowed")
         parts: list[tuple[str, str]] = []
@@ -95,7 +95,7 @@ class Multiaddr:
 
     @property
     def without_peer(self) -> Multiaddr:
-        """The address of the machine alone."""
+        """The address without the peer id."""
         return Multiaddr(self.parts[:-1]) if self.peer else self
 
     def with_peer(self, peer: str) -> Multiaddr:
@@ -104,7 +104,7 @@ class Multiaddr:
 
     @property
     def endpoint(self) -> Endpoint | None:
-        """What to dial, None where it is not one of the transports that we have."""
+        """What to dial; None for transports that we do not support."""
         match self.without_peer.parts:
             case ((kind, host), ("tcp", port), *layers) if kind in _HOSTS:
                 pass
@@ -120,7 +120,7 @@ class Multiaddr:
         return None
 
     @property
-    def name_of_others(self) -> str | None:
+    def dnsaddr_name(self) -> str | None:
         """The DNS name whose records hold the real addresses (`/dnsaddr/<name>`), None for other forms."""
         match self.without_peer.parts:
             case (("dnsaddr", name),):
@@ -133,7 +133,7 @@ class Multiaddr:
 
     @property
     def is_global(self) -> bool:
-        """Whether the whole internet can reach it, as far as the address tells."""
+        """Whether the address can be reached from the internet, judged by its form."""
         name, value = self.parts[0] if self.parts else ("", "")
         if name in ("ip4", "ip6"):
             return ip_address(value).is_global
@@ -144,7 +144,7 @@ class Multiaddr:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One protocol of the table. `size`: bytes of the value; None: its length stands in front."""
+    """One protocol of the table. `size`: bytes of the value; None: the value has its length in front."""
 
     name: str
     code: int
@@ -156,7 +156,7 @@ class _Kind:
         try:
             return self.to_text(self.to_bytes(value))
         except (ValueError, OverflowError, AddressValueError, PeerIdError, RemoteError) as error:
-            raise MultiaddrError(f"{whole!r}: {value!r} is no value for /{self.name} ({error})") from None
+            raise MultiaddrError(f"{whole!r}: malformed value {value!r} of /{self.name} ({error})") from None
 
     def encode(self, value: str) -> bytes:
         data = self.to_bytes(value)
@@ -165,11 +165,11 @@ class _Kind:
     def take(self, data: bytes, offset: int) -> tuple[str, int]:
         size, offset = decode_varint(data, offset) if self.size is None else (self.size, offset)
         if size > len(data) - offset:
-            raise RemoteError(f"multiaddress: the value of /{self.name} is cut short")
+            raise RemoteError(f"multiaddress: the value of /{self.name} is truncated")
         try:
             return self.to_text(data[offset : offset + size]), offset + size
         except (ValueError, PeerIdError) as error:
-            raise RemoteError(f"multiaddress: no value for /{self.name} ({error})") from None
+            raise RemoteError(f"multiaddress: malformed value of /{self.name} ({error})") from None
 
 
 def _nothing(value: str) -> bytes:

@@ -1,12 +1,11 @@
-"""Which protocol will this stream speak?
+"""Which protocol does this stream use?
 
 multistream-select 1.0 (libp2p specs, "connections/README"): each message is a line with its length in front
 (LEB128, newline counted). Both sides send the header line; the dialer proposes a name, the listener echoes it
 or answers `na`. The dialer need not wait for the header, so a negotiation takes one round trip; with a single
-name it may even send its first data behind the proposal.
+name it may even send its first data after the proposal.
 
-What an unauthenticated stranger may do here is bounded: line length, number of proposals, and nothing but
-UTF-8.
+An unauthenticated peer is bounded here: by the length of a line, by the number of proposals, and by UTF-8.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ MAX_PROPOSALS = 20
 
 
 def line(text: str) -> bytes:
-    """A protocol name as it goes over the wire."""
+    """A protocol name as it is sent."""
     return framed(text.encode() + b"\n")
 
 
 class _Side:
-    """What both sides do: cut lines, check the header, keep what follows for the next protocol."""
+    """The part of both sides: cut lines, check the header, keep the following bytes for the next protocol."""
 
     def __init__(self) -> None:
         self.chosen: str | None = None
@@ -41,17 +40,17 @@ class _Side:
 
     @property
     def rest(self) -> bytes:
-        """After the choice: bytes that belong to the chosen protocol already."""
+        """After the choice: received bytes that belong to the chosen protocol."""
         return self._frames.rest
 
     def bytes_to_send(self) -> bytes:
-        """What has to go out now; each byte is handed out once."""
+        """The bytes to send now; each is returned once."""
         out = bytes(self._out)
         self._out.clear()
         return out
 
     def receive_data(self, data: bytes) -> None:
-        """Take what came, up to the choice; raises RemoteError."""
+        """Reads received bytes, up to the choice; raises RemoteError."""
         self._frames.feed(data)
         while self.chosen is None and (frame := self._frames.next()) is not None:
             text = _text(frame)
@@ -75,7 +74,7 @@ class Dialer(_Side):
 
     def __init__(self, names: Sequence[str]) -> None:
         if not names:
-            raise LocalError("multistream: there is no protocol to propose")
+            raise LocalError("multistream: no protocol to propose")
         super().__init__()
         self._out += line(HEADER)
         self._names = list(names)
@@ -88,7 +87,7 @@ class Dialer(_Side):
         if text == self._names[0]:
             self.chosen = text
         elif text != REFUSED:
-            raise RemoteError(f"multistream: {text[:40]!r} answers the proposal {self._names[0]!r}")
+            raise RemoteError(f"multistream: the answer to {self._names[0]!r} is {text[:40]!r}")
         else:
             refused = self._names.pop(0)
             if not self._names:
@@ -97,8 +96,8 @@ class Dialer(_Side):
 
 
 class Listener(_Side):
-    """Accepts the first proposal it knows. It lets the dialer speak first: a browser's WebSocket may lose
-    what comes before its user has begun to listen (seen with js-libp2p).
+    """Accepts the first proposal it knows. It lets the dialer send first: a browser's WebSocket may lose data
+    that arrives before its user has begun to listen (seen with js-libp2p).
     """
 
     def __init__(self, known: Container[str]) -> None:
@@ -115,14 +114,14 @@ class Listener(_Side):
             self.chosen = text
             self._out += line(text)
         elif self._proposals == MAX_PROPOSALS:
-            raise RemoteError(f"multistream: {MAX_PROPOSALS} proposals and none that we speak")
+            raise RemoteError(f"multistream: {MAX_PROPOSALS} proposals, and we support none of them")
         else:
             self._out += line(REFUSED)
 
 
 def _text(frame: bytes) -> str:
     if not frame.endswith(b"\n"):
-        raise RemoteError("multistream: a line has no end")
+        raise RemoteError("multistream: a line without a newline at its end")
     try:
         return frame[:-1].decode()
     except UnicodeDecodeError:

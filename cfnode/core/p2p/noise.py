@@ -1,4 +1,4 @@
-"""Who is at the other end, and how do we keep others out?
+"""Which node is the peer, and how is the connection to it encrypted?
 
 `Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of libp2p's
 "noise-libp2p": each side proves its node key by a signature over the static key of the handshake. Three
@@ -8,9 +8,9 @@ messages:
 2. listener: e, ee, s, es, payload
 3. dialer: s, se, payload
 
-Every message has its length in front (u16, big-endian). Afterwards a `Channel` seals and opens messages of
-up to 65,535 bytes; a nonce is a counter, and a connection that used them all ends. Only ed25519 node keys
-are taken.
+Every message has its length in front (u16, big-endian). Afterwards a `Channel` encrypts and decrypts messages
+of up to 65,535 bytes; a nonce is a counter, and a connection that has used all of them ends. Only ed25519
+node keys are accepted.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Cipher:
 
 
 class _Symmetric:
-    """The Noise `SymmetricState`: everything said so far, hashed, and the keys that follow from it."""
+    """The Noise `SymmetricState`: the hash of all messages so far, and the keys derived from them."""
 
     def __init__(self) -> None:
         self._hash = self._chain = NAME
@@ -121,7 +121,7 @@ class _Symmetric:
 
     def _keyed(self) -> _Cipher:
         if self._cipher is None:
-            raise LocalError("noise: there is no key yet")
+            raise LocalError("noise: no key has been derived yet")
         return self._cipher
 
     def _derive(self, material: bytes) -> tuple[bytes, bytes]:
@@ -139,7 +139,7 @@ class _Messages:
         self.buffer = bytearray()
 
     def next(self) -> bytes | None:
-        """The next whole message, None while it is not here; raises RemoteError."""
+        """The next complete message, None while it is incomplete; raises RemoteError."""
         if len(self.buffer) < 2:
             return None
         length = int.from_bytes(self.buffer[:2], "big")
@@ -153,25 +153,25 @@ class _Messages:
 
 
 class Channel:
-    """The secured connection: seal what goes out, open what comes in."""
+    """The secured connection: encrypts sent messages and decrypts received ones."""
 
     def __init__(self, sending: _Cipher, receiving: _Cipher, rest: bytes) -> None:
         self._sending, self._receiving = sending, receiving
         self._buffer = bytearray(rest)
 
     def seal(self, plaintext: bytes) -> bytes:
-        """One message for the wire; at most MAX_PLAINTEXT bytes go in."""
+        """One message for the wire, of at most MAX_PLAINTEXT bytes of plaintext."""
         if len(plaintext) > MAX_PLAINTEXT:
-            raise LocalError(f"noise: {len(plaintext)} bytes are more than a message holds ({MAX_PLAINTEXT})")
+            raise LocalError(f"noise: a message of {len(plaintext)} bytes, {MAX_PLAINTEXT} are allowed")
         sealed = self._sending.seal(plaintext)
         return len(sealed).to_bytes(2, "big") + sealed
 
     def receive_data(self, data: bytes) -> list[bytes]:
-        """The plaintexts of the messages that are whole now; raises RemoteError."""
+        """The plaintexts of the messages that are now complete; raises RemoteError."""
         return list(self.messages(data))
 
     def messages(self, data: bytes) -> Iterator[bytes]:
-        """The same one by one, to be taken to the end: none is opened before it is asked for."""
+        """The same one by one, each decrypted when the caller asks for it; iterate to the end."""
         self._buffer += data
         start = 2
         with memoryview(self._buffer) as view:
@@ -212,16 +212,16 @@ class Handshake:
         self.remote = b""
         self.finished = False
         if dialer:
-            self._send(self._say_ephemeral() + self._say_plainly(b""))
+            self._send(self._ephemeral_part() + self._plain_part(b""))
 
     def bytes_to_send(self) -> bytes:
-        """What has to go out now; each byte is handed out once."""
+        """The bytes to send now; each is returned once."""
         out = bytes(self._out)
         self._out.clear()
         return out
 
     def receive_data(self, data: bytes) -> None:
-        """Take what came; raises RemoteError. Bytes behind the handshake are kept for the channel."""
+        """Reads received bytes; raises RemoteError. Bytes after the handshake are kept for the channel."""
         self._messages.buffer += data
         while not self.finished and (message := self._messages.next()) is not None:
             self._on_message(message)
@@ -237,13 +237,13 @@ class Handshake:
     def _on_message(self, message: bytes) -> None:
         if self._dialer:
             self._read_answer(message)
-            self._send(self._say_static(self._theirs))
+            self._send(self._static_part(self._theirs))
             self.finished = True
         elif not self._theirs:
             self._read_hello(message)
-            say = self._say_ephemeral()
+            ephemeral = self._ephemeral_part()
             self._state.mix_key(self._ephemeral, self._theirs)
-            self._send(say + self._say_static(self._theirs))
+            self._send(ephemeral + self._static_part(self._theirs))
         else:
             self._read_static(message)
             self.finished = True
@@ -271,30 +271,31 @@ class Handshake:
         self._check(self._state.open(message[32 + TAG :]), static)
 
     def _check(self, payload: bytes, static: bytes) -> None:
-        """Does the node key vouch for the static key, and is it the one that we called?"""
+        """Checks that the node key signed the static key and is the one that we dialed; raises
+        RemoteError."""
         fields = Message.decode(payload, max_fields=64)
         node, signature = public_key(fields.data(IDENTITY_KEY) or b""), fields.data(IDENTITY_SIGNATURE) or b""
         try:
             Ed25519PublicKey.from_public_bytes(node).verify(signature, SIGNED + static)
         except (InvalidSignature, ValueError):
-            raise RemoteError("noise: the node key does not vouch for the handshake's key") from None
+            raise RemoteError("noise: the node key did not sign the handshake's key") from None
         if self._expected is not None and node != self._expected:
             raise RemoteError(
-                f"the node proves to be {peer_id(node)}, its address says {peer_id(self._expected)}"
+                f"the node's id is {peer_id(node)}, but its address names {peer_id(self._expected)}"
             )
         self.remote = node
 
-    def _say_ephemeral(self) -> bytes:
+    def _ephemeral_part(self) -> bytes:
         public = self._ephemeral.public_key().public_bytes_raw()
         self._state.mix_hash(public)
         return public
 
-    def _say_plainly(self, payload: bytes) -> bytes:
+    def _plain_part(self, payload: bytes) -> bytes:
         self._state.mix_hash(payload)
         return payload
 
-    def _say_static(self, theirs: bytes) -> bytes:
-        """Our static key and payload; the key exchange between is static with their ephemeral key."""
+    def _static_part(self, theirs: bytes) -> bytes:
+        """Our static key and payload; between them, a key exchange of our static and their ephemeral key."""
         public = self._static.public_key().public_bytes_raw()
         sealed = self._state.seal(public)
         self._state.mix_key(self._static, theirs)

@@ -1,8 +1,8 @@
-"""What do the few protobuf messages of the peer-to-peer protocols hold?
+"""How are the protobuf messages of the peer-to-peer protocols read and written?
 
-Protocol Buffers, "Encoding": a message is a row of `varint(number << 3 | wire type) ‖ value`. Only the wire
-format is read here; each protocol says which fields it knows and skips the others, so that a newer peer is
-understood. `Frames` cuts a byte stream into messages that carry their length in front (unsigned LEB128).
+Protocol Buffers, "Encoding": a message is a sequence of `varint(number << 3 | wire type) ‖ value`. Only the
+wire format is read here; each protocol reads the fields that it knows and skips the others, so that it
+accepts a newer peer. `Frames` cuts a byte stream into messages with their length in front (unsigned LEB128).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Message:
 
     @classmethod
     def decode(cls, data: bytes, *, max_fields: int = MAX_FIELDS) -> Message:
-        """Read a whole message; raises RemoteError for a malformed one or one of more than `max_fields`."""
+        """The message in these bytes; raises RemoteError if it is malformed or has more than `max_fields`."""
         fields: list[tuple[int, int | bytes]] = []
         for field in _fields(data):
             if len(fields) == max_fields:
@@ -81,12 +81,12 @@ class Message:
         return cls(tuple(fields))
 
     def uint(self, number: int, default: int = 0) -> int:
-        """The last varint of that number, as protobuf rules; `default` where there is none."""
+        """The last varint of that number, as protobuf requires; `default` if there is none."""
         found = [value for key, value in self.fields if key == number]
         return self._varint(number, found[-1]) if found else default
 
     def data(self, number: int) -> bytes | None:
-        """The last bytes field of that number, None where there is none."""
+        """The last bytes field of that number; None if there is none."""
         found = self.repeated(number)
         return found[-1] if found else None
 
@@ -114,7 +114,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         key, offset = decode_varint(data, offset)
         number, kind = key >> 3, key & 7
         if number == 0:
-            raise RemoteError("protobuf: there is no field number 0")
+            raise RemoteError("protobuf: the field number 0 is not allowed")
         if kind == VARINT:
             value, offset = decode_varint(data, offset)
             yield number, value
@@ -124,7 +124,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif kind in _FIXED:
             length = _FIXED[kind]
         else:
-            raise RemoteError(f"protobuf: wire type {kind} of field {number} is not one that we read")
+            raise RemoteError(f"protobuf: unknown wire type {kind} of field {number}")
         if length > len(data) - offset:
             raise RemoteError(f"protobuf: field {number} ends {length - len(data) + offset} bytes too early")
         yield number, data[offset : offset + length]
@@ -132,7 +132,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 class Frames:
-    """Cuts what arrives into messages of at most `limit` bytes, each with its LEB128 length in front."""
+    """Cuts received bytes into messages of at most `limit` bytes, each with its LEB128 length in front."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -141,25 +141,25 @@ class Frames:
 
     @property
     def partial(self) -> bool:
-        """Whether a message has begun that has not ended."""
+        """Whether a message is incomplete."""
         return bool(self._buffer) or self._length is not None
 
     @property
     def held(self) -> int:
-        """Bytes that wait for more."""
+        """Bytes of an incomplete message."""
         return len(self._buffer)
 
     @property
     def rest(self) -> bytes:
-        """What follows the last message taken: the next protocol's first bytes."""
+        """The bytes after the last message: the next protocol's first bytes."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take what came."""
+        """Adds received bytes."""
         self._buffer += data
 
     def next(self) -> bytes | None:
-        """The next whole message, None while it is not here; raises RemoteError."""
+        """The next complete message, None while it is incomplete; raises RemoteError."""
         if self._length is None:
             self._length = self._read_length()
         if self._length is None or len(self._buffer) < self._length:

@@ -1,4 +1,4 @@
-"""SCALE, the chain's binary format, read and written by the types that a runtime declares in its metadata."""
+"""How are values of SCALE, the chain's binary format, decoded and encoded? By the types in the metadata."""
 
 from __future__ import annotations
 

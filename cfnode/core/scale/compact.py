@@ -22,7 +22,7 @@ _ONE_BYTE = tuple(bytes([number << 2]) for number in range(64))
 
 
 def end_of_input(offset: int, wanted: int, data: bytes) -> ScaleError:
-    """The error for bytes that stop too early."""
+    """The error for truncated bytes."""
     left = max(0, len(data) - offset)
     return ScaleError(f"the input ends too early: {wanted} bytes wanted at offset {offset}, {left} left")
 
@@ -44,7 +44,7 @@ def encode_compact(number: int) -> bytes:
 
 
 def decode_compact(data: bytes, offset: int) -> tuple[int, int]:
-    """The number at `offset` and the offset behind it; non-minimal forms are refused."""
+    """The number at `offset` and the offset after it; non-minimal forms are refused."""
     try:
         first = data[offset]
     except IndexError:

@@ -61,7 +61,7 @@ class Compiler:
         self.open: set[int] = set()
 
     def kind(self, type_id: int) -> Kind:
-        """The kind of a type, compiled now unless that is done or under way."""
+        """The kind of a type, compiled now unless it is compiled or being compiled."""
         found = self.done.get(type_id) or self.fresh.get(type_id)
         if found is not None:
             return found

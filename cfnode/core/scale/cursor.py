@@ -12,7 +12,7 @@ __all__ = ["Cursor"]
 
 
 class Cursor:
-    """A position in bytes; each read moves it and raises `ScaleError` where the bytes do not suffice."""
+    """A position in bytes; each read advances it, and raises `ScaleError` if too few bytes are left."""
 
     __slots__ = ("data", "offset")
 

@@ -1,4 +1,4 @@
-"""How does an enum look in bytes? One byte names the case, then come its fields (Polkadot spec, "SCALE")."""
+"""How is an enum encoded? One byte for the case, followed by its fields (Polkadot spec, "SCALE")."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _smallest(payloads: list[Kind | None]) -> int:
 
 
 def union(cases: list[tuple[int, type, Kind]]) -> Kind:
-    """An enum whose cases are told apart by their Python type, for layouts that decode to objects."""
+    """An enum whose cases are distinguished by their Python type, for layouts that decode to objects."""
     by_type = {kind_of: (index, kind.encode) for index, kind_of, kind in cases}
     by_index = {index: kind.decode for index, _, kind in cases}
 

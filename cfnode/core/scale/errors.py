@@ -9,9 +9,9 @@ _SHOWN_CHARACTERS = 40
 
 
 class ScaleError(ValueError):
-    """Bytes that are no value of a type, a value that does not fit its type, or a broken type table.
+    """Malformed bytes, a value that does not fit its type, or a malformed type table.
 
-    `path` leads to the place, as in `SwapRequest.state.fees[2]`; empty when the whole input is meant.
+    `path` locates the fault, as in `SwapRequest.state.fees[2]`; it is empty for the whole input.
     """
 
     def __init__(self, message: str) -> None:
@@ -21,11 +21,11 @@ class ScaleError(ValueError):
 
     @property
     def path(self) -> str:
-        """The place of the fault, from the outermost type inwards."""
+        """The path of the fault, from the outermost type inwards."""
         return "".join(reversed(self._steps)).removeprefix(".")
 
     def within(self, step: str) -> ScaleError:
-        """Note one step outwards (`.name` or `[2]`) while the error travels up."""
+        """Adds one step outwards (`.name` or `[2]`) while the error propagates."""
         self._steps.append(step)
         return self
 
@@ -38,7 +38,7 @@ class NotInMetadataError(ScaleError):
 
 
 def describe(value: object) -> str:
-    """A wrong value in few words: never long, never the content of bytes, never raising."""
+    """A short description of a wrong value, without the content of bytes. Never raises."""
     kind = type(value).__name__
     if isinstance(value, bool) or value is None:
         return str(value)

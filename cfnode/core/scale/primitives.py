@@ -1,4 +1,4 @@
-"""How do the types without parts look in bytes? (Polkadot spec, "SCALE codec")"""
+"""How are the types without parts encoded? (Polkadot spec, "SCALE codec")"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which codec has a type of this runtime?
+"""Which codec does a type of this runtime have?
 
 A type table and, for each of its types, the two directions, compiled when first asked for (`compiler`).
 """
@@ -17,7 +17,7 @@ __all__ = ["Codec", "Registry"]
 
 
 class Codec:
-    """One type's two directions. Cheap to keep; safe to use from several threads."""
+    """The encoder and decoder of one type. Cheap to keep; safe to use from several threads."""
 
     __slots__ = ("_decode", "_encode", "name", "type_id")
 
@@ -43,7 +43,7 @@ class Codec:
         return bytes(out)
 
     def decode(self, data: bytes) -> Any:
-        """The value of the whole input; bytes behind it are refused."""
+        """The value of the whole input; bytes after it are refused."""
         try:
             value, end = self._decode(data if type(data) is bytes else bytes(data), 0, 0)
         except ScaleError as error:
@@ -58,7 +58,7 @@ class Codec:
         return value
 
     def decode_from(self, data: bytes, offset: int) -> tuple[Any, int]:
-        """The value at `offset` and the offset behind it."""
+        """The value at `offset` and the offset after it."""
         if offset < 0:
             raise ScaleError(f"an offset of {offset} is before the input")
         try:
@@ -107,7 +107,7 @@ class Registry:
         raise NotInMetadataError(f"the type table has no type {'::'.join(path)}")
 
     def codec(self, type_id: int) -> Codec:
-        """The codec of a type, compiled when first asked for."""
+        """The codec of a type, compiled at the first call."""
         codec = self._codecs.get(type_id)
         if codec is None:
             codec = self._codecs[type_id] = self._compile(self.type(type_id))

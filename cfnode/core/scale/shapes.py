@@ -1,4 +1,4 @@
-"""How do types made of parts look in bytes? (Polkadot spec, "SCALE codec")
+"""How are types with parts encoded? (Polkadot spec, "SCALE codec")
 
 Each shape takes the kinds of its parts and gives a kind. The registry builds them from a type table; a layout
 that is fixed by a specification, as the metadata's own, is written down with them directly.
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from cfnode.core.scale.compact import decode_length, encode_compact, end_of_input
 from cfnode.core.scale.errors import ScaleError, describe
-from cfnode.core.scale.kind import Decode, Kind, least
+from cfnode.core.scale.kind import Decode, Kind, min_size
 
 __all__ = ["MAX_EMPTY_ITEMS", "Some", "array", "named", "option", "record", "sequence", "tuple_of"]
 
 MAX_EMPTY_ITEMS = 1 << 14
-"""Items that take no bytes are not bounded by the bytes that are left: a list holds at most this many."""
+"""Maximum items of a list whose items take no bytes: the remaining bytes do not bound these."""
 
 
 class Some(NamedTuple):
@@ -72,7 +72,7 @@ def array(length: int, item: Kind) -> Kind:
             raise
         return items, offset
 
-    return _settled(Kind(encode, decode, least([length * size])))
+    return _settled(Kind(encode, decode, min_size([length * size])))
 
 
 def _items(value: Any) -> list[Any] | tuple[Any, ...]:
@@ -139,7 +139,7 @@ def tuple_of(parts: Sequence[Kind]) -> Kind:
             raise
         return tuple(values), offset
 
-    return _settled(Kind(encode, decode, least(part.size for part in parts)))
+    return _settled(Kind(encode, decode, min_size(part.size for part in parts)))
 
 
 def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
@@ -159,7 +159,7 @@ def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
                 raise
 
     decode = _decode_one(*decoders[0]) if len(decoders) == 1 else _decode_named(decoders)
-    return _settled(Kind(encode, decode, least(kind.size for _, kind in fields)))
+    return _settled(Kind(encode, decode, min_size(kind.size for _, kind in fields)))
 
 
 def _decode_named(decoders: tuple[tuple[str, Decode], ...]) -> Decode:
@@ -245,4 +245,4 @@ def record(make: Callable[..., Any], **fields: Kind) -> Kind:
             values.append(value)
         return make(*values), offset
 
-    return Kind(encode, decode, least(kind.size for kind in fields.values()))
+    return Kind(encode, decode, min_size(kind.size for kind in fields.values()))

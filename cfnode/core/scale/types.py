@@ -1,4 +1,4 @@
-"""What does a runtime say about its types?
+"""How does a runtime's metadata describe its types?
 
 The type table of metadata V14 and V15 (scale-info's portable registry), as frozen values.
 Types refer to each other by number, so recursive types need no special form.
@@ -39,7 +39,7 @@ PRIMITIVES: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a composite or of a variant. `type` is a type id, `type_name` what the source wrote."""
+    """A field of a composite or of a variant. `type` is a type id, `type_name` the name in the source."""
 
     name: str | None
     type: int

@@ -1,7 +1,7 @@
-"""How is a trie node written in bytes?
+"""How is a trie node encoded?
 
-Polkadot spec, state storage: a base-16 Patricia trie without extension nodes. The first byte says leaf or
-branch, how the value is held and how long the partial key is:
+Polkadot spec, state storage: a base-16 Patricia trie without extension nodes. The first byte encodes whether
+it is a leaf or a branch, how the value is held and how long the partial key is:
 
     01......  leaf, value inside           6 bits of length
     10......  branch, no value             6
@@ -10,7 +10,7 @@ branch, how the value is held and how long the partial key is:
     0001....  branch, value by its hash    4    (state version 1)
     00000000  the empty trie, only as a root
 
-Then come the rest of the length, the partial key, for a branch the bitmap of its children, the value, and
+Then follow the rest of the length, the partial key, for a branch the bitmap of its children, the value, and
 for a branch the *merkle value* of each child: the hash of its encoding, or the encoding itself below 32
 bytes.
 
@@ -39,7 +39,7 @@ NO_CHILDREN: tuple[bytes, ...] = (b"",) * 16
 
 _LEAF, _BRANCH, _BRANCH_VALUE, _LEAF_HASHED, _BRANCH_HASHED = 0x40, 0x80, 0xC0, 0x20, 0x10
 HASH_PREFIX = b"\x80"
-"""Compact 32, which leads every child that is given by its hash."""
+"""Compact 32: the prefix of every child that is given by its hash."""
 _HASH_FIELD = 1 + HASH_LENGTH
 _BITS = tuple(1 << index for index in range(16))
 _SHORT = tuple(bytes([n << 2]) for n in range(64))  # compact(n) of the lengths met nearly always
@@ -49,8 +49,8 @@ _SHORT = tuple(bytes([n << 2]) for n in range(64))  # compact(n) of the lengths 
 class Node:
     """A trie node. Leaves have no `children`; a branch has 16 entries, `b""` where a child is absent.
 
-    An entry is a child's merkle value *with* its length prefix, as it stands in the parent's bytes: a touched
-    branch is then rewritten by joining slices. `value` is the value itself, or with `hashed` its blake2-256.
+    An entry is a child's merkle value *with* its length prefix, as in the parent's bytes, so a changed branch
+    is encoded by joining slices. `value` is the value itself, or with `hashed` its blake2-256.
     """
 
     partial: bytes

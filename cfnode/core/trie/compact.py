@@ -1,14 +1,13 @@
 """How does a state response pack its proof?
 
-The nodes of the partial trie come in depth-first order, the root first, and what can be computed is left out:
+The nodes of the partial trie are listed in depth-first order, the root first, without what can be computed:
 
-- the hash of a child that follows in the list: it stands as a child of no bytes;
-- the hash of a value that is included: the node is led by the escape byte 01 and written as if its value were
-  empty, and the list's next item is the value.
+- the hash of a child that follows in the list: it is written as a child of no bytes;
+- the hash of a value that is included: the node begins with the escape byte 01 and is encoded as if its value
+  were empty, and the list's next item is the value.
 
-After the top trie come child tries, in the order of their keys. Unpacking restores every node from its last
-child up; since the hashes are computed, not read, the result proves something only when the root is the
-expected one.
+The child tries follow the top trie, in the order of their keys. Unpacking restores every node from its last
+child up; since the hashes are computed, not read, the result is a proof only if the root is the expected one.
 
 Substrate's trie codec for compact proofs (`sp-trie`); the message is StateResponse of the state sync
 protocol.
@@ -40,7 +39,7 @@ _OMITTED = b"\x00"  # the entry of a child of no bytes
 
 @dataclass(slots=True)
 class _Open:
-    """A node whose omitted children are still to come."""
+    """A node whose omitted children have not been read yet."""
 
     node: Node
     waiting: list[int]
@@ -48,7 +47,7 @@ class _Open:
 
 @dataclass(slots=True)
 class Unpacked:
-    """The part of a trie that a proof shows, by hash: nodes and values as bytes, and the nodes decoded."""
+    """The part of a trie that a proof covers, by hash: nodes and values as bytes, and the nodes decoded."""
 
     entries: dict[bytes, bytes] = field(default_factory=dict)
     nodes: dict[bytes, Node] = field(default_factory=dict)
@@ -63,7 +62,7 @@ def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
 
 
 def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
-    """As `decode_compact_proof`, for those who go on with nodes and hashes."""
+    """As `decode_compact_proof`, with the hashes and the decoded nodes."""
     remaining = iter(items)
     unpacked = Unpacked()
     if _unpack_trie(remaining, unpacked) != root:
@@ -74,7 +73,7 @@ def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
             expected = set(_child_roots(root, unpacked.nodes))
         found = _unpack_trie(_chain(item, remaining), unpacked)
         if found not in expected:
-            raise TrieError(f"compact proof holds a trie 0x{found.hex()} that is no child trie of the state")
+            raise TrieError(f"compact proof contains the trie 0x{found.hex()}, not a child trie of the state")
         expected.discard(found)
     return unpacked
 
@@ -85,7 +84,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
-    """Read one trie from the list and return its root hash. A stack stands for the way down."""
+    """Reads one trie from the list and returns its root hash. The stack holds the path from the root."""
     stack = [_open_node(items, into)]
     while True:
         top = stack[-1]
@@ -102,7 +101,7 @@ def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
 
 
 def _close_node(node: Node, into: Unpacked) -> bytes:
-    """Note a node whose children are all known; its hash."""
+    """Stores a node whose children are all known; returns its hash."""
     encoded = EMPTY_NODE if node is _EMPTY else encode_node(node)
     hashed = blake2_256(encoded)
     into.entries[hashed] = encoded
@@ -137,7 +136,7 @@ def _next(items: Iterator[bytes]) -> bytes:
 
 
 def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
-    """The roots of child tries that a proof names anywhere: it may show keys after one that it leaves out."""
+    """The roots of child tries that a proof names anywhere: it may cover keys after one that it omits."""
     prefix = to_nibbles(CHILD_STORAGE_PREFIX)
     stack = [(b"", HASH_PREFIX + root)]
     while stack:
@@ -149,9 +148,9 @@ def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
         if end.startswith(prefix) and node.value is not None and len(node.value) == HASH_LENGTH:
             yield node.value
         for index, below in enumerate(node.children or ()):
-            way = end + bytes((index,))
-            if below and (way.startswith(prefix) or prefix.startswith(way)):
-                stack.append((way, below))
+            next_path = end + bytes((index,))
+            if below and (next_path.startswith(prefix) or prefix.startswith(next_path)):
+                stack.append((next_path, below))
 
 
 # --- packing

@@ -1,8 +1,8 @@
-"""Which keys differ between two states? Both tries are walked side by side, and what is equal is passed over.
+"""Which keys differ between two states? Both tries are walked together, and equal subtries are skipped.
 
-Equal merkle values mean equal subtries, so the work grows with what differs, not with what is there. The
-nodes of two tries need not begin at the same nibbles (a new key can split a long partial key), so the walk
-goes nibble by nibble: a *place* is a node, and how much of its partial key lies behind.
+Equal merkle values mean equal subtries, so the work grows with the differences, not with the size. The nodes
+of two tries need not begin at the same nibbles (a new key can split a long partial key), so the walk advances
+nibble by nibble: a *point* is a node and the number of nibbles of its partial key that have been passed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cfnode.core.trie.update import NodeReader
 
 
 class Change(Enum):
-    """What became of a key."""
+    """How a key has changed."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -27,21 +27,21 @@ class Change(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A place in a trie: `behind` nibbles of the partial key of the node with this encoding lie above it."""
+class _Point:
+    """A point in a trie: below the first `passed` nibbles of the node's partial key."""
 
     encoded: bytes
     node: Node
-    behind: int
+    passed: int
 
-    def same(self, other: _Place) -> bool:
-        return self.behind == other.behind and self.encoded == other.encoded
+    def same(self, other: _Point) -> bool:
+        return self.passed == other.passed and self.encoded == other.encoded
 
     @property
     def value(self) -> bytes | None:
-        """The hash of the value that lies exactly here."""
+        """The hash of the value exactly at this point."""
         node = self.node
-        if self.behind < len(node.partial) or node.value is None:
+        if self.passed < len(node.partial) or node.value is None:
             return None
         return node.value if node.hashed else blake2_256(node.value)
 
@@ -49,9 +49,9 @@ class _Place:
 def differences(
     old: NodeReader, new: NodeReader, prefix: bytes = b"", after: bytes | None = None
 ) -> Iterator[tuple[bytes, Change]]:
-    """The keys with a prefix whose values differ, in order; with `after`, those beyond it.
+    """The keys with a prefix whose values differ, in order; with `after`, only those after it.
 
-    `old` and `new` read a trie's nodes by path; both give None for an empty one. Raises MissingNode.
+    `old` and `new` read a trie's nodes by path, and return None for an empty trie. Raises MissingNode.
     """
     bound, start = to_nibbles(prefix), None if after is None else to_nibbles(after)
     waiting = [(b"", _root(old), _root(new))]
@@ -71,7 +71,7 @@ def differences(
             waiting.append((below, _step(old, left, below), _step(new, right, below)))
 
 
-def _change(left: _Place | None, right: _Place | None) -> Change | None:
+def _change(left: _Point | None, right: _Point | None) -> Change | None:
     before = None if left is None else left.value
     now = None if right is None else right.value
     if before == now:
@@ -85,30 +85,30 @@ def _onward(path: bytes, bound: bytes, start: bytes | None) -> range | tuple[int
     """The nibbles that can follow, the last first."""
     if len(path) < len(bound):
         return (bound[len(path)],)
-    on_the_way = start is not None and len(start) > len(path) and start.startswith(path)
-    return range(15, (start[len(path)] if start and on_the_way else 0) - 1, -1)
+    above_start = start is not None and len(start) > len(path) and start.startswith(path)
+    return range(15, (start[len(path)] if start and above_start else 0) - 1, -1)
 
 
-def _root(read: NodeReader) -> _Place | None:
+def _root(read: NodeReader) -> _Point | None:
     encoded = read(b"")
     if encoded is None or encoded == EMPTY_NODE:
         return None
-    return _Place(encoded, decode_node(encoded), 0)
+    return _Point(encoded, decode_node(encoded), 0)
 
 
-def _step(read: NodeReader, place: _Place | None, path: bytes) -> _Place | None:
-    """The place one nibble, the last of `path`, further down."""
-    if place is None:
+def _step(read: NodeReader, point: _Point | None, path: bytes) -> _Point | None:
+    """The point one nibble further down: the last nibble of `path`."""
+    if point is None:
         return None
-    partial, nibble = place.node.partial, path[-1]
-    if place.behind < len(partial):
+    partial, nibble = point.node.partial, path[-1]
+    if point.passed < len(partial):
         return (
-            _Place(place.encoded, place.node, place.behind + 1) if partial[place.behind] == nibble else None
+            _Point(point.encoded, point.node, point.passed + 1) if partial[point.passed] == nibble else None
         )
-    entry = place.node.children[nibble] if place.node.children else b""
+    entry = point.node.children[nibble] if point.node.children else b""
     if not entry:
         return None
     encoded = read(path) if is_hash_entry(entry) else entry[1:]
     if encoded is None:
         raise MissingNode(covering_key(path), entry[1:])
-    return _Place(encoded, decode_node(encoded), 0)
+    return _Point(encoded, decode_node(encoded), 0)

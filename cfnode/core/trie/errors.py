@@ -1,4 +1,4 @@
-"""What can go wrong in a trie: bytes that are no node, and nodes that are not there."""
+"""What can go wrong in a trie? Malformed nodes, and missing ones."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ class TrieError(ValueError):
 
 
 class MissingNode(Exception):
-    """What is known of the trie does not tell: a node or value that its parent names is not at hand.
+    """A node or value that its parent names is missing, so the known part of the trie gives no answer.
 
-    This is not absence, and so no LookupError: code that reads a state must not take it for one. `key` is a
-    key whose look-up needs what is missing: a proof for it helps.
+    This does not mean that the key is absent, so it is not a LookupError: code that reads a state must not
+    confuse them. `key` is a key whose look-up needs what is missing: a proof of it helps.
     """
 
     def __init__(self, key: bytes, merkle_value: bytes = b"", child: bytes = b"") -> None:

@@ -1,12 +1,13 @@
-"""Which rows of a state that was put together from several states are those of one root?
+"""Which rows of a state that was downloaded at several blocks belong to one root?
 
-The pieces of a large state come while the chain goes on, each proven against the root of its day. Together
-they are the state of no block, yet nearly that of the newest: what has not changed has the same hash. So the
-trie is walked from that root over the rows at hand, and each row compared with the hash by which its parent
-names it. What is missing or another is a *hole*; its look-up key gets a proof of it from any peer. When no
-hole is left, the rows that the walk has met are the state, and any others are leftovers of older ones.
+The pieces of a large state are downloaded while the chain goes on, each proven against the root of its block.
+Together they are the state of no block, yet nearly that of the newest: unchanged parts have the same hash. So
+the trie is walked from that root over the stored rows, and each row is compared with the hash by which its
+parent names it. A node or value that is absent or differs is *missing*; any peer can prove it, by its look-up
+key. When nothing is missing, the rows that the walk has visited are the state, and all others are leftovers
+of older ones. (Ethereum's snap sync calls this healing.)
 
-The walk stands on a stack of its own, so it can stop between any two nodes and go on in another snapshot.
+The walk keeps a stack of its own, so it can stop between any two nodes and go on in another snapshot.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = ["Found", "Healing", "MissingSubtrie"]
 
 @dataclass(frozen=True, slots=True)
 class MissingSubtrie:
-    """A node, or a value that its node names by hash, which is not at hand.
+    """A missing node, or a missing value that its node names by hash.
 
-    `path`: the nibbles of the node, or of the value's whole key.
+    `path`: the nibbles of the node, or of the value's complete key.
     """
 
     child: bytes
@@ -36,20 +37,20 @@ class MissingSubtrie:
 
     @property
     def key(self) -> bytes:
-        """A key whose look-up needs what is missing."""
+        """A key whose look-up needs the missing part."""
         return covering_key(self.path)
 
 
 @dataclass(slots=True)
 class Found:
-    """What a stretch of the walk has met. `values`: (child, key, value) that nodes hold, but not the rows."""
+    """Findings of a part of the walk. `values`: (child, key, value) that nodes contain, without a row yet."""
 
-    holes: list[MissingSubtrie] = field(default_factory=list)
+    missing: list[MissingSubtrie] = field(default_factory=list)
     values: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
 
 
 class Healing:
-    """The walk over the rows of one root. `keys` and `nodes`: how many it has met."""
+    """The walk over the rows of one root. `keys` and `nodes`: the numbers visited so far."""
 
     def __init__(self, root: bytes) -> None:
         self.keys = self.nodes = 0
@@ -58,48 +59,48 @@ class Healing:
 
     @property
     def done(self) -> bool:
-        """Has all been met, as far as it has been at hand?"""
+        """Whether all rows have been visited, except below missing nodes."""
         return not self._stack
 
-    def walk(self, state: State, most_nodes: int, most_holes: int) -> Found:
-        """Go on over the rows of `state`, for so many nodes or holes. Raises TrieError."""
+    def walk(self, state: State, max_nodes: int, max_missing: int) -> Found:
+        """Goes on over the rows of `state`, until one of the numbers is reached. Raises TrieError."""
         found = Found()
-        left = most_nodes
-        while self._stack and left and len(found.holes) < most_holes:
+        left = max_nodes
+        while self._stack and left and len(found.missing) < max_missing:
             child, path, entry = self._stack.pop()
             left -= 1
             encoded = entry[1:]
             if is_hash_entry(entry):
-                at_hand = state.node(path, child)
-                if at_hand is None or blake2_256(at_hand) != encoded:
-                    found.holes.append(MissingSubtrie(child, path, encoded, is_value=False))
+                stored = state.node(path, child)
+                if stored is None or blake2_256(stored) != encoded:
+                    found.missing.append(MissingSubtrie(child, path, encoded, is_value=False))
                     continue
-                encoded = at_hand
+                encoded = stored
                 self.nodes += 1
             node = decode_node(encoded)
             end = path + node.partial
             if node.value is not None:
-                self._meet_value(state, child, end, node, found)
+                self._check_value(state, child, end, node, found)
             for index, below in enumerate(node.children or ()):
                 if below:
                     self._stack.append((child, end + bytes((index,)), below))
         return found
 
-    def filled(self, hole: MissingSubtrie) -> None:
-        """What was missing is at hand now, in its row: the walk goes on below it."""
-        if not hole.is_value:
-            self._stack.append((hole.child, hole.path, HASH_PREFIX + hole.hash))
+    def complete(self, missing: MissingSubtrie) -> None:
+        """Goes on below a missing node, whose row has been written."""
+        if not missing.is_value:
+            self._stack.append((missing.child, missing.path, HASH_PREFIX + missing.hash))
 
-    def _meet_value(self, state: State, child: bytes, path: bytes, node: Node, found: Found) -> None:
+    def _check_value(self, state: State, child: bytes, path: bytes, node: Node, found: Found) -> None:
         assert node.value is not None
         key = whole_key(path)
         self.keys += 1
-        at_hand = state.get(key, child)
+        stored = state.get(key, child)
         if node.hashed:
-            if at_hand is None or blake2_256(at_hand) != node.value:
-                found.holes.append(MissingSubtrie(child, path, node.value, is_value=True))
+            if stored is None or blake2_256(stored) != node.value:
+                found.missing.append(MissingSubtrie(child, path, node.value, is_value=True))
             return
-        if at_hand != node.value:
+        if stored != node.value:
             found.values.append((child, key, node.value))
         if child == TOP and is_child_root(key, node.value):
             self._enter(key.removeprefix(CHILD_STORAGE_PREFIX), node.value)

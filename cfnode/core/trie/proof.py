@@ -1,9 +1,9 @@
 """What does a set of trie nodes prove about a state whose root is trusted?
 
-A proof is a list of node encodings, and of values that nodes give by hash only, in any order. Each entry is
-kept under its blake2-256 and looked at only when a trusted node names that hash, so a peer can leave entries
-out or add useless ones, but cannot make a key appear, vanish or change. Three answers must be kept apart:
-the value, its certain absence, and "this proof does not say" (MissingNode).
+A proof is a list of node encodings, and of values that nodes contain by hash only, in any order. Each entry
+is kept under its blake2-256 and read only when a trusted node names that hash, so a peer can leave entries
+out or add useless ones, but cannot make a key appear, vanish or change. Three results must be distinguished:
+the value, its certain absence, and "the proof does not cover it" (MissingNode).
 
 Polkadot spec, state storage; the light client protocol carries the list as SCALE Vec<Vec<u8>>.
 """
@@ -23,7 +23,7 @@ from cfnode.core.trie.trie_state import TrieState
 from cfnode.core.trie.walk import subtrees_after
 
 MAX_PROOF_ENTRIES = 1 << 20
-"""Entries of one proof; its bytes are bounded by whoever received it."""
+"""Entries of one proof; the receiver bounds its bytes."""
 
 
 def encode_proof(entries: Iterable[bytes]) -> bytes:
@@ -47,10 +47,10 @@ def decode_proof(data: bytes) -> list[bytes]:
 
 
 class ProofState(TrieState):
-    """The part of a state that a proof shows; a `cfnode.core.state.State`.
+    """The part of a state that a proof covers; a `cfnode.core.state.State`.
 
-    Reads raise MissingNode where the proof does not say, and TrieError where the trie under the trusted root
-    is itself malformed.
+    Reads raise MissingNode for what the proof does not cover, and TrieError where the trie under the trusted
+    root is itself malformed.
     """
 
     def __init__(self, root: bytes, nodes: Iterable[bytes]) -> None:
@@ -59,7 +59,7 @@ class ProofState(TrieState):
         self.add(nodes)
 
     def add(self, nodes: Iterable[bytes]) -> None:
-        """Know more nodes and values."""
+        """Adds nodes and values."""
         self._entries.update((blake2_256(entry), entry) for entry in nodes)
 
     def check_needed(self) -> None:
@@ -74,15 +74,15 @@ class ProofState(TrieState):
             if node.value is not None and node.hashed:
                 values.add(node.value)
             elif node.value is not None and len(node.value) == HASH_LENGTH:
-                below.add(node.value)  # the root of a child trie, it may be
+                below.add(node.value)  # perhaps the root of a child trie
             waiting += below - nodes
             nodes |= below
         unneeded = len(self._entries.keys() - nodes - values)
         if unneeded:
-            raise TrieError(f"storage proof: {unneeded} of {len(self._entries)} entries have no place in it")
+            raise TrieError(f"storage proof: {unneeded} of {len(self._entries)} entries are not part of it")
 
-    def unknown_after(self, key: bytes, most: int, child: bytes = TOP) -> list[bytes]:
-        """At most so many keys after `key`, one below each node that is named but not at hand, in order.
+    def unknown_after(self, key: bytes, limit: int, child: bytes = TOP) -> list[bytes]:
+        """Up to `limit` keys after `key` in order, one below each node that is named but missing.
 
         A proof for all of them leads a walk over the keys after `key` further, in one step.
         """
@@ -96,6 +96,6 @@ class ProofState(TrieState):
 
         root = self._root_of(child)
         for _ in subtrees_after(fetch, root, key) if root is not None else ():
-            if len(unknown) >= most:
+            if len(unknown) >= limit:
                 break
         return unknown

@@ -1,13 +1,13 @@
-"""How does a whole state travel piece by piece, each piece with its proof?
+"""How is a whole state sent piece by piece, each piece with its proof?
 
-A *range* is what follows a position in key order: keys, values and the nodes above them, as far as the nodes
-at hand reach. The server walks its own trie and stops when it has enough; the nodes it met are the proof. The
-client walks the proof from the trusted root in the same order, and where a node or value is missing, its
-range ends, just before that key. So both sides run the same walk, and a peer can neither leave a key out nor
-put one in: it can only stop early.
+A *range* is the part of the state after a position, in key order: keys, values and the nodes above them, as
+far as the nodes reach. The server walks its own trie and stops when it has enough; the visited nodes are the
+proof. The client walks the proof from the trusted root in the same order, and where a node or value is
+missing, the range ends, just before that key. So both sides run the same walk, and a peer can neither leave a
+key out nor insert one: it can only stop early.
 
-A child trie comes right after the key that holds its root. Positions are those of the state protocol: nothing
-(the beginning), a key of the top trie, or the key of a child trie and the last key in it.
+A child trie follows directly after the key that holds its root. Positions are those of the state protocol:
+nothing (the beginning), a key of the top trie, or the key of a child trie and the last key in it.
 
 Substrate, `prove_range_read_with_child_with_size` and state sync.
 """
@@ -50,11 +50,11 @@ Position = tuple[bytes, ...]
 
 @dataclass(slots=True)
 class StateRange:
-    """What a range shows. `pairs`: (child, key, value) in order; `nodes`: (child, path, encoded node).
+    """The content of a range. `pairs`: (child, key, value) in order; `nodes`: (child, path, encoded node).
 
-    `next` is where the next range begins, None at the end of the state. `ahead`: keys of the top trie behind
-    which more is known to lie, ascending; whoever wants to ask for later parts at the same time begins there.
-    `share`: which part of the state it is, by an estimate that takes all children of a branch for equal.
+    `next` is where the next range begins, None at the end of the state. `ahead`: keys of the top trie,
+    ascending, after which more is known to follow: later ranges can be requested there at the same time.
+    `share`: the range's part of the state, estimated as if all children of a branch were equal.
     """
 
     pairs: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
@@ -65,15 +65,15 @@ class StateRange:
 
 
 class _Walk:
-    """A walk over a state, and how far it has come. `decoded`: nodes that are decoded already, by hash."""
+    """A walk over a state, and its position. `decoded`: nodes that are decoded already, by hash."""
 
     def __init__(self, source: NodeSource, decoded: Mapping[bytes, Node] | None = None) -> None:
         self.source = source
         self.decoded = decoded or {}
         self.position: Position | None = ()
-        """The last key that was met, None when there is nothing more."""
+        """The last visited key; None at the end."""
         self.waiting: list[tuple[bytes, bytes]] = []
-        """The subtrees of the top trie that were not walked yet: (path, entry), the first one last."""
+        """The subtrees of the top trie that have not been walked: (path, entry), the first one last."""
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> Node:
         """The node at `path`; raises MissingNode."""
@@ -82,7 +82,7 @@ class _Walk:
 
 
 class _Placed(ByHash):
-    """What a peer sent. Nodes met are noted with their places."""
+    """The entries that a peer sent. Visited nodes are recorded with their paths."""
 
     def __init__(self, entries: Mapping[bytes, bytes]) -> None:
         super().__init__(entries)
@@ -94,15 +94,15 @@ class _Placed(ByHash):
 
 
 class _Limited(Collected):
-    """What is met of our own state. After `most` bytes and one key, everything is missing.
+    """The visited part of our own state. After `max_bytes` and one key, everything is missing.
 
-    An entry counts as often as it is met: a state of equal entries is as much work as one of different ones.
+    An entry counts at each visit: a state of equal entries is as much work as one of different ones.
     """
 
-    def __init__(self, state: State, most: int) -> None:
+    def __init__(self, state: State, max_bytes: int) -> None:
         super().__init__(ByPath(state))
         self.any = False
-        self._left = most
+        self._left = max_bytes
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
         if self.any and self._left <= 0:
@@ -130,9 +130,9 @@ class _LastRow(ByPath):
 
 
 def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
-    """What a compact proof of the state `root` shows after `start`. Raises TrieError.
+    """The range after `start` in a compact proof of the state `root`. Raises TrieError.
 
-    A range whose `next` is `start` shows nothing new.
+    A range whose `next` is `start` has no new key.
     """
     unpacked = unpack_compact_proof(items, root)
     placed = _Placed(unpacked.entries)
@@ -149,7 +149,7 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
 
 
 def _before(placed: _Placed, position: Position | None) -> float:
-    """Which part of the top trie lies before a position, if the children of a branch all weigh the same."""
+    """The part of the top trie before a position, if all children of a branch weigh the same."""
     if not position:
         return 1.0 if position is None else 0.0
     wanted, path, before, weight = to_nibbles(position[0]), b"", 0.0, 1.0
@@ -165,29 +165,29 @@ def _before(placed: _Placed, position: Position | None) -> float:
     return before
 
 
-def build_range(state: State, start: Position, most: int) -> tuple[list[bytes], Position | None]:
-    """A compact proof of about `most` bytes of what follows `start`, and where the next one begins.
+def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
+    """A compact proof of about `max_bytes` of the state after `start`, and where the next range begins.
 
-    It holds at least one key, unless there is none. Raises TrieError where `start` names no child trie.
+    It has at least one key, unless there is none. Raises TrieError if `start` names an unknown child trie.
     """
-    met = _Limited(state, most)
-    walk = _Walk(met)
+    visited = _Limited(state, max_bytes)
+    walk = _Walk(visited)
     roots = [state.get(start[0]) or b""] if len(start) == 2 else []
     with suppress(MissingNode):
         for child, key, value in _walk_state(walk, state.root, start):
-            met.any = True
+            visited.any = True
             if child == TOP and is_child_root(key, value):
                 roots.append(value)
-    present = {blake2_256(entry) for entry in met.entries}
-    shown = [each for each in dict.fromkeys(roots) if each in present]
-    return encode_compact_proof(state.root, list(met.entries), shown), walk.position
+    present = {blake2_256(entry) for entry in visited.entries}
+    child_roots = [each for each in dict.fromkeys(roots) if each in present]
+    return encode_compact_proof(state.root, list(visited.entries), child_roots), walk.position
 
 
 def trie_rows(
     state: State, child: bytes, root: bytes
 ) -> Iterator[tuple[bytes | None, bytes | None, bytes | None]]:
-    """The rows of a whole trie in order: the path of a node's row (None where it lies in its parent), and if
-    the node has a value, its key and itself or its hash. Raises MissingNode where the trie is not whole."""
+    """The rows of a complete trie in order: the path of a node's row (None if it lies in its parent), and if
+    the node has a value, its key and the value or its hash. Raises MissingNode if the trie is incomplete."""
     source = _LastRow(state)
     for end, _, value in _nodes(_Walk(source), child, root, lambda _: True):
         yield source.row, None if value is None else whole_key(end), value
@@ -195,20 +195,20 @@ def trie_rows(
 
 
 def is_child_root(key: bytes, value: bytes) -> bool:
-    """Does a pair of the top trie name a child trie?"""
+    """Whether a pair of the top trie holds the root of a child trie."""
     return key.startswith(CHILD_STORAGE_PREFIX) and len(value) == HASH_LENGTH
 
 
 def whole_key(path: bytes) -> bytes:
-    """The key of a node's whole path; raises TrieError for half a byte."""
+    """The key of a node's complete path; raises TrieError for an odd number of nibbles."""
     if len(path) & 1:
         raise TrieError("a trie key ends in the middle of a byte")
     return to_key(path)
 
 
 def _walk_state(walk: _Walk, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """(child, key, value) after `start`; `walk.position` goes along. Raises MissingNode at the end of what
-    there is."""
+    """(child, key, value) after `start`; updates `walk.position`. Raises MissingNode where the known part
+    ends."""
     walk.position = start
     if len(start) == 2:
         yield from _walk_child(walk, start[0], _value_at(walk, root, start[0]), start[1])
@@ -238,7 +238,7 @@ def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
     for end, node, _ in _nodes(walk, TOP, root, wanted.startswith):
         if end == wanted and node.value is not None and len(node.value) == HASH_LENGTH:
             return node.value
-    raise TrieError(f"there is no child trie under 0x{key.hex()}")
+    raise TrieError(f"0x{key.hex()} holds no root of a child trie")
 
 
 def _pairs(walk: _Walk, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
@@ -264,7 +264,7 @@ def _decoded(encoded: bytes) -> Node:
 def _nodes(
     walk: _Walk, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
 ) -> Iterator[tuple[bytes, Node, bytes | None]]:
-    """(whole path, node, its value or the value's hash) in key order. A stack stands for the way down."""
+    """(complete path, node, its value or the value's hash) in key order, with a stack for the descent."""
     if root == EMPTY_ROOT:
         return
     stack = [(b"", HASH_PREFIX + root)]

@@ -1,8 +1,8 @@
-"""Which proof shows just what somebody reads of a state?
+"""Which proof contains exactly what was read of a state?
 
-A recorder stands in front of the state and notes the questions. At the end each one is asked once more, on
-the trie itself and in the way in which a proof is read; the nodes and values that this meets are the proof.
-So whoever reads the proof meets nothing that is missing, and the proof has nothing that he does not need.
+A recorder wraps the state and records the reads. At the end each read is repeated on the trie itself, in the
+way in which a proof is read; the nodes and values visited then are the proof. So its reader misses nothing,
+and the proof has nothing that its reader does not need.
 
 Substrate, execution proofs (`sp_state_machine::prove_execution`).
 """
@@ -23,7 +23,7 @@ _Question = tuple[bytes, bytes]
 
 
 class Recorder:
-    """A state that notes what is read of it; a `cfnode.core.state.State`."""
+    """A state that records what is read of it; a `cfnode.core.state.State`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -49,22 +49,22 @@ class Recorder:
         self._asked[2][path, child] = None
         return self._state.node(path, child)
 
-    def proof(self, most: int) -> list[bytes]:
-        """Nodes and values that answer all that was asked; raises TrieError beyond `most` bytes."""
-        met = Collected(ByPath(self._state))
-        trie = TrieState(self._state.root, met)
+    def proof(self, max_bytes: int) -> list[bytes]:
+        """The nodes and values that all recorded reads need; raises TrieError beyond `max_bytes`."""
+        visited = Collected(ByPath(self._state))
+        trie = TrieState(self._state.root, visited)
         again: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
         for ask, questions in zip(again, self._asked, strict=True):
             for question in questions:
                 ask(*question)
-                if met.size > most:
+                if visited.size > max_bytes:
                     raise TrieError("the proof would be too large")
-        return list(met.entries)
+        return list(visited.entries)
 
 
-def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, most: int) -> list[bytes]:
+def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, max_bytes: int) -> list[bytes]:
     """The proof of the values, or the absence, of `keys` in one trie of a state; as `Recorder.proof`."""
     recorder = Recorder(state)
     for key in keys:
         recorder.get(key, child)
-    return recorder.proof(most)
+    return recorder.proof(max_bytes)

@@ -1,8 +1,8 @@
-"""Which root does a whole set of pairs have? For genesis states, whole states that pass by, extrinsics roots.
+"""Which root does a complete set of pairs have? For genesis states, streamed states and extrinsics roots.
 
 Polkadot spec, state storage; the extrinsics root is the trie of compact(index) to extrinsic, state version 0.
-In the order of the keys a trie is finished from left to right, so only the nodes on the way to the last key
-are ever held.
+In the order of the keys a trie is completed from left to right, so only the nodes on the path to the last key
+are in memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["RootOfSorted", "ordered_root", "root"]
 
 @dataclass(slots=True)
 class _Open:
-    """A node on the way to the last key: `depth` nibbles of that key lead to its end."""
+    """A node on the path to the last key, which ends after `depth` nibbles of that key."""
 
     depth: int
     node: Node
@@ -36,7 +36,7 @@ class RootOfSorted:
         self._open: list[_Open] = []
 
     def add(self, key: bytes, value: bytes) -> None:
-        """The next pair; raises ValueError where its key does not follow the one before."""
+        """Adds the next pair; raises ValueError if its key does not follow the one before."""
         if self._key is not None and key <= self._key:
             raise ValueError(f"key 0x{key.hex()} does not follow 0x{self._key.hex()}")
         nibbles = to_nibbles(key)

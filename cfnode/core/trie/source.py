@@ -1,7 +1,7 @@
 """Where does a walk over a trie get its nodes and values from?
 
 From a proof, by the hash that names each entry, or from a state that keeps them by path and key. The walk
-gives both, so it is the same walk, and a server that makes a proof meets what the proof's reader will need.
+passes both, so it is the same walk, and a server that makes a proof visits the nodes that its reader needs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NodeSource(Protocol):
 
 
 class ByHash:
-    """What a proof shows: its entries under their hashes."""
+    """The entries of a proof, by their hashes."""
 
     def __init__(self, entries: Mapping[bytes, bytes]) -> None:
         self._entries = entries
@@ -72,7 +72,7 @@ class ByPath:
 
 
 class Collected:
-    """Another source, of which it keeps all that is met: each entry once, in the order of first meetings."""
+    """Another source, whose entries it collects as they are read: each once, in the order of first reads."""
 
     def __init__(self, source: NodeSource) -> None:
         self._source = source

@@ -1,7 +1,7 @@
 """How is a state read by walking its trie from the root, wherever the nodes come from?
 
-A proof is read so, by the hashes that name its entries, and whoever makes a proof walks the same way, so that
-it holds just what that reading needs.
+A proof is read in this way, by the hashes that name its entries, and is made by the same walk, so that it
+contains exactly what reading it needs.
 
 Polkadot spec, state storage.
 """
@@ -28,18 +28,18 @@ class TrieState:
 
     @property
     def root(self) -> bytes:
-        """The trusted state root that everything is checked against."""
+        """The trusted state root, against which all nodes are checked."""
         return self._root
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None where it is certainly absent."""
+        """The value under `key`, or None if it is certainly absent."""
         found = self.find(key, child)
         if found is None or found.value is None:
             return None
         return self._source.value(child, key, found.value) if found.hashed else found.value
 
     def find(self, key: bytes, child: bytes = TOP) -> Node | None:
-        """The node that holds the value of `key` (or only the value's hash), None where it is absent."""
+        """The node that holds the value of `key` (or only the value's hash), None if it is absent."""
         root = self._root_of(child)
         return None if root is None else lookup(self._fetch_in(child, key), root, key)
 
@@ -61,7 +61,7 @@ class TrieState:
             key = next_key(fetch, root, key, prefix)
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """The encoded node at `path`; None where the trie has none of its own there."""
+        """The encoded node at `path`; None if the trie has no separate node there."""
         root, fetch = self._root_of(child), self._fetch_in(child)
         if root is None or root == EMPTY_ROOT:
             return None
@@ -78,7 +78,7 @@ class TrieState:
         return self.get(CHILD_STORAGE_PREFIX + child) if child else self._root
 
     def _fetch_in(self, child: bytes, key: bytes | None = None) -> Fetch:
-        """Nodes of one trie; what is missing is missing for `key`, or for a key below the node."""
+        """Reads nodes of one trie; MissingNode names `key`, or without it a key below the missing node."""
         if key is None:
             return lambda path, merkle_value: self._source.node(child, path, merkle_value)
 

@@ -1,13 +1,13 @@
 """Which root and which nodes does a trie have after some keys have changed?
 
-Only nodes on the way to a changed key are read, each once, and each of them is written once:
+Only nodes on the path to a changed key are read, each once, and each of them is written once:
 
-1. *Walk.* For each change, go from the root as deep as nodes exist, keeping every node met in memory. A new
-   key becomes a leaf; where it leaves a partial key in the middle, that node is split in place, and what it
-   was moves down. A deletion only takes the value away.
-2. *Settle.* From the deepest touched node up to the root: put the children's new merkle values in, then
+1. *Walk.* For each change, descend from the root as deep as nodes exist, keeping every visited node in
+   memory. A new key becomes a leaf; where it diverges within a partial key, that node is split in place, and
+   its content moves down. A deletion only removes the value.
+2. *Finish.* From the deepest visited node up to the root: insert the children's new merkle values, then
    restore the shape. A branch left with one child and no value is joined with that child (which may have to
-   be read: a deletion can touch a node beside the path), one left with nothing disappears. Then encode and
+   be read: a deletion can change a node next to the path), one left with nothing disappears. Then encode and
    hash.
 
 A node is known by its path, the nibbles consumed before its own partial key. Splitting and joining change the
@@ -37,7 +37,7 @@ from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import common_prefix, covering_key, to_nibbles
 
 NodeReader = Callable[[bytes], "bytes | None"]
-"""From a path to the encoded node stored there, None where none is."""
+"""From a path to the encoded node stored there, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class TrieUpdate:
 def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int) -> TrieUpdate:
     """The trie whose nodes `node` reads, after `changes` (None deletes) in state version 0 or 1.
 
-    Raises MissingNode where a node that its parent names is not found, TrieError where one is malformed.
+    Raises MissingNode for a missing node that its parent names, TrieError for a malformed one.
     """
     walk = _Walk(node)
     for key, value in changes.items():
         walk.change(to_nibbles(key), value, version)
-    return walk.settle()
+    return walk.finish()
 
 
 class _Touched:
@@ -103,7 +103,7 @@ class _Walk:
             touched.live[key[end]] = _Touched(Node(key[end + 1 :], *stored_value(value, version)), b"")
 
     def _descend(self, key: bytes) -> tuple[_Touched, int]:
-        """The deepest node on the way of `key`, and where in the key its partial key begins."""
+        """The deepest node on the path to `key`, and where in the key its partial key begins."""
         touched, at, length = self._root, 0, len(key)
         while True:
             partial = touched.node.partial
@@ -116,7 +116,7 @@ class _Walk:
             touched, at = child, end + 1
 
     def _load(self, parent: _Touched, path: bytes) -> _Touched | None:
-        """The child of `parent` at `path`, kept in memory from now on; None where there is none."""
+        """The child of `parent` at `path`, kept in memory from now on; None if there is none."""
         children = parent.node.children
         if children is None or not (entry := children[path[-1]]):
             return None
@@ -133,19 +133,19 @@ class _Walk:
 
     # --- step 2
 
-    def settle(self) -> TrieUpdate:
-        """Restore the shape, encode and hash, from the deepest node up."""
+    def finish(self) -> TrieUpdate:
+        """Restores the shape, encodes and hashes, from the deepest node up."""
         order = [(self._root, b"")]
         for touched, path in order:  # grows while it is walked: parents before their children
             if touched.live:
                 end = path + touched.node.partial
                 order += [(child, end + bytes((index,))) for index, child in touched.live.items()]
         for touched, path in reversed(order):
-            self._settle(touched, path)
-        return self._finish()
+            self._finish_node(touched, path)
+        return self._finish_root()
 
-    def _settle(self, touched: _Touched, path: bytes) -> None:
-        """Settle a node whose live children are settled: its new entry is known, its row noted."""
+    def _finish_node(self, touched: _Touched, path: bytes) -> None:
+        """Computes a node's new entry and row, once those of its live children are known."""
         node = touched.node
         if touched.live:
             children = node.children = node.children or list(NO_CHILDREN)
@@ -158,7 +158,7 @@ class _Walk:
             elif absent == 15 and node.value is None:
                 self._join(touched, path)
         if path:
-            self._place(touched, path)
+            self._write(touched, path)
 
     def _join(self, touched: _Touched, path: bytes) -> None:
         """A branch with one child and no value becomes that child, with the longer partial key."""
@@ -173,11 +173,11 @@ class _Walk:
             self._rows.pop(path + step, None)
         touched.node = Node(step + child.partial, child.value, child.hashed, child.children)
 
-    def _place(self, touched: _Touched, path: bytes) -> None:
+    def _write(self, touched: _Touched, path: bytes) -> None:
         node, old = touched.node, touched.old
-        gone = node.value is None and node.children is None
-        encoded = b"" if gone else encode_node(node)
-        new = touched.entry = b"" if gone else merkle_entry(encoded)
+        empty = node.value is None and node.children is None
+        encoded = b"" if empty else encode_node(node)
+        new = touched.entry = b"" if empty else merkle_entry(encoded)
         if new == old:
             return
         if len(encoded) >= HASH_LENGTH:
@@ -185,7 +185,7 @@ class _Walk:
         elif is_hash_entry(old):
             self._rows[path] = None
 
-    def _finish(self) -> TrieUpdate:
+    def _finish_root(self) -> TrieUpdate:
         node = self._root.node
         if node.value is None and node.children is None:
             if self._old is not None:
@@ -198,7 +198,7 @@ class _Walk:
 
 
 def _split(touched: _Touched, shared: int) -> Node:
-    """Cut a partial key after `shared` nibbles: a new branch takes the place, the old node goes below."""
+    """Splits a partial key after `shared` nibbles: a new branch replaces the node, which moves below it."""
     node = touched.node
     lower = _Touched(Node(node.partial[shared + 1 :], node.value, node.hashed, node.children), b"")
     lower.live = touched.live

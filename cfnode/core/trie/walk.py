@@ -1,8 +1,8 @@
 """How is a key, or the key after it, found by walking from the root?
 
-One walk serves both ways of keeping nodes: rows by path (the store) and entries by hash (a proof). The
-`fetch` it is given gets both, the path and the hash by which the parent names the node, and returns the
-bytes, or raises MissingNode. A node of less than 32 bytes is read out of its parent and never fetched.
+One walk serves both ways of keeping nodes: rows by path (the store) and entries by hash (a proof). It passes
+both to `fetch`, the path and the hash by which the parent names the node; `fetch` returns the bytes, or
+raises MissingNode. A node of less than 32 bytes is read from its parent and never fetched.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def root_node(fetch: Fetch, root: bytes) -> Node | None:
 
 
 def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node]]:
-    """The nodes on the way of `key`, with their paths, as deep as they exist; the last may lie beside it."""
+    """The nodes on the path to `key`, with their paths, as deep as they exist; the last may diverge from
+    it."""
     nibbles = to_nibbles(key)
     node, path = root_node(fetch, root), b""
     while node is not None:
@@ -37,18 +38,18 @@ def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node
 
 
 def lookup(fetch: Fetch, root: bytes, key: bytes) -> Node | None:
-    """The node that holds the value of `key`, or None: then the key is absent for certain."""
-    way = list(descend(fetch, root, key))
-    if not way:
+    """The node that holds the value of `key`, or None if the key is certainly absent."""
+    nodes = list(descend(fetch, root, key))
+    if not nodes:
         return None
-    path, node = way[-1]
+    path, node = nodes[-1]
     return node if node.value is not None and path + node.partial == to_nibbles(key) else None
 
 
 def closest_merkle_value(fetch: Fetch, root: bytes, key: bytes) -> bytes | None:
-    """What stands for all keys that begin with `key`: the merkle value of the first node at or below it.
+    """The merkle value of the first node at or below `key`; None if no key begins with `key`.
 
-    Two states that agree in it hold the same below `key`. None: no key begins so.
+    Two states with the same one have the same keys and values below `key`.
     """
     nibbles = to_nibbles(key)
     node, path, merkle_value = root_node(fetch, root), b"", root
@@ -70,8 +71,8 @@ def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> byte
     No node beyond the prefix is fetched, so a proof of the prefix alone suffices. `key` begins with it too.
     """
     nibbles, bound = to_nibbles(key), to_nibbles(prefix)
-    way = list(descend(fetch, root, key))
-    for path, node in reversed(way):
+    nodes = list(descend(fetch, root, key))
+    for path, node in reversed(nodes):
         end = path + node.partial
         if end > nibbles:
             return _first_key(fetch, path, node) if end.startswith(bound) else None
@@ -107,14 +108,14 @@ def subtrees_after(fetch: Fetch, root: bytes, key: bytes) -> Iterator[bytes]:
 
 
 def _first_child_on_way(end: bytes, nibbles: bytes) -> int:
-    """From which child on a node that ends at `end` may hold keys above `nibbles`; 16 for none."""
+    """The first child of a node ending at `end` that may have keys above `nibbles`; 16 for none."""
     if not nibbles.startswith(end):
         return 16
     return nibbles[len(end)] if len(nibbles) > len(end) else 0
 
 
 def _first_child_after(end: bytes, nibbles: bytes) -> int:
-    """From which child on a node that ends at `end` holds only keys above `nibbles`; 16 for none."""
+    """The first child of a node ending at `end` that has only keys above `nibbles`; 16 for none."""
     if not nibbles.startswith(end):
         return 16
     return nibbles[len(end)] + 1 if len(nibbles) > len(end) else 0
@@ -129,7 +130,7 @@ def _first_key(fetch: Fetch, path: bytes, node: Node | None) -> bytes:
         index = next(i for i, entry in enumerate(node.children or ()) if entry)
         path = end + bytes((index,))
         node = _child(fetch, node, path)
-    raise TrieError("a trie branch leads to nothing")
+    raise TrieError("a trie branch has neither a value nor children")
 
 
 def _child(fetch: Fetch, node: Node, path: bytes) -> Node | None:

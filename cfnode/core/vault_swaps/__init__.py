@@ -1,9 +1,9 @@
-"""What does a user's own transaction to the vault carry, so that the State Chain knows which swap it is?
+"""How does a user's own transaction to the vault describe its swap to the State Chain?
 
-A swap without a deposit channel: the terms travel with the money. EVM chains have them in the arguments of a
-vault function, the longest part as SCALE (`cf_parameters`); Tron in the note of the transaction; Solana in
-the data of an instruction; Bitcoin in an OP_RETURN output, whose 80 bytes need a layout of their own
-(Chainflip's `vault_swaps` and `VersionedCfParameters`). Each is written here, and read back.
+Such a swap has no deposit channel: its terms are part of the transaction. On EVM chains they are the
+arguments of a vault function, the longest part as SCALE (`cf_parameters`); on Tron the note of the
+transaction; on Solana the data of an instruction; on Bitcoin an OP_RETURN output, whose 80 bytes need a
+layout of their own (Chainflip's `vault_swaps` and `VersionedCfParameters`). Each is encoded and decoded here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How does a swap fit into 80 bytes of an OP_RETURN output?
+"""How is a swap encoded in the 80 bytes of an OP_RETURN output?
 
-The broker is known by the address that is paid, the refund address by the output that follows, the least
-price by a least amount; fees have one byte each.
+The paid address identifies the broker, the following output is the refund address, and a minimum amount
+replaces the minimum price; fees have one byte each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_AFFILIATES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class BitcoinSwap:
-    """What an OP_RETURN output says; the broker is known by the address that is paid.
+    """The content of an OP_RETURN output; the paid address identifies the broker.
 
     `affiliates` are (short id, basis points). Fees in basis points, at most 255.
     """
@@ -61,7 +61,7 @@ def nulldata(swap: BitcoinSwap) -> bytes:
 
 
 def decode_nulldata(data: bytes) -> BitcoinSwap:
-    """The swap that an OP_RETURN payload asks for. Raises ScaleError if it is none."""
+    """The swap in an OP_RETURN payload. Raises ScaleError if it is malformed."""
     cursor = versioned(data)
     destination = asset_numbered(cursor.u8())
     address = take_address(cursor, CHAINS[destination.chain].address)

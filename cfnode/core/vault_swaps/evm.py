@@ -1,7 +1,7 @@
-"""How is a swap written into a call of the vault (EVM chains), or into a note beside a transfer (Tron)?
+"""How is a swap encoded in a call of the vault (EVM chains), or in the note of a transfer (Tron)?
 
-Four functions of the vault: with or without a message, for the chain's own coin or for a token. Tron's vault
-has none of them: there the money is sent, and the note of the transaction tells the swap.
+The vault has four functions: with or without a message, for the native coin or for a token. Tron's vault has
+none of them: there the user sends a transfer, and the note of the transaction describes the swap.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def evm_calldata(
 
 
 def decode_evm_calldata(data: bytes) -> SentSwap:
-    """The swap that a call of the vault asks for. Raises ScaleError if it is none."""
+    """The swap in a call of the vault. Raises ScaleError if it is malformed."""
     function = _FUNCTIONS.get(data[:4])
     if function is None:
         raise ScaleError(f"0x{data[:4].hex()} is no function of the vault that swaps")
@@ -91,7 +91,7 @@ def token_transfer(recipient: bytes, amount: int) -> bytes:
 
 
 def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
-    """Who a token's contract is told to send how much. Raises ScaleError if it is told something else."""
+    """Recipient and amount of a token's transfer call. Raises ScaleError for any other call."""
     if data[:4] != selector(TRANSFER):
         raise ScaleError(f"0x{data[:4].hex()} is no transfer of a token")
     recipient, amount = cast("list[Any]", decode_call(TRANSFER, data))
@@ -101,7 +101,7 @@ def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
 def tron_note(
     destination: Asset, address: EncodedAddress, parameters: bytes, ccm: dict[str, Any] | None = None
 ) -> bytes:
-    """The note beside a transfer: `(Asset, EncodedAddress, Option<(gas, message)>, cf_parameters)`."""
+    """The note of a transfer: `(Asset, EncodedAddress, Option<(gas, message)>, cf_parameters)`."""
     variant, payload = address
     message = None if ccm is None else number(ccm["gas_budget"], 16) + blob(ccm["message"])
     return b"".join(
@@ -115,7 +115,7 @@ def tron_note(
 
 
 def decode_tron_note(data: bytes) -> SentSwap:
-    """The swap that a note asks for. Raises ScaleError if it is none."""
+    """The swap in a note. Raises ScaleError if it is malformed."""
     cursor = Cursor(data)
     destination = asset_numbered(cursor.u8())
     address = take_address(cursor, _variant(cursor.u8()))

@@ -1,8 +1,8 @@
-"""How is a swap written into an instruction of Chainflip's swap endpoint program?
+"""How is a swap encoded in an instruction of Chainflip's swap endpoint program?
 
-The data is Borsh, behind the eight bytes by which Anchor knows an instruction: SHA-256 of `global:` and its
-name. Amounts have 64 bits, lengths 32. The accounts have fixed places: who pays is the third in both
-instructions, the account that will hold the swap's event comes one or two later, and a token's mint is the
+The data is Borsh, after the eight bytes by which Anchor identifies an instruction: SHA-256 of `global:` and
+its name. Amounts have 64 bits, lengths 32. The accounts have fixed positions: the payer is the third in both
+instructions, the account that will hold the swap's event is one or two later, and a token's mint is the
 ninth.
 """
 
@@ -47,7 +47,7 @@ Accounts = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class SolanaSwap:
-    """What an instruction asks for, its seed, and accounts: who pays, where the event is, whose tokens."""
+    """The swap of an instruction, its seed, and accounts: the payer, the event's, the tokens'."""
 
     sent: SentSwap
     payer: bytes
@@ -67,7 +67,7 @@ def token_account_of(owner: bytes, mint: bytes) -> bytes:
 
 
 def native_vault(program: bytes) -> bytes:
-    """The account of the swap endpoint that takes in SOL until it is fetched into the vault."""
+    """The account of the swap endpoint that holds SOL until it is fetched into the vault."""
     return program_address([b"swap_endpoint_native_vault"], program)[0]
 
 
@@ -136,7 +136,7 @@ def instruction_data(
 
 
 def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) -> SolanaSwap:
-    """The swap that an instruction asks for. Raises ScaleError if it is none."""
+    """The swap in an instruction. Raises ScaleError if it is malformed."""
     is_token = data[:8] == _TOKEN
     if not is_token and data[:8] != _NATIVE:
         raise ScaleError(f"0x{data[:8].hex()} is no instruction that swaps")

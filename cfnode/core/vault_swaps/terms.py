@@ -1,7 +1,7 @@
-"""Which terms does every vault swap have, and how are they written as SCALE?
+"""Which terms does every vault swap have, and how are they encoded as SCALE?
 
-`VersionedCfParameters`, version 1: what a vault passes on without reading it. A message's own bytes travel
-outside of it; its further data is in front, and only there if there is a message.
+`VersionedCfParameters`, version 1, which a vault passes on without reading it. The bytes of a message are not
+part of it; the further data of a message is at its beginning, and present only with a message.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ACCOUNT_LENGTH: Final = {"Eth": 20, "Arb": 20, "Tron": 20, "Bsc": 20, "Dot": 32
 
 @dataclass(frozen=True, slots=True)
 class SwapTerms:
-    """The terms that every chain's transaction carries.
+    """The terms in the transactions of every chain.
 
     `refund` and `ccm` as values of `ChannelRefundParameters` and `CcmChannelMetadata`, the refund address as
     the bytes of its chain; fees in basis points; `affiliates` are (short id, basis points).
@@ -56,7 +56,7 @@ class SwapTerms:
 
 @dataclass(frozen=True, slots=True)
 class SentSwap:
-    """What a transaction to the vault asks for.
+    """The swap of a transaction to the vault.
 
     `token` is the contract (or mint) whose `amount` is swapped; without one it is the chain's own coin, and
     `amount` may be None: as much as the transaction carries.
@@ -70,7 +70,7 @@ class SentSwap:
 
 
 def cf_parameters(terms: SwapTerms) -> bytes:
-    """`VersionedCfParameters`: what the vault passes on without reading it."""
+    """`VersionedCfParameters`, which the vault passes on without reading it."""
     return b"".join(
         (
             bytes((VERSION,)),
@@ -87,7 +87,8 @@ def cf_parameters(terms: SwapTerms) -> bytes:
 def decode_cf_parameters(data: bytes, refund_size: int, message: tuple[bytes, int] | None) -> SwapTerms:
     """The terms in `VersionedCfParameters`. Raises ScaleError.
 
-    `refund_size`: bytes of an address of the chain; `message`: the message beside them and its gas budget.
+    `refund_size`: bytes of an address of the chain; `message`: the message outside of them and its gas
+    budget.
     """
     cursor = versioned(data)
     ccm = None
@@ -156,7 +157,7 @@ def asset_numbered(index: int) -> Asset:
 
 
 def address_of(variant: str, payload: bytes) -> EncodedAddress:
-    """An `EncodedAddress` of its bytes. Raises ScaleError if they are not as many as they should be."""
+    """An `EncodedAddress` of its bytes. Raises ScaleError for a wrong number of bytes."""
     size = _ACCOUNT_LENGTH.get(variant)
     if size is not None and len(payload) != size:
         raise ScaleError(f"an address of kind {variant} has {size} bytes, not {len(payload)}")
@@ -164,7 +165,7 @@ def address_of(variant: str, payload: bytes) -> EncodedAddress:
 
 
 def take_address(cursor: Cursor, variant: str) -> EncodedAddress:
-    """An address without its variant: a text where it is Bitcoin's, a known number of bytes otherwise."""
+    """An address without its variant: text for Bitcoin, a known number of bytes otherwise."""
     return variant, cursor.bytes() if variant == "Btc" else cursor.take(_ACCOUNT_LENGTH[variant])
 
 
@@ -196,9 +197,9 @@ def pairs(affiliates: Sequence[tuple[int, int]]) -> bytes:
     return encode_compact(len(affiliates)) + b"".join(bytes(pair) for pair in affiliates)
 
 
-def read_pairs(cursor: Cursor, most: int) -> tuple[tuple[int, int], ...]:
-    """Affiliates again. Raises ScaleError if there are more than `most`."""
+def read_pairs(cursor: Cursor, limit: int) -> tuple[tuple[int, int], ...]:
+    """The affiliates at the cursor. Raises ScaleError if there are more than `limit`."""
     count = cursor.count(2)
-    if count > most:
-        raise ScaleError(f"{count} affiliates: a swap on this chain has up to {most}")
+    if count > limit:
+        raise ScaleError(f"{count} affiliates: a swap on this chain has up to {limit}")
     return tuple((cursor.u8(), cursor.u8()) for _ in range(count))

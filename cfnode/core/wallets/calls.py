@@ -1,13 +1,13 @@
-"""What does a wallet of another chain sign when it signs a call of this one, and did it?
+"""What does a wallet of another chain sign for a call of this chain, and is the signature valid?
 
-Such a call comes with a nonce and the block before which it must be done, and is bound to a network and a
-spec version. There are three forms (pallet_cf_environment of runtime 2.2, `submit_runtime_call`):
+Such a call has a nonce and an expiry block, and is bound to a network and a spec version. There are three
+forms (pallet_cf_environment of runtime 2.2, `submit_runtime_call`):
 
 - Solana, `Domain`: "chainflip offchain", then the text of the call; ed25519.
-- Ethereum, `PersonalSign`: the same text behind Ethereum's prefix for messages (EIP-191).
-- Ethereum, `Eip712`: the call as structured data, so that the wallet can show it.
+- Ethereum, `PersonalSign`: the same text after Ethereum's prefix for messages (EIP-191).
+- Ethereum, `Eip712`: the call as structured data, so that the wallet can display it.
 
-The account of a Solana wallet is its key, that of an Ethereum wallet its address behind twelve zeros.
+The account of a Solana wallet is its key, that of an Ethereum wallet its address after twelve zeros.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = ["SOLANA_PREFIX", "WalletCall", "account_of"]
 SOLANA_PREFIX: Final = "chainflip offchain"
 ETHEREUM_PREFIX: Final = "\x19Ethereum Signed Message:\n"
 _FIRST_V: Final = 27
-"""Ethereum counts recovery ids from here; the chain takes them from zero, too."""
+"""Ethereum counts recovery ids from here; the chain also accepts them from zero."""
 
 
 def account_of(signature_data: tuple[str, Mapping[str, Any]]) -> bytes:
     """The account (32 bytes) of a `SignatureData`."""
-    _, made = signature_data
-    signer: bytes = made["signer"]
+    _, signed = signature_data
+    signer: bytes = signed["signer"]
     return signer.rjust(32, b"\0")
 
 
@@ -65,19 +65,19 @@ class WalletCall:
         )
 
     def typed_data(self) -> TypedData:
-        """The call for a wallet that can show it. ScaleError if part of it has no form in EIP-712."""
+        """The call as structured data. Raises ScaleError if part of it has no form in EIP-712."""
         renderer = Renderer(self.registry)
-        shown = renderer.render(self.type_id, self.extrinsic)
-        return TypedData(self._network_name, str(self.spec_version), renderer.types, shown.type, shown.value)
+        call = renderer.render(self.type_id, self.extrinsic)
+        return TypedData(self._network_name, str(self.spec_version), renderer.types, call.type, call.value)
 
     def is_signed(self, signature_data: tuple[str, Mapping[str, Any]]) -> bool:
-        """Whether a `SignatureData` is its signer's for this call. ScaleError as in `typed_data`."""
-        chain, made = signature_data
-        payload = _PAYLOADS[chain, made["sig_type"]](self)
-        signer: bytes = made["signer"]
+        """Whether a `SignatureData` is valid for this call. Raises ScaleError as `typed_data`."""
+        chain, signed = signature_data
+        payload = _PAYLOADS[chain, signed["sig_type"]](self)
+        signer: bytes = signed["signer"]
         if chain == "Solana":
-            return verify("ed25519", signer, payload, made["signature"])
-        return _recovered(keccak_256(payload), made["signature"]) == signer
+            return verify("ed25519", signer, payload, signed["signature"])
+        return _recovered(keccak_256(payload), signed["signature"]) == signer
 
     @property
     def _network_name(self) -> str:

@@ -1,9 +1,9 @@
-"""How does a SCALE value look to a wallet that knows only EIP-712?
+"""How is a SCALE value converted for a wallet that knows only EIP-712?
 
-By its type in the metadata, as Chainflip's `ethereum-eip712` crate (runtime 2.2) does it. A struct is a
-struct under the path of its type, a list is a struct whose members are counted, and an enum is the struct of
-the variant at hand, or the variant's name where that has no fields. So the type of a value may vary with the
-value: the names of such types, and of generic ones, end in a hash of their members.
+By its type in the metadata, as in Chainflip's `ethereum-eip712` crate (runtime 2.2). A struct is a struct
+under the path of its type, a list is a struct with numbered members, and an enum is the struct of the value's
+variant, or the variant's name if it has no fields. So the type of a value may vary with the value: the names
+of such types, and of generic ones, end in a hash of their members.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Rendered", "Renderer"]
 
 EMPTY = "Empty"
 MAX_DEPTH = 56
-"""So much that what is rendered can still be said in SCALE, whose decoders stop at 64."""
+"""Deep enough for all values that SCALE can encode: its decoders stop at 64."""
 _PRIMITIVES = {"bool": "bool", "str": "string", "char": "string"} | {
     f"{short}{bits}": f"{long}{bits}"
     for short, long in {"u": "uint", "i": "int"}.items()
@@ -45,7 +45,7 @@ _OF_THE_EVM = {"H160": "address", "H256": "bytes", "U256": "uint256"}
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A value's EIP-712 type, the value itself, and whether another value of its type could have another."""
+    """A value's EIP-712 type, the value, and whether the EIP-712 type depends on the value."""
 
     type: str
     value: Any

@@ -1,9 +1,9 @@
-"""What does an Ethereum wallet sign when it is shown structured data? (EIP-712)
+"""What does an Ethereum wallet sign for structured data? (EIP-712)
 
     payload = 19 01 ‖ keccak256(domain) ‖ keccak256(message)
 
 Each struct is hashed as its type followed by its members, 32 bytes each; a member that is a struct, a text or
-bytes stands there as its hash. What is signed is the Keccak-256 of the payload.
+bytes is replaced by its hash. The signature covers the Keccak-256 of the payload.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Hashing:
         return f"{name}({','.join(f'{kind} {member}' for member, kind in self._types[name])})"
 
     def _reachable(self, name: str) -> set[str]:
-        """The structs that a struct consists of, itself among them."""
+        """The structs that a struct consists of, including itself."""
         found, waiting = set(), [name]
         while waiting:
             each = waiting.pop()

@@ -1,8 +1,8 @@
-"""What do nodes of the chain tell each other? The messages, as pure codecs.
+"""Which messages do nodes of the chain exchange? Pure codecs of all of them.
 
 Requests and answers (`blocks`, `warp`, `state`, `light`) and notifications (`announces`, `transactions`,
-`grandpa_gossip`), each with its bounds. What is malformed raises `WireError` and nothing else. Nothing in
-here is verified: that is for those who know what was asked.
+`grandpa_gossip`), each with its bounds. A malformed message raises `WireError` and nothing else. Nothing here
+is verified: the caller does that, who knows the request.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How do peers say what their best block is? Protocol `block-announces/1`.
+"""How do peers announce their best block? Protocol `block-announces/1`.
 
-Substrate, network sync. The handshake says who one is and where one stands; it is 69 bytes and no more. An
-announcement carries the header of a new block; what follows the header may be missing.
+Substrate, network sync. The handshake has exactly 69 bytes: the node's roles, its best block and the genesis
+hash. An announcement carries the header of a new block; the fields after the header may be missing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["MAX_ANNOUNCEMENT", "SUFFIX", "BlockAnnounce", "Handshake", "Roles"]
 SUFFIX = "block-announces/1"
 
 MAX_ANNOUNCEMENT = MAX_HEADER + 1024
-"""Bytes of an announcement: a header, a byte, and data that no State Chain node puts in."""
+"""Bytes of an announcement: a header, a byte, and data, which State Chain nodes leave empty."""
 
 
 class Roles(IntFlag):
-    """What a node does for others."""
+    """What a node does in the network."""
 
     FULL = 1
     LIGHT = 2
@@ -49,7 +49,7 @@ class Handshake:
             cursor = Cursor(data)
             roles = cursor.u8()
             if not roles or roles & ~0b111:
-                raise WireError(f"block announces handshake: there are no roles 0b{roles:b}")
+                raise WireError(f"block announces handshake: unknown roles 0b{roles:b}")
             handshake = cls(Roles(roles), cursor.u32(), cursor.take(32), cursor.take(32))
             cursor.finish()
             return handshake
@@ -57,7 +57,7 @@ class Handshake:
 
 @dataclass(frozen=True, slots=True)
 class BlockAnnounce:
-    """A header that somebody has imported; `best`: it is the head of that one's best chain."""
+    """The header of a block that the peer has imported; `best`: it is the head of the peer's best chain."""
 
     header: Header
     best: bool = True

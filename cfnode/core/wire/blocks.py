@@ -1,7 +1,7 @@
-"""How does one ask for headers, bodies and justifications, and how do they come? Protocol `sync/2`.
+"""How are headers, bodies and justifications requested and returned? Protocol `sync/2`.
 
-Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and what
-of each block is wanted; an answer lists blocks in that order. Attribute bits stand in the most significant
+Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and the
+wanted parts of each block; an answer lists blocks in that order. Attribute bits are in the most significant
 byte of a 32-bit number, and a number as start is four little-endian bytes.
 """
 
@@ -30,13 +30,13 @@ MAX_BODY_BYTES = 8 << 20
 MAX_JUSTIFICATIONS = 8
 """Justifications of one block: one for each finality engine, and there is one such engine."""
 
-_FIELDS, _HASH, _NUMBER, _DIRECTION, _MOST, _SEVERAL = 1, 2, 3, 5, 6, 7
+_FIELDS, _HASH, _NUMBER, _DIRECTION, _MAX_BLOCKS, _MULTIPLE_JUSTIFICATIONS = 1, 2, 3, 5, 6, 7
 _BLOCK = 1
 _D_HASH, _D_HEADER, _D_BODY, _D_ONE, _D_EMPTY_ONE, _D_ALL = 1, 2, 3, 6, 7, 8
 
 
 class Attributes(IntFlag):
-    """What of each block is wanted."""
+    """The wanted parts of each block."""
 
     HEADER = 0x01000000
     BODY = 0x02000000
@@ -50,11 +50,11 @@ class Attributes(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """`start`: 32 bytes of a hash, or a number. `most`: how many, 0: as many as the server likes."""
+    """`start`: 32 bytes of a hash, or a number. `max_blocks`: 0 leaves the number to the server."""
 
     start: bytes | int
     attributes: Attributes
-    most: int = 0
+    max_blocks: int = 0
     descending: bool = False
     multiple_justifications: bool = True
 
@@ -67,23 +67,23 @@ class BlockRequest:
         parts = [uint_field(_FIELDS, int(self.attributes)), from_field]
         if self.descending:
             parts.append(uint_field(_DIRECTION, 1))
-        if self.most:
-            parts.append(uint_field(_MOST, self.most))
+        if self.max_blocks:
+            parts.append(uint_field(_MAX_BLOCKS, self.max_blocks))
         if self.multiple_justifications:
-            parts.append(uint_field(_SEVERAL, 1))
+            parts.append(uint_field(_MULTIPLE_JUSTIFICATIONS, 1))
         return b"".join(parts)
 
     @classmethod
     def decode(cls, data: bytes) -> BlockRequest:
-        """The request in these bytes; attributes that we do not have are left out. Raises WireError."""
+        """The request in these bytes, without attributes that we do not support. Raises WireError."""
         with reading("block request"):
             message = Message.decode(data, max_fields=16)
-            direction, most = message.uint(_DIRECTION), message.uint(_MOST)
-            if direction > 1 or most >= 1 << 32:
-                raise WireError(f"block request: direction {direction}, {most} blocks")
+            direction, max_blocks = message.uint(_DIRECTION), message.uint(_MAX_BLOCKS)
+            if direction > 1 or max_blocks >= 1 << 32:
+                raise WireError(f"block request: direction {direction}, {max_blocks} blocks")
             attributes = Attributes(message.uint(_FIELDS) & int(Attributes.whole()))
-            start = _start(message)
-            return cls(start, attributes, most, bool(direction), bool(message.uint(_SEVERAL)))
+            multiple = bool(message.uint(_MULTIPLE_JUSTIFICATIONS))
+            return cls(_start(message), attributes, max_blocks, bool(direction), multiple)
 
 
 def _start(message: Message) -> bytes | int:
@@ -92,12 +92,12 @@ def _start(message: Message) -> bytes | int:
         return by_hash
     if by_number is not None and by_hash is None and len(by_number) == 4:
         return int.from_bytes(by_number, "little")
-    raise WireError("block request: it has to begin at one hash of 32 bytes or one number of 4")
+    raise WireError("block request: it must begin at one hash of 32 bytes or one number of 4")
 
 
 @dataclass(frozen=True, slots=True)
 class BlockData:
-    """One block of an answer, as far as it was asked for.
+    """One block of an answer, with the requested parts.
 
     `body`: extrinsics with their length prefixes. `justifications`: (engine, bytes) pairs.
     """
@@ -154,7 +154,7 @@ def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
 
 @dataclass(frozen=True, slots=True)
 class BlockResponse:
-    """The blocks of an answer, in the order that was asked for; none: the server does not have them."""
+    """The blocks of an answer, in the requested order; empty if the server does not have them."""
 
     blocks: tuple[BlockData, ...]
 
@@ -163,10 +163,10 @@ class BlockResponse:
         return b"".join(bytes_field(_BLOCK, part) for part in parts)
 
     @classmethod
-    def decode(cls, data: bytes, most: int = MAX_BLOCKS) -> BlockResponse:
-        """The answer in these bytes, of at most so many blocks; raises WireError."""
+    def decode(cls, data: bytes, max_blocks: int = MAX_BLOCKS) -> BlockResponse:
+        """The answer in these bytes, of at most `max_blocks` blocks; raises WireError."""
         with reading("block answer"):
             items = Message.decode(data).repeated(_BLOCK)
-            if len(items) > most:
-                raise WireError(f"block answer: {len(items)} blocks, {most} at most were asked for")
+            if len(items) > max_blocks:
+                raise WireError(f"block answer: {len(items)} blocks, {max_blocks} at most were requested")
             return cls(tuple(BlockData.decode(item) for item in items))

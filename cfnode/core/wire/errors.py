@@ -1,4 +1,4 @@
-"""What is wrong with bytes that came from a peer?"""
+"""What is wrong with a message of a peer?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WireError(ValueError):
 
 @contextmanager
 def reading(message: str) -> Iterator[None]:
-    """What the layers below say of malformed bytes, as one error that names the message."""
+    """Turns the errors of the decoders below into one WireError that names the message."""
     try:
         yield
     except WireError:

@@ -1,4 +1,4 @@
-"""What do GRANDPA's gossip messages say? Protocol `grandpa/1`, five kinds.
+"""What do GRANDPA's gossip messages contain? Protocol `grandpa/1`, five kinds.
 
 Substrate, GRANDPA gossip.
 """
@@ -11,7 +11,7 @@ from cfnode.core.grandpa import (
     CATCH_UP,
     CATCH_UP_REQUEST,
     COMMIT,
-    NEIGHBOUR,
+    NEIGHBOR,
     VOTE,
     CatchUp,
     CatchUpRequest,
@@ -38,7 +38,7 @@ GossipMessage = CommitMessage | NeighborPacket | Vote | CatchUpRequest | CatchUp
 _DECODERS: dict[int | None, Callable[[bytes], GossipMessage]] = {
     VOTE: Vote.decode,
     COMMIT: lambda data: CommitMessage.decode(data[1:]),
-    NEIGHBOUR: NeighborPacket.decode,
+    NEIGHBOR: NeighborPacket.decode,
     CATCH_UP_REQUEST: CatchUpRequest.decode,
     CATCH_UP: CatchUp.decode,
 }
@@ -59,4 +59,4 @@ def decode_gossip(data: bytes) -> GossipMessage:
         decode = _DECODERS.get(kind)
         if decode is not None:
             return decode(data)
-    raise WireError(f"GRANDPA message: there is no kind {kind}")
+    raise WireError(f"GRANDPA message: unknown kind {kind}")

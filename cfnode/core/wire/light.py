@@ -1,7 +1,7 @@
-"""How does one ask for values of a state, or for a call of the runtime, with proof? Protocol `light/2`.
+"""How are values of a state, or a runtime call, requested with proof? Protocol `light/2`.
 
 Substrate, light client requests, `light.v1.proto`. The answer is a list of trie nodes and values
-(`cfnode.core.trie.ProofState` reads it), or nothing where the server cannot tell.
+(`cfnode.core.trie.ProofState` reads it), or nothing if the server does not know.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def is_call(data: bytes) -> bool:
 def _block(message: Message) -> bytes:
     block = message.data(_BLOCK)
     if block is None or len(block) != 32:
-        raise WireError("light request: it has to name a block by a hash of 32 bytes")
+        raise WireError("light request: it must name a block by a hash of 32 bytes")
     return block
 
 
@@ -126,7 +126,7 @@ def encode_answer(proof: bytes, *, call: bool = False) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class LightResponse:
-    """Nodes and values; None: the server cannot tell."""
+    """Nodes and values; None: the server does not know."""
 
     proof: tuple[bytes, ...] | None
 

@@ -1,8 +1,8 @@
-"""How does one ask for a whole state, piece by piece? Protocol `state/2`.
+"""How is a whole state requested, piece by piece? Protocol `state/2`.
 
-Substrate, network sync, `api.v1.proto`. A request names the block and the key *after* which to go on; within
-a child trie, that trie's key in the top trie and the last key in it. The answer that we ask for is a compact
-proof; the other form, entries without proof, is read and written too.
+Substrate, network sync, `api.v1.proto`. A request names the block and the key *after* which the answer
+begins; within a child trie, that trie's key in the top trie and the last key in it. We request a compact
+proof; the other form, entries without proof, is decoded and encoded too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["MAX_BYTES", "MAX_KEY", "SUFFIX", "StateEntries", "StateRequest", "St
 SUFFIX = "state/2"
 
 MAX_BYTES = 2 << 20
-"""Bytes of proof after which a server ends its answer; one larger value may exceed them."""
+"""Bytes of proof after which a server ends its answer; a single large value may exceed them."""
 
 MAX_KEY = 64 * 1024
 """Bytes of a key in a request."""
@@ -48,7 +48,7 @@ class StateRequest:
             message = Message.decode(data, max_fields=16)
             block, start = message.data(_BLOCK), tuple(message.repeated(_START))
             if block is None or len(block) != 32:
-                raise WireError("state request: it has to name a block by a hash of 32 bytes")
+                raise WireError("state request: it must name a block by a hash of 32 bytes")
             if len(start) > 2 or any(len(key) > MAX_KEY for key in start):
                 raise WireError(f"state request: {len(start)} start keys, or one above {MAX_KEY} bytes")
             return cls(block, start, bool(message.uint(_NO_PROOF)))

@@ -1,4 +1,4 @@
-"""How do extrinsics travel from pool to pool? Protocol `transactions/1`: SCALE Vec of opaque extrinsics.
+"""How are extrinsics sent from pool to pool? Protocol `transactions/1`: SCALE Vec of opaque extrinsics.
 
 Substrate, network transactions. Each extrinsic keeps its own length prefix, which is part of it.
 """
@@ -15,7 +15,7 @@ __all__ = ["MAX_TRANSACTIONS", "SUFFIX", "decode_transactions", "encode_transact
 SUFFIX = "transactions/1"
 
 MAX_TRANSACTIONS = 8_192
-"""Extrinsics of one notification: as many as a Substrate node has waiting for its pool."""
+"""Extrinsics of one notification: as many as a Substrate node lets wait for its pool."""
 
 
 def encode_transactions(extrinsics: Sequence[bytes]) -> bytes:

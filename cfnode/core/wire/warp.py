@@ -1,7 +1,7 @@
-"""How is a warp proof asked for? Protocol `sync/warp`: 32 bytes of a final block's hash, and no more.
+"""How is a warp proof requested? Protocol `sync/warp`: exactly the 32 bytes of a final block's hash.
 
-Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.PackedWarpProof`), and an empty one a
-proof of no fragments.
+Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.PackedWarpProof`); an empty one is a
+proof without fragments.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MAX_FRAGMENTS = 20_000
 
 
 def read_begin(request: bytes) -> bytes:
-    """The block hash from which on changes are wanted; raises WireError."""
+    """The block hash after which changes are requested; raises WireError."""
     if len(request) != 32:
-        raise WireError(f"warp request: {len(request)} bytes, a hash of 32 is due")
+        raise WireError(f"warp request: {len(request)} bytes; it must be a hash of 32 bytes")
     return request
 
 

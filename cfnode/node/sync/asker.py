@@ -24,7 +24,7 @@ from cfnode.core.grandpa import FinalityError
 from cfnode.core.scale import ScaleError
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
-from cfnode.network.model import Network, RequestFailed, TooSlow
+from cfnode.network.model import Network, RequestFailed, RequestTimedOut
 from cfnode.node.sync.blocks import headers_up_to
 from cfnode.node.sync.peer_set import PATIENCE_S, STRANGER, PeerSet
 from cfnode.node.sync.question import Question
@@ -98,7 +98,7 @@ class Asker:
             answer = await self.network.request(peer, question.protocol, question.request, seconds=seconds)
             took = trio.current_time() - began
             value = await trio.to_thread.run_sync(question.check, answer)
-        except TooSlow as error:
+        except RequestTimedOut as error:
             self.fail(peer, Failure.DRIP if question.gentle else Failure.SILENCE, str(error))
             raise Unanswered(str(error)) from None
         except RequestFailed as error:
@@ -119,7 +119,7 @@ class Asker:
     def credit(self, answer: Answer[T]) -> None:
         """An answer has been verified: its peer has delivered."""
         self.book.delivered(answer.peer, answer.size, answer.seconds)
-        self.network.useful(answer.peer)
+        self.network.mark_useful(answer.peer)
 
     async def ask(
         self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,

@@ -175,13 +175,13 @@ def read_headers(
     """The headers of an answer, oldest first, each with its hash, one above the other. Raises WireError."""
     if len(answer) > most_bytes:
         raise WireError(f"block answer: {len(answer)} bytes of headers, more than {most_bytes}")
-    headers = [_header(data) for data in BlockResponse.decode(answer, request.most).blocks]
+    headers = [_header(data) for data in BlockResponse.decode(answer, request.max_blocks).blocks]
     return _in_a_row(headers, request)
 
 
 def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
     """The blocks of an answer, oldest first, each consistent in itself. Raises WireError."""
-    blocks = [_consistent(data) for data in BlockResponse.decode(answer, request.most).blocks]
+    blocks = [_consistent(data) for data in BlockResponse.decode(answer, request.max_blocks).blocks]
     return _in_a_row(blocks, request)
 
 

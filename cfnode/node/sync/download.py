@@ -55,7 +55,7 @@ class Download:
         self._beginning = beginning
         self._progress = progress
         self._doubt: CrossCheck | None = None
-        self._adoption = store.adopt()
+        self._adoption = store.import_state()
         self._state = StateSync(network, book, self._adoption, progress)
         self._warp = WarpSync(network, book, beginning, memory, progress)
 

@@ -139,4 +139,4 @@ def _fault(answer: CatchUp, request: CatchUpRequest, voters: AuthoritySet) -> st
         return "with votes by strangers to the set"
     if any(count > MAX_VOTES for count in given.values()):
         return "with too many votes of an authority"
-    return None if all(vote.holds() for vote in votes) else "with a bad signature"
+    return None if all(vote.is_signed() for vote in votes) else "with a bad signature"

@@ -107,4 +107,4 @@ class BlockServer:
 
 
 def _most(request: BlockRequest) -> int:
-    return min(request.most or MAX_BLOCKS, MAX_BLOCKS)
+    return min(request.max_blocks or MAX_BLOCKS, MAX_BLOCKS)

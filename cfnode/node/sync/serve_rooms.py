@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import trio
 
-from cfnode.network.fair import Places
+from cfnode.network.fair import FairSlots
 
 __all__ = ["Refused", "Room", "Threads"]
 
@@ -67,13 +67,13 @@ class Room:
 
     def __init__(self, threads: Threads, most: int = 1) -> None:
         self.threads = threads
-        self._places = Places(most, each=MAX_OF_A_PEER, waiting=MAX_WAITING)
+        self._slots = FairSlots(most, per_peer=MAX_OF_A_PEER, max_waiting=MAX_WAITING)
 
     @asynccontextmanager
     async def turn(self, peer: str) -> AsyncIterator[None]:
         """Wait for the peer's turn, and hold it while the block runs. Raises Refused."""
-        async with self._places.place(peer) as has_place:
-            if not has_place:
+        async with self._slots.slot(peer) as has_slot:
+            if not has_slot:
                 raise Refused(f"{peer} or all peers together have too many requests waiting")
             yield
 

@@ -47,4 +47,4 @@ def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
 def read_proof(store: Store, request: RemoteRead) -> list[bytes]:
     """The nodes and values that prove the keys of a state, or of one of its child tries."""
     with store.state(request.block) as state:
-        return prove_keys(state, request.keys, request.child, most=MAX_PROOF)
+        return prove_keys(state, request.keys, request.child, max_bytes=MAX_PROOF)

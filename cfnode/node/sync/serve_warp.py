@@ -41,7 +41,7 @@ def warp_proof(store: Store, begin: bytes) -> bytes | None:
 def _place(store: Store, begin: bytes) -> int | None:
     """The number of a final block from which on we know all changes."""
     header = store.header(begin)
-    if header is None or header.number < store.beginning or store.hash_at(header.number) != begin:
+    if header is None or header.number < store.oldest_header or store.hash_at(header.number) != begin:
         return None
     return header.number
 
@@ -62,7 +62,7 @@ def _fragment(store: Store, block: BlockRef) -> bytes | None:
 
 def _newest(store: Store, number: int, *, known: bool) -> list[bytes]:
     """The newest justified block, unless the proof leads beyond it already."""
-    header = store.header(store.facts.newest_justified)
+    header = store.header(store.chain_metadata.newest_justified)
     if header is None or header.number < number or (known and header.number == number):
         return []
     fragment = _fragment(store, BlockRef(header.hash, header.number))

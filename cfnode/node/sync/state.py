@@ -70,15 +70,15 @@ class StateSync:
         mend, filler = Healing(header.state_root), Healer(self._network, self._book, header, self._progress)
         fetched = 0
         while not mend.done:
-            found = await trio.to_thread.run_sync(self._adoption.look, mend, NODES_AT_ONCE, HOLES_AT_ONCE)
-            filled = await filler.fill(found.holes)
+            found = await trio.to_thread.run_sync(self._adoption.walk, mend, NODES_AT_ONCE, HOLES_AT_ONCE)
+            filled = await filler.fill(found.missing)
             await self._write(found, filled)
             for hole, _ in filled:
-                mend.filled(hole)
+                mend.complete(hole)
             fetched += len(filled)
             self._progress.keys = mend.keys
             self._progress.step(WALKING)
-        left_over = await trio.to_thread.run_sync(self._adoption.settle, mend, header.state_root)
+        left_over = await trio.to_thread.run_sync(self._adoption.delete_leftovers, mend, header.state_root)
         if fetched or left_over:
             log.info("Since then %d nodes and values had changed and %d rows were gone", fetched, left_over)
         return mend.keys

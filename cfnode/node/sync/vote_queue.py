@@ -111,4 +111,4 @@ class VoteQueue:
 
 def _holding(votes: Sequence[Vote]) -> int:
     """How many hold, up to the first that does not."""
-    return next((at for at, vote in enumerate(votes) if not vote.holds()), len(votes))
+    return next((at for at, vote in enumerate(votes) if not vote.is_signed()), len(votes))

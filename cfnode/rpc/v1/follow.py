@@ -166,7 +166,7 @@ class Follow:
 
     def _last_final(self) -> list[bytes]:
         """The last final blocks whose state and body are here, oldest first."""
-        last, facts = self._node.chain.finalized.number, self._node.store.facts
+        last, facts = self._node.chain.finalized.number, self._node.store.chain_metadata
         first = max(last - MAX_FINALIZED + 1, min(max(facts.oldest_state, facts.oldest_body), last), 0)
         hashes = (self._node.chain.hash_at(number) for number in range(first, last + 1))
         return [block for block in hashes if block is not None]

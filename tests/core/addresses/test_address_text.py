@@ -42,7 +42,7 @@ def accepted(text: str, network: str) -> bool:
     return True
 
 
-def test_bitcoin_addresses_are_told_apart_by_network_as_clients_do() -> None:
+def test_bitcoin_addresses_are_distinguished_by_network_as_in_clients() -> None:
     names = {"mainnet": "Mainnet", "testnet": "Testnet", "regtest": "Development"}
     for text, expected in vectors("bitcoin").items():
         if text in NARROWER_IN_THE_SDK:
@@ -127,7 +127,7 @@ def test_an_evm_address_is_hex_in_any_case_with_or_without_prefix() -> None:
         ("", "Invalid address length"),
     ],
 )
-def test_a_bad_evm_address_is_refused_with_the_nodes_words(text: str, reason: str) -> None:
+def test_a_malformed_evm_address_gets_the_error_text_of_the_official_node(text: str, reason: str) -> None:
     with pytest.raises(AddressError, match=reason):
         parse_address("Ethereum", text)
 

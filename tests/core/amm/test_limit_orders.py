@@ -37,7 +37,7 @@ def both(limits: LimitPool, depth: int = 10**13, fee: int = 20) -> Pool:
     return Pool(limits, ranges)
 
 
-def test_a_whole_order_is_sold_at_its_price_and_is_gone() -> None:
+def test_an_order_that_is_sold_out_is_removed() -> None:
     _, pool = EMPTY.minted("base", A, 0, 1_000)
     filled = pool.swap("quote", 5_000, None, 0)
     assert (filled.output, filled.left) == (1_000, 4_000)
@@ -76,7 +76,7 @@ def test_the_better_of_two_prices_is_taken_first(side: str, sold: str, better: i
     assert filled.pool.swap(sold, 1_500_000, None, 0).pool.best(sold) == sqrt_price_at(0)
 
 
-def test_an_order_made_after_the_price_was_sold_out_has_sold_nothing() -> None:
+def test_an_order_created_after_the_price_was_sold_out_has_sold_nothing() -> None:
     _, pool = EMPTY.minted("base", A, 0, 1_000)
     pool = pool.swap("quote", 1_000, None, 0).pool
     _, pool = pool.minted("base", B, 0, 500)
@@ -105,7 +105,7 @@ amounts, ticks = st.integers(1, 10**24), st.integers(-200_000, 200_000)
 
 @given(st.lists(st.tuples(amounts, ticks), min_size=1, max_size=5), st.lists(amounts, max_size=6))
 @settings(max_examples=60)
-def test_nobody_takes_out_more_than_came_in(orders: list[tuple[int, int]], swaps: list[int]) -> None:
+def test_no_more_is_taken_out_than_was_paid_in(orders: list[tuple[int, int]], swaps: list[int]) -> None:
     """Base sold and quote paid: what owners can take is never more than there is, and hardly less."""
     pool, brought = EMPTY, 0
     for number, (amount, tick) in enumerate(orders):
@@ -178,7 +178,7 @@ def test_prices_are_those_of_the_better_kind() -> None:
         nothing.sell("base", 1)
 
 
-def test_how_far_a_swap_moves_the_price_is_told() -> None:
+def test_a_swap_reports_how_far_it_moves_the_price() -> None:
     assert both(EMPTY).sell("base", ETHER // 1_000).impact == 0
     large = both(EMPTY).sell("base", 400 * ETHER)
     after = tick_at(large.pool.price("base") or 0)
@@ -187,7 +187,7 @@ def test_how_far_a_swap_moves_the_price_is_told() -> None:
     assert large.impact > 500
 
 
-def test_an_order_book_adds_up_to_what_there_is() -> None:
+def test_an_order_book_adds_up_to_the_liquidity() -> None:
     _, limits = EMPTY.minted("base", A, TICK + 50, 7 * ETHER)
     pool = both(limits)
     (whole,) = pool.offers("quote", 1)

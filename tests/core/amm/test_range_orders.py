@@ -89,7 +89,7 @@ def test_larger_swaps_get_worse_prices() -> None:
     assert outputs[0] > outputs[1] > outputs[2]
 
 
-def test_a_swap_goes_on_beyond_the_end_of_somebodys_range() -> None:
+def test_a_swap_goes_on_beyond_the_end_of_a_range() -> None:
     wide = pool(10**10)
     tick = wide.current_tick
     narrow = 10**15

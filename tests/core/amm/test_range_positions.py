@@ -83,7 +83,7 @@ def test_the_fees_of_a_swap_are_shared_by_liquidity() -> None:
     assert kept["accumulative_fees"] == mine["fees"]
 
 
-def test_closing_an_order_leaves_no_trace_but_what_was_traded() -> None:
+def test_closing_an_order_leaves_only_the_traded_amounts() -> None:
     made = minted(pool(), A, TICK - 100, TICK + 100, of(10**15))
     gone = burned(made.pool, A, TICK - 100, TICK + 100, ALL)
     assert (gone.liquidity, gone.total) == (10**15, 0)
@@ -109,7 +109,7 @@ def test_the_most_liquidity_for_amounts_needs_no_more_than_them(
 
 @given(st.lists(st.tuples(st.sampled_from(["base", "quote"]), st.integers(1, 10**12)), max_size=5))
 @settings(max_examples=40)
-def test_nobody_takes_home_more_than_the_pool_holds(swaps: list[tuple[str, int]]) -> None:
+def test_orders_never_collect_more_than_the_pool_holds(swaps: list[tuple[str, int]]) -> None:
     made = minted(pool(), A, TICK - 200, TICK + 300, of(10**16))
     held = {
         side: made.amounts[side] + amount

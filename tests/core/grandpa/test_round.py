@@ -126,7 +126,7 @@ def test_a_catch_up_carries_the_whole_round() -> None:
     answer = made.catch_up()
     assert decode_gossip(answer.encode()) == answer
     other = Round(3, SET, BlockRef(answer.base_hash, answer.base_number), parent)
-    assert all(vote.holds() and other.add(vote) for vote in answer.votes())
+    assert all(vote.is_signed() and other.add(vote) for vote in answer.votes())
     assert other.state == made.state
     with pytest.raises(WireError, match="a catch-up of"):
         decode_gossip(b"\x04" + bytes(MAX_CATCH_UP))
@@ -137,10 +137,10 @@ def test_a_catch_up_carries_the_whole_round() -> None:
 def test_a_vote_is_signed_for_its_round_set_and_stage() -> None:
     good = vote(ALICE, PREVOTE, "D")
     assert len(good.encode()) == 150
-    assert good.holds()
-    assert not Vote.of(good.signed(), 3, 7, PRECOMMIT).holds()
-    assert not Vote.of(good.signed(), 4, 7, PREVOTE).holds()
-    assert not Vote.of(good.signed(), 3, 8, PREVOTE).holds()
+    assert good.is_signed()
+    assert not Vote.of(good.signed(), 3, 7, PRECOMMIT).is_signed()
+    assert not Vote.of(good.signed(), 4, 7, PREVOTE).is_signed()
+    assert not Vote.of(good.signed(), 3, 8, PREVOTE).is_signed()
     data = bytearray(good.encode())
     data[17] = 3
     with pytest.raises(ScaleError, match="stage 3"):

@@ -130,11 +130,11 @@ def test_a_signature_only_libsodium_dislikes_is_a_vote() -> None:
     verify_justification(justify(TEN, [Precommit(TEN.hash, 10, signature, small)]), voters)
 
 
-def test_a_vote_above_counts_below_if_its_descent_is_shown() -> None:
+def test_a_vote_above_counts_below_if_its_descent_is_proven() -> None:
     votes = [vote(0, TWELVE), vote(1, TEN), vote(2, TEN)]
     verify_justification(justify(TEN, votes, ELEVEN, TWELVE), SET)
     assert "descent" in refused(justify(TEN, votes, TWELVE))
-    assert "1 headers no vote needs" in refused(justify(TEN, votes, ELEVEN, TWELVE, FORK))
+    assert "1 headers that no vote needs" in refused(justify(TEN, votes, ELEVEN, TWELVE, FORK))
     assert "twice" in refused(justify(TEN, votes, ELEVEN, TWELVE, TWELVE))
 
 

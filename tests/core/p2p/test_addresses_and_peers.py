@@ -41,7 +41,7 @@ def peer(number: int) -> str:
         ("/ip4/1.2.3.4/udp/30333/quic-v1", None),
     ],
 )
-def test_an_address_says_what_to_dial(text: str, endpoint: Endpoint | None) -> None:
+def test_an_address_gives_the_endpoint_to_dial(text: str, endpoint: Endpoint | None) -> None:
     address = Multiaddr.parse(f"{text}/p2p/{BOOT}")
     assert str(address) == f"{text}/p2p/{BOOT}"
     assert address.peer == BOOT
@@ -57,7 +57,7 @@ def test_an_address_has_the_bytes_of_the_specification() -> None:
 @pytest.mark.parametrize(
     "text", ["", "ip4/1.2.3.4", "/ip4", "/ip4/1.2.3", "/tcp/65536", "/tcp/x", "/p2p/Qm", "/x/1"]
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_malformed_addresses_are_refused(text: str) -> None:
     with pytest.raises(MultiaddrError):
         Multiaddr.parse(text)
 
@@ -76,7 +76,7 @@ def test_private_addresses_are_known_as_such() -> None:
         assert not Multiaddr.parse(text).is_global
 
 
-def test_identify_is_read_as_it_was_written_and_made_fit_to_print() -> None:
+def test_identify_decodes_to_what_was_encoded_with_printable_text_only() -> None:
     said = Identify(public_of(BOOT), "node/1 (x)", (HERE,), ("/ipfs/ping/1.0.0", "/a/kad"), HERE)
     assert Identify.decode(said.encode()) == said
     rude = Identify(public_of(BOOT), "\x1b[2Jhi" + "x" * 1000)
@@ -94,7 +94,7 @@ def test_find_node_has_the_bytes_of_the_specification() -> None:
     assert kademlia.decode_query(uint_field(1, 5)) is None
 
 
-def test_an_answer_brings_peers_and_drops_what_cannot_be_dialed() -> None:
+def test_an_answer_is_decoded_without_peers_that_cannot_be_dialed() -> None:
     known = KnownPeer(peer(1), (HERE,))
     elsewhere = KnownPeer(peer(2), (Multiaddr.parse("/ip4/1.2.3.4/udp/1/quic-v1"),))
     assert kademlia.decode_answer(kademlia.answer([known, elsewhere])) == [known]
@@ -103,7 +103,7 @@ def test_an_answer_brings_peers_and_drops_what_cannot_be_dialed() -> None:
         kademlia.decode_answer(b"")
 
 
-def test_nobody_can_crowd_the_table_out() -> None:
+def test_no_peer_can_fill_the_routing_table() -> None:
     table = RoutingTable(peer(0))
     taken = [number for number in range(1, 200) if table.add(KnownPeer(peer(number), (HERE,)))]
     assert not table.add(KnownPeer(peer(0), (HERE,)))
@@ -115,7 +115,7 @@ def test_nobody_can_crowd_the_table_out() -> None:
     assert peer(taken[0]) not in table
 
 
-def test_hearsay_gives_way_to_what_a_node_says_itself_and_is_not_passed_on() -> None:
+def test_addresses_reported_by_others_are_replaced_by_a_nodes_own_and_not_passed_on() -> None:
     table, elsewhere = RoutingTable(peer(0)), Multiaddr.parse("/ip4/9.9.9.9/tcp/666")
     table.add(KnownPeer(peer(1), (elsewhere,)))
     assert table.nearest(bytes(32), met=True) == []
@@ -125,7 +125,7 @@ def test_hearsay_gives_way_to_what_a_node_says_itself_and_is_not_passed_on() -> 
     assert table.nearest(bytes(32), met=True) == [met], "whoever has met a node is not misled about it"
 
 
-def test_a_node_that_we_meet_takes_the_place_of_one_that_others_named() -> None:
+def test_a_node_that_we_connect_to_replaces_one_that_others_reported() -> None:
     table = RoutingTable(peer(0))
     refused = next(number for number in range(1, 500) if not table.add(KnownPeer(peer(number), (HERE,))))
     before = len(table)

@@ -71,7 +71,7 @@ def test_data_that_follows_the_choice_is_kept_for_the_protocol() -> None:
     [
         (line("/multistream/2.0.0"), "the header is"),
         (HEADER_LINE + framed(b"\xff\xfe\n"), "not UTF-8"),
-        (HEADER_LINE + framed(b"/noise"), "no end"),
+        (HEADER_LINE + framed(b"/noise"), "without a newline"),
         (HEADER_LINE + framed(b"x" * 1025), "1024 are allowed"),
         (HEADER_LINE + line("/unknown") * 20, "20 proposals"),
     ],
@@ -82,7 +82,7 @@ def test_a_hostile_line_is_refused_with_its_reason(data: bytes, reason: str) -> 
 
 
 def test_an_answer_to_another_question_is_refused() -> None:
-    with pytest.raises(RemoteError, match="answers the proposal"):
+    with pytest.raises(RemoteError, match="the answer to"):
         Dialer(["/noise"]).receive_data(HEADER_LINE + line("/plaintext"))
 
 

@@ -56,7 +56,9 @@ def test_packing_an_unpacked_proof_gives_the_same_items() -> None:
 
 @settings(max_examples=60)
 @given(PAIRS, st.integers(0, 30))
-def test_compact_proofs_carry_what_full_proofs_carry(pairs: dict[bytes, bytes], count: int) -> None:
+def test_compact_proofs_contain_the_same_entries_as_full_proofs(
+    pairs: dict[bytes, bytes], count: int
+) -> None:
     root, nodes = stored(pairs, 1)
     keys = sorted(pairs)[:count]
     full = build_proof(nodes.get, pairs.get, keys or [b""])

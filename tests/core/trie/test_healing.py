@@ -34,26 +34,26 @@ def mixed(older: Held, newer: Held, turns: list[bool]) -> Held:
     return mix
 
 
-def prove(state: Held, hole: MissingSubtrie) -> bytes:
+def prove(state: Held, each: MissingSubtrie) -> bytes:
     """What is missing, out of the proof of its key."""
     proof = build_proof(
-        lambda path: state.node(path, hole.child), lambda key: state.get(key, hole.child), [hole.key]
+        lambda path: state.node(path, each.child), lambda key: state.get(key, each.child), [each.key]
     )
-    return next(entry for entry in proof if blake2_256(entry) == hole.hash)
+    return next(entry for entry in proof if blake2_256(entry) == each.hash)
 
 
 def complete(mix: Held, newer: Held, most: int) -> Healing:
     """Walk over the mixed rows, a few at a time, and put in what is missing."""
-    mend = Healing(newer.root)
-    while not mend.done:
-        found = mend.walk(mix, most, 3)
+    healing = Healing(newer.root)
+    while not healing.done:
+        found = healing.walk(mix, most, 3)
         for child, key, value in found.values:
             mix.storage.setdefault(child, {})[key] = value
-        for hole in found.holes:
-            rows, name = (mix.storage, hole.key) if hole.is_value else (mix.nodes, hole.path)
-            rows.setdefault(hole.child, {})[name] = prove(newer, hole)
-            mend.filled(hole)
-    return mend
+        for each in found.missing:
+            rows, name = (mix.storage, each.key) if each.is_value else (mix.nodes, each.path)
+            rows.setdefault(each.child, {})[name] = prove(newer, each)
+            healing.complete(each)
+    return healing
 
 
 def count(rows: Rows) -> int:
@@ -66,29 +66,29 @@ def test_rows_of_two_states_become_the_newer_one(
     older: Held, newer: Held, turns: list[bool], most: int
 ) -> None:
     mix = mixed(older, newer, turns)
-    mend = complete(mix, newer, most)
+    healing = complete(mix, newer, most)
     for mine, theirs in ((mix.storage, newer.storage), (mix.nodes, newer.nodes)):
         for child, rows in theirs.items():
             assert mine.get(child, {}).items() >= rows.items()
-    assert (mend.keys, mend.nodes) == (count(newer.storage), count(newer.nodes))
+    assert (healing.keys, healing.nodes) == (count(newer.storage), count(newer.nodes))
 
 
-def test_what_has_not_changed_is_no_hole() -> None:
+def test_unchanged_nodes_are_not_missing() -> None:
     entries = {bytes([first, second]): bytes([second]) * 50 for first in range(30) for second in range(30)}
     older, newer = Held(entries), Held({**entries, bytes([7, 7]): b"changed" * 9})
     before = dict(older.nodes[TOP])
-    mend, holes = Healing(newer.root), list[MissingSubtrie]()
+    healing, missing = Healing(newer.root), list[MissingSubtrie]()
     older.root = newer.root
-    while not mend.done:
-        found = mend.walk(older, 10_000, 100)
-        holes += found.holes
-        for hole in found.holes:
-            rows, name = (older.storage, hole.key) if hole.is_value else (older.nodes, hole.path)
-            rows[TOP][name] = prove(newer, hole)
-            mend.filled(hole)
+    while not healing.done:
+        found = healing.walk(older, 10_000, 100)
+        missing += found.missing
+        for each in found.missing:
+            rows, name = (older.storage, each.key) if each.is_value else (older.nodes, each.path)
+            rows[TOP][name] = prove(newer, each)
+            healing.complete(each)
     changed = [path for path, node in newer.nodes[TOP].items() if before.get(path) != node]
-    assert sorted(hole.path for hole in holes if not hole.is_value) == sorted(changed)
-    assert [hole.key for hole in holes if hole.is_value] == [bytes([7, 7])]
+    assert sorted(each.path for each in missing if not each.is_value) == sorted(changed)
+    assert [each.key for each in missing if each.is_value] == [bytes([7, 7])]
 
 
 @given(states)

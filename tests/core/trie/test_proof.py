@@ -102,7 +102,7 @@ def stored(pairs: dict[bytes, bytes], version: int) -> tuple[bytes, dict[bytes, 
 
 @settings(max_examples=150)
 @given(PAIRS, st.lists(KEYS, max_size=6), VERSIONS)
-def test_a_proof_shows_exactly_what_it_was_built_for(
+def test_a_proof_covers_exactly_the_keys_it_was_built_for(
     pairs: dict[bytes, bytes], keys: list[bytes], version: int
 ) -> None:
     root, nodes = stored(pairs, version)

@@ -85,7 +85,7 @@ def test_two_child_tries_of_the_same_root_both_arrive() -> None:
 
 def test_a_start_within_no_child_trie_is_refused() -> None:
     state = Held({b"a": b"b"})
-    with pytest.raises(TrieError, match="no child trie"):
+    with pytest.raises(TrieError, match="no root of a child trie"):
         build_range(state, (CHILD_STORAGE_PREFIX + b"x", b""), 100)
 
 

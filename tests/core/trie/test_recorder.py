@@ -27,7 +27,7 @@ def ask(state: object, questions: list[tuple[str, bytes, bytes]]) -> list[bytes 
 
 @given(PAIRS, PAIRS, QUESTIONS)
 @settings(max_examples=60)
-def test_a_proof_answers_what_was_asked_of_the_state(
+def test_a_proof_covers_all_reads_of_the_state(
     top: dict[bytes, bytes], child: dict[bytes, bytes], questions: list[tuple[str, bytes, bytes]]
 ) -> None:
     state = MemoryState(top, **({"child": child} if child else {}))
@@ -47,7 +47,7 @@ def test_a_proof_answers_what_was_asked_of_the_state(
 @settings(max_examples=60)
 def test_what_belongs_to_nothing_is_found(pairs: dict[bytes, bytes], key: bytes) -> None:
     state = MemoryState(pairs)
-    proof = prove_keys(state, [key], most=LARGE)
+    proof = prove_keys(state, [key], max_bytes=LARGE)
     with pytest.raises(TrieError, match="1 of"):
         ProofState(state.root, [*proof, b"an entry that nobody names, longer than a hash"]).check_needed()
 
@@ -55,7 +55,7 @@ def test_what_belongs_to_nothing_is_found(pairs: dict[bytes, bytes], key: bytes)
 def test_a_proof_has_a_limit() -> None:
     state = MemoryState({bytes((n,)): bytes(100) + bytes((n,)) for n in range(50)})
     with pytest.raises(TrieError, match="too large"):
-        prove_keys(state, [bytes((n,)) for n in range(50)], most=3_000)
+        prove_keys(state, [bytes((n,)) for n in range(50)], max_bytes=3_000)
 
 
 @given(PAIRS, KEYS, st.integers(1, 40))
@@ -64,10 +64,10 @@ def test_proofs_of_unknown_branches_lead_through_all_keys(
     pairs: dict[bytes, bytes], key: bytes, most: int
 ) -> None:
     state = MemoryState(pairs)
-    shown = ProofState(state.root, prove_keys(state, [], most=LARGE))
+    shown = ProofState(state.root, prove_keys(state, [], max_bytes=LARGE))
     rounds = 0
     while unknown := shown.unknown_after(key, most):
-        shown.add(prove_keys(state, unknown, most=LARGE))
+        shown.add(prove_keys(state, unknown, max_bytes=LARGE))
         rounds += 1
         assert rounds < 200
     found, last = [], shown.next_key(key)
@@ -82,7 +82,7 @@ def test_many_branches_come_in_as_many_rounds_as_the_trie_is_deep() -> None:
     state = MemoryState(pairs)
     shown, rounds = ProofState(state.root, []), 0
     while unknown := shown.unknown_after(b"", 4096):
-        shown.add(prove_keys(state, unknown, most=LARGE))
+        shown.add(prove_keys(state, unknown, max_bytes=LARGE))
         rounds += 1
     assert rounds <= 4
     assert state.root != EMPTY_ROOT

@@ -76,7 +76,7 @@ entries = st.builds(
         (NeighborPacket(1, 0, 0), "0201 0100000000000000 0000000000000000 00000000"),
     ],
 )
-def test_messages_have_the_bytes_that_the_chain_speaks(message: Any, expected: str) -> None:
+def test_messages_encode_to_the_bytes_of_the_chain(message: Any, expected: str) -> None:
     assert message.encode().hex() == expected.replace(" ", "")
 
 
@@ -211,7 +211,7 @@ SAMPLES = [
 
 @given(st.sampled_from(DECODERS), st.binary(max_size=200))
 @settings(max_examples=300)
-def test_no_bytes_make_a_decoder_fail_otherwise_than_it_says(
+def test_arbitrary_bytes_raise_only_the_decoders_own_error(
     decode: Callable[[bytes], Any], data: bytes
 ) -> None:
     with suppress(WireError):
@@ -239,11 +239,11 @@ def test_nor_does_a_spoilt_message(
         (state.StateRequest.decode, b"\x0a\x20" + bytes(32) + b"\x12\x00" * 3, "3 start keys"),
         (light.decode_request, light.RemoteRead(GENESIS, ()).encode(), "0 keys"),
         (light.decode_request, b"", "neither a call nor a read"),
-        (announces.Handshake.decode, bytes(69), "no roles 0b0"),
+        (announces.Handshake.decode, bytes(69), "unknown roles 0b0"),
         (announces.Handshake.decode, b"\x01" + bytes(69), "block announces handshake"),
         (transactions.decode_transactions, b"\x02\x00\x01\x00" + bytes(20_000), "16384 at once"),
-        (grandpa_gossip.decode_gossip, b"\x09", "there is no kind 9"),
-        (grandpa_gossip.decode_gossip, b"", "there is no kind None"),
+        (grandpa_gossip.decode_gossip, b"\x09", "unknown kind 9"),
+        (grandpa_gossip.decode_gossip, b"", "unknown kind None"),
         (warp.read_begin, bytes(31), "31 bytes"),
         (warp.read_proof, b"\x04", "warp proof"),
     ],

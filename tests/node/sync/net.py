@@ -21,7 +21,7 @@ from cfnode.network.model import (
     RequestFailed,
     RequestHandler,
     RequestLimits,
-    TooSlow,
+    RequestTimedOut,
 )
 from cfnode.node.sync.serve import LIMITS
 from tests.node.sync.notifications import EventQueue
@@ -83,7 +83,7 @@ class MemoryNetwork:
         handler = other.handlers.get(protocol) if other else None
         if peer_id in self.stalled:
             await trio.sleep(LIMITS[protocol].timeout)
-            raise TooSlow(f"no answer to {protocol} within {LIMITS[protocol].timeout} s")
+            raise RequestTimedOut(f"no answer to {protocol} within {LIMITS[protocol].timeout} s")
         if other is None or handler is None:
             raise RequestFailed("not connected" if other is None else "not supported")
         await trio.sleep(other.delay)
@@ -117,7 +117,7 @@ class MemoryNetwork:
         if sum(change for peer, change, _ in self.reports if peer == peer_id) < -1_500_000_000:
             self.disconnect(peer_id, reason)
 
-    def useful(self, peer_id: str) -> None:
+    def mark_useful(self, peer_id: str) -> None:
         self.useful_peers.append(peer_id)
 
     def evict(self, peer_id: str, reason: str) -> None:

@@ -135,7 +135,7 @@ async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_report
     async def give(peer: str, data: bytes) -> bytes:
         request = BlockRequest.decode(data)
         place = rows.index(by_hash[request.start]) if isinstance(request.start, bytes) else 0
-        found = rows[max(0, place - request.most + 1) : place + 1]
+        found = rows[max(0, place - request.max_blocks + 1) : place + 1]
         return BlockResponse(tuple(BlockData(row.hash, row) for row in reversed(found))).encode()
 
     liar = MemoryNetwork("liar", handlers={"sync/2": give})

@@ -56,7 +56,7 @@ IMPLAUSIBLE: dict[str, Change] = {
     "5 votes of 2": lambda votes: votes * 2 + votes[:1],
     "weight of 1, 2 is needed": lambda votes: votes[:1],
     "weight of 0, 2 is needed": lambda votes: (),
-    "votes by strangers to set 2": lambda votes: (*votes, replace(votes[0], authority=bytes(32))),
+    "votes of keys outside set 2": lambda votes: (*votes, replace(votes[0], authority=bytes(32))),
     "votes for #5 to #5000": lambda votes: (votes[0], replace(votes[1], target_number=5000)),
     "as #6, which it is not": lambda votes: (votes[0], replace(votes[1], target_number=6)),
 }

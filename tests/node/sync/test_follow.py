@@ -39,7 +39,7 @@ async def test_a_light_node_proves_downloads_and_follows(
             pass
         await reached(light, lambda: not light.sync.progress.is_syncing)
         assert light.sync.progress.phase is Phase.DONE
-        assert light.rig.store.beginning == 4
+        assert light.rig.store.oldest_header == 4
         assert light.network.reports == authority.network.reports == []
         asked = [protocol for _, protocol, _ in light.network.asked]
         assert asked[:3] == ["sync/warp", "sync/2", "state/2"]

@@ -68,7 +68,7 @@ async def test_it_begins_anew_after_a_while_and_follows_again(
         await followed(light, authority)
         assert follow.LOST_S <= trio.current_time() - began < 3 * follow.LOST_S
         assert f"No peer has block #{before.number + 1} any more" in caplog.text
-        assert light.rig.store.beginning == authority.chain.finalized.number
+        assert light.rig.store.oldest_header == authority.chain.finalized.number
         assert light.rig.read("away") == "9"
         await authority.rig.block(tx("bob", 2, put("later", "is followed")), final=True)
         await followed(light, authority)
@@ -83,13 +83,13 @@ async def test_whoever_has_the_next_block_in_time_is_followed(
     async with running(authority, light, other):
         await followed(light, authority)
         await followed(other, authority)
-        old, before = light.rig.store.beginning, await leave_behind(light, authority)
+        old, before = light.rig.store.oldest_header, await leave_behind(light, authority)
         await followed(other, authority)
         await trio.sleep(follow.LOST_S / 2)
         assert light.chain.best == before
         join(light.network, other.network)
         await followed(light, authority)
-        assert light.rig.store.beginning == old
+        assert light.rig.store.oldest_header == old
 
 
 async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
@@ -173,8 +173,8 @@ async def test_its_clients_hear_of_one_step_over_all_that_nobody_has(
 ) -> None:
     """Over the real stack, with an authority that is away, and back after three windows."""
     monkeypatch.setattr(follow, "LOST_S", 1.0)
-    monkeypatch.setattr(backoff, "LONGEST_ALONE", 0.1)
-    monkeypatch.setattr(dialing, "UPKEEP", 0.1)
+    monkeypatch.setattr(backoff, "MAX_WAIT_ISOLATED", 0.1)
+    monkeypatch.setattr(dialing, "UPKEEP_INTERVAL", 0.1)
     world = World(tmp_path)
     async with world.follower() as node:
         async with world.authority() as authority:
@@ -198,7 +198,7 @@ async def test_its_clients_hear_of_one_step_over_all_that_nobody_has(
                     assert isinstance(event, Imported)
         assert numbers == sorted(set(numbers))
         assert heads[1].number >= old.number + 24
-        assert node.store.beginning == heads[1].number
+        assert node.store.oldest_header == heads[1].number
         assert node.chain.header(old.hash) is None
         with pytest.raises(UnknownBlock), node.chain.state(old.hash):
             pass

@@ -25,7 +25,7 @@ Edit = Callable[[list[WarpFragment]], None]
 
 
 def score(of: TcpPeer, by: TcpPeer) -> int:
-    return by.network._standing.score(of.id, trio.current_time())
+    return by.network._peer_store.score(of.id, trio.current_time())
 
 
 async def is_dropped(liar: TcpPeer, victim: TcpPeer, caplog: pytest.LogCaptureFixture) -> None:

@@ -78,13 +78,13 @@ async def test_in_light_rpc_mode_the_state_comes_anew_but_proofs_are_not_paid_fo
     async with authority(tmp_path, monkeypatch) as served:
         async with served.light(tmp_path / "light", "light-rpc", node_key=node_key) as light:
             await in_step(light, served.node, 6)
-            first, pieces = light.store.beginning, served.pieces
+            first, pieces = light.store.oldest_header, served.pieces
         assert served.warps[0] == served.node.chain.genesis_hash
         known = served.warps.copy()
         async with served.light(tmp_path / "light", "light-rpc", node_key=node_key) as light:
             assert light.store.finalized.number == 0
             await in_step(light, served.node, first + 1)
-            assert light.store.beginning > first
+            assert light.store.oldest_header > first
         assert served.pieces >= pieces * 1.5, "the whole state came again"
         assert served.node.chain.genesis_hash not in served.warps[len(known) :]
 
@@ -101,7 +101,7 @@ async def test_in_full_mode_each_block_is_executed_once(
         async with served.light(tmp_path / "full", "full") as full:
             assert full.chain.finalized.number >= reached
             await in_step(full, served.node, reached + 6)
-            assert full.store.beginning == 0
+            assert full.store.oldest_header == 0
         assert served.pieces == 0, "no state was downloaded"
 
 

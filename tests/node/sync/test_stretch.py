@@ -152,7 +152,7 @@ async def test_blocks_one_by_one_are_asked_of_the_next_peer(
     await rig.blocks(90)
 
     def one_block(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
-        if protocol != "sync/2" or not answer or BlockRequest.decode(request).most == 1:
+        if protocol != "sync/2" or not answer or BlockRequest.decode(request).max_blocks == 1:
             return answer
         return BlockResponse(BlockResponse.decode(answer).blocks[:1]).encode()
 

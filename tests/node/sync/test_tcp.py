@@ -37,7 +37,7 @@ async def test_a_light_node_follows_a_development_chain_over_tcp(tmp_path: Path)
         ) as light:
             await in_step(light, authority, 6)
             assert light.health() == {"peers": 1, "isSyncing": False, "shouldHavePeers": True}
-            assert light.store.beginning > 0, "its state was downloaded, not executed"
+            assert light.store.oldest_header > 0, "its state was downloaded, not executed"
             assert (light.config.base_path / "chains" / "dev" / "network" / "authority-sets").exists()
             target = authority.chain.best.number + 4
             await in_step(light, authority, target)

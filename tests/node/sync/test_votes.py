@@ -13,7 +13,7 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import (
     COMMIT,
-    NEIGHBOUR,
+    NEIGHBOR,
     PRECOMMIT,
     PREVOTE,
     PROPOSE,
@@ -134,11 +134,11 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
         one.says(NeighborPacket(1, 2, 4))
         late.says(NeighborPacket(1, 2, 4))
         await trio.sleep(0.1)
-        late.received(NEIGHBOUR)
+        late.received(NEIGHBOR)
         one.sends_round(authority, best.hash)
         await reached(light, lambda: light.chain.finalized == best)
         await trio.sleep(0.1)
-        packets = late.received(NEIGHBOUR, COMMIT)
+        packets = late.received(NEIGHBOR, COMMIT)
         assert packets[-1] == NeighborPacket(2, 2, best.number)
         assert all(isinstance(packet, NeighborPacket) for packet in packets)
         one.says(NeighborPacket(2, 2, best.number))
@@ -237,10 +237,10 @@ async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
             one.sends_round(authority, block, number - 4)
             one.says(NeighborPacket(number - 3, 2, number))
             await trio.sleep(1)
-            packets += one.received(NEIGHBOUR)
+            packets += one.received(NEIGHBOR)
         await authority.rig.block(final=True)
         await trio.sleep(80)
-        packets += one.received(NEIGHBOUR)
+        packets += one.received(NEIGHBOR)
         assert packets[0] == NeighborPacket(1, 2, 4)
         assert NeighborPacket(4, 2, 7) in packets
         for before, packet in pairwise(packets):
@@ -289,11 +289,11 @@ async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
         one = Listener("one", light)
         one.says(NeighborPacket(1, 2, 4))
         await trio.sleep(0.1)
-        one.received(NEIGHBOUR)
+        one.received(NEIGHBOR)
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         await trio.sleep(1)
-        packet, commit = one.received(NEIGHBOUR, COMMIT)
+        packet, commit = one.received(NEIGHBOR, COMMIT)
         assert isinstance(packet, NeighborPacket)
         assert (packet.set_id, packet.finalized) == (2, 7)
         assert commit.commit.target_number == 7  # type: ignore[attr-defined]
@@ -330,7 +330,7 @@ async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_
         for number in range(1, 6):
             one.sends_round(authority, best.hash, number)
             await trio.sleep(0.2)
-        assert behind.received(NEIGHBOUR)[-1] == NeighborPacket(6, 2, 7)
+        assert behind.received(NEIGHBOR)[-1] == NeighborPacket(6, 2, 7)
         for request in (CatchUpRequest(6, 2), CatchUpRequest(5, 1), CatchUpRequest(1, 2)):
             behind.says(request)  # beyond what is over, of another set, what it has itself: no answer
         for _ in range(20):
@@ -360,10 +360,10 @@ async def test_a_packet_names_no_round_whose_votes_are_missing_to_a_peer_that_is
         await reached(light, lambda: light.sync.finality.rounds.current > 4)
         one = Listener("one", light)
         await trio.sleep(0.1)
-        assert [packet.round for packet in one.received(NEIGHBOUR)] == [3]  # type: ignore[attr-defined]
+        assert [packet.round for packet in one.received(NEIGHBOR)] == [3]  # type: ignore[attr-defined]
         one.says(NeighborPacket(4, 2, 4))
         await trio.sleep(0.1)
-        assert [packet.round for packet in one.received(NEIGHBOUR)] == [6]  # type: ignore[attr-defined]
+        assert [packet.round for packet in one.received(NEIGHBOR)] == [6]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("number", [5, 4])

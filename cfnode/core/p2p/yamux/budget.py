@@ -1,11 +1,11 @@
 """How much work may a peer's frames make us do?
 
 A frame costs us about the same time however little it carries. So a connection has a credit, counted in
-frames. Each frame takes from it, and opening a stream takes more. Credit comes from bytes of streams, those
-that we receive and those that we send (the peer has to give windows for them), from streams that end in order
-on both sides, and from time. A peer that transfers data or asks for things never comes near the end of its
-credit. One that sends pings, pongs, window updates of a few bytes, empty frames or streams that it resets at
-once has used it up within thousands of frames, and its connection ends.
+frames. Each frame takes from it, and opening a stream takes more. Credit comes from bytes of streams,
+received and sent (for which the peer has to grant windows), from streams that end in order on both sides, and
+from time. A peer that transfers data or sends requests never comes near the end of its credit. One that sends
+pings, pongs, window updates of a few bytes, empty frames or streams that it resets at once has used it up
+within thousands of frames, and its connection ends.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from cfnode.core.p2p.errors import FloodError
 __all__ = ["MAX_CREDIT", "OPENING", "TURN", "FrameBudget"]
 
 MAX_CREDIT = 3_000.0
-"""Frames for nothing that a peer may send at once: some hundredths of a second of our time."""
+"""Useless frames that a peer may send at once: some hundredths of a second of our time."""
 CREDIT_PER_SECOND = 100.0
-"""Frames for nothing that a peer may send all the time, which takes well under 1 % of a processor."""
+"""Useless frames that a peer may send all the time, which takes well under 1 % of a processor."""
 BYTES_PER_FRAME = 32
-"""So many useful bytes pay for one frame: about the smallest messages in use, neighbor packets."""
+"""Useful bytes that pay for one frame: about the smallest messages in use, neighbor packets."""
 OPENING = 4
-"""Frames that opening a stream costs on top: we keep it, and answer that we do."""
+"""Additional frames that opening a stream costs: we keep the stream, and acknowledge it."""
 ENDED_WELL = 8
 """Frames that a stream gives back when it has ended in order both ways: its opening, ends and windows."""
 TURN = 32
-"""Frames handled before others get their turn, about a millisecond."""
+"""Frames handled before other tasks run, about a millisecond."""
 
 
 @dataclass(slots=True)
 class FrameBudget:
-    """The credit of one connection. `spent`: frames paid for since the beginning."""
+    """The credit of one connection. `spent`: frames since the beginning."""
 
     credit: float = MAX_CREDIT
     spent: int = 0
 
     @property
     def poor(self) -> bool:
-        """Whether the peer has sent much for nothing lately."""
+        """Whether the peer has sent many useless frames lately."""
         return self.credit < MAX_CREDIT * 3 / 4
 
     def spend(self, frames: int) -> None:
-        """So many frames came. Raises FloodError when the credit is used up."""
+        """Takes credit for received frames. Raises FloodError when the credit is used up."""
         self.spent += frames
         self.credit -= frames
         if self.credit < 0:
             raise FloodError(f"over {MAX_CREDIT:.0f} frames that carry nothing")
 
     def earn_bytes(self, size: int) -> None:
-        """Useful bytes went over the connection, either way."""
+        """Adds credit for useful bytes, received or sent."""
         self._earn(size / BYTES_PER_FRAME)
 
     def earn_time(self, seconds: float) -> None:
-        """Time has passed."""
+        """Adds credit for elapsed time."""
         self._earn(seconds * CREDIT_PER_SECOND)
 
     def earn_stream(self) -> None:
-        """A stream of the peer's ended in order."""
+        """Adds credit for a stream of the peer that ended in order."""
         self._earn(ENDED_WELL)
 
     def _earn(self, frames: float) -> None:

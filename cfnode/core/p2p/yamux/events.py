@@ -1,4 +1,4 @@
-"""What can happen on a connection of many streams?"""
+"""Which events does a connection of many streams report?"""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StreamReset:
 
 @dataclass(frozen=True, slots=True)
 class WindowGrown:
-    """There is room to send on this stream."""
+    """The peer has room for more data on this stream."""
 
     stream: int
 

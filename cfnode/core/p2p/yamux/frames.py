@@ -1,8 +1,8 @@
-"""What is on the wire? Frames of a header, and behind data a body.
+"""What is on the wire? Frames: a header each, and a body after the header of data.
 
 libp2p specs, "yamux": 12 bytes of version, type, flags, stream and length, big-endian; the length is that of
-the body, or a number that the type gives a meaning to. A body is handed on as it arrives, so a frame never
-has to be whole in memory, however long it says to be.
+the body, or a number whose meaning depends on the type. A body is passed on as it arrives, so a frame is
+never held completely in memory, whatever length it announces.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the body of the last frame; `last`: it is whole now."""
+    """A part of the body of the last frame; `last`: the body is complete."""
 
     data: bytes
     last: bool
@@ -51,14 +51,14 @@ def frame(kind: int, flags: int, stream: int, length: int) -> bytes:
 
 
 class FrameReader:
-    """Cuts what arrives."""
+    """Cuts received bytes into headers and pieces of bodies."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._left = 0
 
     def receive_data(self, data: bytes) -> Iterator[Frame | Piece]:
-        """What there is now, to be taken to the end. Raises RemoteError for a header that is none."""
+        """The frames and pieces so far; iterate to the end. Raises RemoteError for a malformed header."""
         self._buffer += data
         at = 0
         with memoryview(self._buffer) as view:

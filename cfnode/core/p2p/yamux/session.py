@@ -2,7 +2,7 @@
 
 Yamux (libp2p specs, "yamux"): frames (`frames.py`) of many streams. A stream begins with the flag SYN on its
 first frame, ends one way with FIN and both ways with RST, and a side may send only what the other's receive
-window allows: 262,144 bytes at first, more as the receiver says.
+window allows: 262,144 bytes at first, more as the receiver grants.
 
 What bounds the memory a peer can take:
 - a window is enforced: a byte too many ends the connection;
@@ -11,10 +11,10 @@ What bounds the memory a peer can take:
   (`MAX_BUFFERED`);
 - frames that a peer makes us send (pongs, resets) and does not read are counted, too.
 
-What bounds the time: frames are paid for (`budget.py`), and `turns` takes them in slices.
+What bounds the time: frames spend a budget (`budget.py`), and `turns` handles them in slices.
 
 A stream that has ended may be ended again by a frame without a body: rust-yamux does that where a request's
-stream is closed by two layers, one after the other. Data after the end is against the rules.
+stream is closed by two layers, one after the other. Data after the end breaks the protocol.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ __all__ = [
 
 INITIAL_WINDOW = 262_144
 MAX_INBOUND = 128
-"""Streams a peer may have open at a time. A Substrate node uses about ten, plus its requests under way."""
+"""Streams a peer may have open at a time. A Substrate node uses about ten, plus its pending requests."""
 EXTRA_WINDOWS = 32 << 20
 """Bytes of window beyond the first, over all streams of a connection."""
 MAX_OUTBOUND = 128
 MAX_BUFFERED = (MAX_INBOUND + MAX_OUTBOUND) * INITIAL_WINDOW + EXTRA_WINDOWS
-"""What a connection can have received that nobody has read: the sum of all windows."""
+"""Unread bytes that a connection can hold: the sum of all windows."""
 MAX_WAITING = 1_000
-"""Frames the peer has made us send and does not read."""
+"""Frames that answer the peer and that it does not read."""
 MAX_SEND_WINDOW = (1 << 32) - 1
 
 
 @dataclass(slots=True)
 class _Stream:
     window: int
-    """What we let the peer have under way, bytes."""
+    """Bytes that the peer may have in flight."""
     receivable: int
     sendable: int = INITIAL_WINDOW
     consumed: int = 0
-    """Read by our side and not yet given back to the peer."""
+    """Bytes read by our side and not yet granted to the peer again."""
     ours_ended: bool = False
     theirs_ended: bool = False
     reset: bool = False
@@ -97,29 +97,29 @@ class Session:
     _next: int = 0
     _reader: FrameReader = field(default_factory=FrameReader)
     _body_of: int | None = None
-    """The stream whose body is arriving; None: nobody wants it."""
+    """The stream whose body is arriving; None: the body is ignored."""
     _ends: bool = False
     """Whether that stream ends with the body."""
     _out: list[bytes] = field(default_factory=list)
     _waiting: int = 0
     _gone: bool = False
     budget: FrameBudget = field(default_factory=FrameBudget)
-    """What the peer's frames may still cost."""
+    """The credit for the peer's frames."""
 
     def __post_init__(self) -> None:
         self._next = 1 if self.dialer else 2
 
-    # What comes
+    # Receiving
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Take what came, all at once; what happened, in order.
+        """Handles received bytes at once; returns the events in order.
 
         Raises RemoteError, after which the connection must end.
         """
         return [event for events in self.turns(data) for event in events]
 
     def turns(self, data: bytes) -> Iterator[list[Event]]:
-        """Take what came, to the end, in slices of little work; what happened in each. Raises RemoteError."""
+        """Handles received bytes in short slices; yields the events of each. Raises RemoteError."""
         events: list[Event] = []
         until = self.budget.spent + TURN
         for part in self._reader.receive_data(data):
@@ -132,13 +132,13 @@ class Session:
                 events, until = [], self.budget.spent + TURN
         yield events
 
-    def _on_frame(self, came: Frame, events: list[Event]) -> None:
+    def _on_frame(self, received: Frame, events: list[Event]) -> None:
         self._body_of, self._ends = None, False
         self.budget.spend(1)
-        if came.kind in (PING, GO_AWAY):
-            self._on_session_frame(came, events)
+        if received.kind in (PING, GO_AWAY):
+            self._on_session_frame(received, events)
         else:
-            self._on_stream_frame(came, events)
+            self._on_stream_frame(received, events)
 
     def _on_piece(self, piece: Piece, events: list[Event]) -> None:
         if self._body_of is not None:
@@ -147,33 +147,33 @@ class Session:
             if piece.last and self._ends:
                 self._on_end(self._body_of, events)
 
-    def _on_session_frame(self, came: Frame, events: list[Event]) -> None:
-        if came.kind == GO_AWAY:
+    def _on_session_frame(self, received: Frame, events: list[Event]) -> None:
+        if received.kind == GO_AWAY:
             self._gone = True
-            events.append(GoneAway(came.length))
-        elif came.flags & SYN:
-            self._answer(frame(PING, ACK, 0, came.length))
+            events.append(GoneAway(received.length))
+        elif received.flags & SYN:
+            self._answer(frame(PING, ACK, 0, received.length))
         else:
-            events.append(Pong(came.length))
+            events.append(Pong(received.length))
 
-    def _on_stream_frame(self, came: Frame, events: list[Event]) -> None:
-        number = came.stream
-        if came.flags & SYN:
+    def _on_stream_frame(self, received: Frame, events: list[Event]) -> None:
+        number = received.stream
+        if received.flags & SYN:
             self._on_open(number, events)
         stream = self._streams.get(number)
         if stream is None and number % 2 == self.dialer and number >= self._next:
             raise RemoteError(f"yamux: a frame for stream {number}, which we never opened")
         if stream is None or stream.reset:
-            return  # what was under way when the stream ended
-        if came.flags & RST:
+            return  # it was in flight when the stream ended
+        if received.flags & RST:
             stream.reset = True
             events.append(StreamReset(number))
-        elif came.kind == WINDOW:
-            self._on_window(number, stream, came.length, events)
-            if came.flags & FIN:
+        elif received.kind == WINDOW:
+            self._on_window(number, stream, received.length, events)
+            if received.flags & FIN:
                 self._on_end(number, events)
         else:
-            self._on_data(stream, came, events)
+            self._on_data(stream, received, events)
 
     def _on_open(self, number: int, events: list[Event]) -> None:
         if number == 0 or number % 2 == self.dialer:
@@ -196,8 +196,8 @@ class Session:
         if more:
             events.append(WindowGrown(number))
 
-    def _on_data(self, stream: _Stream, came: Frame, events: list[Event]) -> None:
-        number, length, ends = came.stream, came.length, bool(came.flags & FIN)
+    def _on_data(self, stream: _Stream, received: Frame, events: list[Event]) -> None:
+        number, length, ends = received.stream, received.length, bool(received.flags & FIN)
         if stream.theirs_ended and length:
             raise RemoteError(f"yamux: data on stream {number} after its end")
         if length > stream.receivable:
@@ -217,17 +217,17 @@ class Session:
         stream.theirs_ended = True
         events.append(StreamEnded(number))
 
-    # What goes
+    # Sending
 
     def frames_to_send(self) -> list[bytes]:
-        """The frames that have to go out now, each for a noise message of its own; handed out once."""
+        """The frames to send now, each in a noise message of its own; each is returned once."""
         out, self._out, self._waiting = self._out, [], 0
         return out
 
     def open(self, window: int = INITIAL_WINDOW) -> int:
-        """A new stream.
+        """Opens a stream and returns its number.
 
-        `window`: bytes that may be under way to us; less is given when the budget is used up.
+        `window`: bytes that may be in flight to us; fewer are granted when the budget is used up.
         """
         if self._gone:
             raise LocalError("yamux: the connection is closing")
@@ -241,11 +241,11 @@ class Session:
         return number
 
     def sendable(self, number: int) -> int:
-        """How many bytes the peer has room for on this stream."""
+        """The number of bytes that the peer has room for on this stream."""
         return self._live(number).sendable
 
     def send(self, number: int, data: bytes | memoryview) -> int:
-        """Send what fits in the window and in one frame; how many bytes that was."""
+        """Sends as much as the window and one frame have room for; returns the number of bytes."""
         stream = self._live(number)
         if stream.ours_ended:
             raise LocalError(f"yamux: our side of stream {number} has ended")
@@ -257,7 +257,7 @@ class Session:
         return size
 
     def consumed(self, number: int, size: int) -> None:
-        """Our side has read `size` bytes: room for as many more is given once it is worth a frame."""
+        """Counts bytes that our side has read; the peer is granted as many once that is worth a frame."""
         stream = self._streams.get(number)
         if stream is None or stream.reset or stream.theirs_ended:
             return
@@ -268,14 +268,14 @@ class Session:
             stream.consumed = 0
 
     def finish(self, number: int) -> None:
-        """We send no more on this stream."""
+        """Ends our direction of the stream."""
         stream = self._streams.get(number)
         if stream is not None and not stream.ours_ended and not stream.reset:
             stream.ours_ended = True
             self._out.append(frame(DATA, FIN, number, 0))
 
     def release(self, number: int) -> None:
-        """Nobody uses the stream any more: its place is free; reset unless it has ended both ways."""
+        """Forgets a stream that is no longer used; it is reset unless it has ended both ways."""
         stream = self._streams.pop(number, None)
         if stream is None:
             return
@@ -291,11 +291,11 @@ class Session:
             self._body_of = None
 
     def ping(self, value: int) -> None:
-        """Ask for a sign of life; a Pong of the same value (u32) answers."""
+        """Sends a ping; the peer answers with a Pong of the same value (u32)."""
         self._out.append(frame(PING, SYN, 0, value))
 
     def go_away(self, code: int = NORMAL) -> None:
-        """Tell the peer that the connection ends."""
+        """Sends GoAway: the connection ends."""
         self._gone = True
         self._out.append(frame(GO_AWAY, 0, 0, code))
 
@@ -308,5 +308,5 @@ class Session:
     def _answer(self, frame: bytes) -> None:
         self._waiting += 1
         if self._waiting > MAX_WAITING:
-            raise RemoteError(f"yamux: {MAX_WAITING} answers wait and the peer does not read")
+            raise RemoteError(f"yamux: the peer does not read {MAX_WAITING} answers to its frames")
         self._out.append(frame)

@@ -1,4 +1,4 @@
-"""What can be done with one storage item, or one runtime API method, once its types are compiled?"""
+"""How are keys, values, arguments and results of a storage item or a runtime API method encoded?"""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class StorageItem:
         return f"StorageItem({self.pallet}.{self.entry.name})"
 
     def key(self, *keys: Any) -> bytes:
-        """The storage key; with fewer keys than the map has, the prefix that all keys beginning so share."""
+        """The storage key; with fewer keys than the map has, the common prefix of all matching keys."""
         if len(keys) > len(self.keys):
             raise ScaleError(f"{self!r} has {len(self.keys)} keys, not {len(keys)}")
         parts = zip(self._hashers, self.keys, keys, strict=False)
         return self.prefix + b"".join(hasher.hash(codec.encode(key)) for hasher, codec, key in parts)
 
     def decode_key(self, storage_key: bytes) -> tuple[Any, ...]:
-        """The map keys in a whole storage key; None for one of which only a hash is there."""
+        """The map keys in a complete storage key; None for a key of which it has only the hash."""
         if not storage_key.startswith(self.prefix):
             raise ScaleError(f"the storage key is not one of {self!r}")
         offset = len(self.prefix)
@@ -58,7 +58,7 @@ class StorageItem:
         return tuple(keys)
 
     def decode(self, stored: bytes | None) -> Any:
-        """The value in storage; for an absent one the default, or None where the item is optional."""
+        """The value in storage; for an absent one the default, or None if the item is optional."""
         if stored is not None:
             return self.value.decode(stored)
         return None if self.entry.modifier == "Optional" else self.value.decode(self.entry.default)
@@ -102,7 +102,7 @@ class ApiFunction:
         return b"".join(codec.encode(value) for (_, codec), value in zip(self._inputs, values, strict=True))
 
     def decode_args(self, data: bytes) -> tuple[Any, ...]:
-        """The arguments as the called side reads them."""
+        """The arguments, decoded as by the runtime."""
         values = []
         offset = 0
         for _, codec in self._inputs:

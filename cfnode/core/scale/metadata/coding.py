@@ -1,6 +1,6 @@
-"""How do the bytes of `state_getMetadata` become tables, and tables bytes?
+"""How are the bytes of `state_getMetadata` decoded to tables, and encoded from them?
 
-They begin with `meta` and a version byte; 14 and 15 are read and written.
+They begin with `meta` and a version byte; versions 14 and 15 are supported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _LAYOUTS = {14: layout.V14, 15: layout.V15}
 
 
 def decode_metadata(data: bytes) -> Metadata:
-    """Metadata V14 or V15, to the last byte. 650 kB take some 50 ms: not for an event loop."""
+    """Metadata V14 or V15 in exactly these bytes. 650 kB take about 50 ms: do not call it in an event
+    loop."""
     data = bytes(data)
     if data[:4] != _MAGIC or len(data) < 5:
         raise ScaleError("metadata begins with the four bytes 'meta' and a version")

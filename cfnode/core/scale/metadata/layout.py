@@ -1,4 +1,4 @@
-"""How does metadata itself look in bytes?
+"""How is metadata itself encoded?
 
 The layouts of frame-metadata's `RuntimeMetadataPrefixed` for V14 and V15 and of scale-info's portable
 registry, written down once: reading and writing both come from these tables.
@@ -98,7 +98,7 @@ _CUSTOM = record(tables.CustomValue, name=TEXT, type=_TYPE, value=BYTES)
 
 @dataclass(frozen=True, slots=True)
 class RawExtrinsicV14:
-    """The extrinsic as V14 states it: its parts are the parameters of its type."""
+    """The extrinsic in V14: its parts are the parameters of its type."""
 
     type: int
     version: int
@@ -107,7 +107,7 @@ class RawExtrinsicV14:
 
 @dataclass(frozen=True, slots=True)
 class RawExtrinsicV15:
-    """The extrinsic as V15 states it: its parts, without the whole."""
+    """The extrinsic in V15: its parts, without the whole type."""
 
     version: int
     address: int
@@ -119,7 +119,7 @@ class RawExtrinsicV15:
 
 @dataclass(frozen=True, slots=True)
 class RawV14:
-    """Everything behind the version byte of V14."""
+    """Everything after the version byte of V14."""
 
     types: tuple[scale_types.PortableType, ...]
     pallets: tuple[tables.Pallet, ...]
@@ -129,7 +129,7 @@ class RawV14:
 
 @dataclass(frozen=True, slots=True)
 class RawV15:
-    """Everything behind the version byte of V15."""
+    """Everything after the version byte of V15."""
 
     types: tuple[scale_types.PortableType, ...]
     pallets: tuple[tables.Pallet, ...]

@@ -1,4 +1,4 @@
-"""What does this runtime have under that name?"""
+"""Which pallet, storage item, call, error or runtime API does a runtime have under a name?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Thing = TypeVar("_Thing")
 
 
 class _Index:
-    """What the look-ups find: names at once, codecs from their first use on."""
+    """The caches of look-ups: names from the beginning, codecs from their first use on."""
 
     __slots__ = ("functions", "methods", "pallets", "storage", "variants")
 
@@ -86,7 +86,7 @@ class Metadata:
         return self.storage(pallet, item).key(*keys)
 
     def storage_codec(self, pallet: str, item: str) -> Codec:
-        """The codec of what a storage item holds."""
+        """The codec of a storage item's value."""
         return self.storage(pallet, item).value
 
     def constant(self, pallet: str, name: str) -> Any:

@@ -1,7 +1,7 @@
-"""What does a runtime say about its pallets, its extrinsics and its runtime APIs?
+"""How does a runtime's metadata describe its pallets, its extrinsics and its runtime APIs?
 
 The tables of metadata V14 and V15 as frozen values (frame-metadata, `v14.rs` and `v15.rs`). Every `type`,
-`key`, `calls` … is a type id. What V14 does not have is empty, or worked out from its types.
+`key`, `calls` … is a type id. Parts that V14 lacks are empty, or derived from its types.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Pallet:
 
 @dataclass(frozen=True, slots=True)
 class TransactionExtension:
-    """A signed extension: `type` travels in the extrinsic, `additional` only in the signed payload."""
+    """A signed extension: `type` is part of the extrinsic, `additional` only of the signed payload."""
 
     identifier: str
     type: int
@@ -95,7 +95,8 @@ class TransactionExtension:
 
 @dataclass(frozen=True, slots=True)
 class Extrinsic:
-    """How an extrinsic is built. `type` is UncheckedExtrinsic as a whole; V15 only if a type uses it."""
+    """The parts of an extrinsic. `type` is the whole UncheckedExtrinsic; V15 has it only if a type uses
+    it."""
 
     version: int
     address: int
