@@ -63,12 +63,12 @@ class ChainView:
 
     def header(self, block_hash: bytes) -> Header | None:
         """The header, or None when the block is not known."""
-        remote = self.states.elsewhere(block_hash)
+        remote = self.states.remote_for(block_hash)
         return self._store.header(block_hash) if remote is None else remote.header
 
     def body(self, block_hash: bytes) -> list[bytes] | None:
         """The extrinsics with their length prefixes, or None when unknown or pruned."""
-        remote = self.states.elsewhere(block_hash)
+        remote = self.states.remote_for(block_hash)
         return self._store.body(block_hash) if remote is None else remote.body
 
     def justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
@@ -162,7 +162,7 @@ class ChainView:
 
     def subscribe(
         self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object,
-        seen: Callable[[ChainEvent], None] | None = None,
+        on_event: Callable[[ChainEvent], None] | None = None,
     ) -> Subscription[ChainEvent]:  # fmt: skip
-        """Events of these kinds; who lets `capacity` wait receives Lagged, no more. `seen` hears at once."""
-        return self._events.subscribe(capacity, only, seen)
+        """Events of these kinds; who lets `capacity` wait receives Lagged, no more. `on_event` hears at once."""
+        return self._events.subscribe(capacity, only, on_event)

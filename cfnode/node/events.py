@@ -90,12 +90,12 @@ class Subscription(Generic[T]):
         publisher: Publisher[T],
         capacity: int,
         only: type | tuple[type, ...],
-        seen: Callable[[T], None] | None,
+        on_event: Callable[[T], None] | None,
     ) -> None:
         self._publisher = publisher
         self._capacity = capacity
         self._only = only
-        self._seen = seen
+        self._on_event = on_event
         self._queue: deque[T] = deque()
         self._arrived = trio.Event()
         self._closed = False
@@ -139,8 +139,8 @@ class Subscription(Generic[T]):
             self._end()
             return
         self._queue.append(item)
-        if self._seen is not None:
-            self._seen(item)
+        if self._on_event is not None:
+            self._on_event(item)
         self._wake()
 
     def finish(self) -> None:
@@ -174,13 +174,13 @@ class Publisher(Generic[T]):
         self,
         capacity: int = QUEUE_CAPACITY,
         only: type | tuple[type, ...] = object,
-        seen: Callable[[T], None] | None = None,
+        on_event: Callable[[T], None] | None = None,
     ) -> Subscription[T]:
         """A new listener; it receives what is published from now on, and is woken by items of these types.
 
-        `seen` is called with each of them when it is put into the queue.
+        `on_event` is called with each of them when it is put into the queue.
         """
-        subscription = Subscription(self, capacity, only, seen)
+        subscription = Subscription(self, capacity, only, on_event)
         self._listeners[subscription] = None
         return subscription
 

@@ -21,7 +21,7 @@ from cfnode.node.chain_errors import ImportRefused
 from cfnode.runtime.calls import LocalFault, StoreFault, UnsupportedCode
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
-__all__ = ["MANY", "LocalFaults", "patiently", "stored", "tried_again"]
+__all__ = ["MANY", "LocalFaults", "retry_after_fault", "stored", "tried_again"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -134,7 +134,7 @@ async def tried_again(block: BlockRef, attempt: Callable[[], Awaitable[bool]]) -
     return await attempt()
 
 
-async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+async def retry_after_fault(ask: Callable[[], Awaitable[T]]) -> T:
     """The answer, asked for again after a local fault: no caller shall pay for a process that was killed."""
     for pause in SHORT_PAUSES_S:
         try:

@@ -79,7 +79,7 @@ def network_figures(network: Service, sync: ChainSync) -> NetworkFigures:
         sent=lambda: network.bytes_sent,
         held=lambda: network.bytes_held,
         bans=lambda: network.bans,
-        highest=lambda: sync.book.median,
+        highest=lambda: sync.peer_set.median_claim,
     )
 
 

@@ -85,7 +85,7 @@ class TransactionPool:
         self._returning: OrderedDict[bytes, bytes] = OrderedDict()
         self._processed = chain.best
         self._moved = trio.Event()
-        self._events = chain.subscribe(seen=self._heard)
+        self._events = chain.subscribe(on_event=self._heard)
         self._is_behind = False
 
     # Asking
@@ -185,7 +185,7 @@ class TransactionPool:
         while True:
             if self._is_behind:  # events were lost: we were too slow, or begin anew
                 self._events.close()
-                self._events = self._chain.subscribe(seen=self._heard)
+                self._events = self._chain.subscribe(on_event=self._heard)
                 self._catch_up()
                 await self._tend(self._processed)
             async for event in self._events:

@@ -29,7 +29,7 @@ __all__ = [
     "LARGE_ANSWER",
     "ApiAnswer",
     "ApiMissing",
-    "ApiNothing",
+    "ApiReturnedNone",
     "ApiRefused",
     "Question",
     "ask",
@@ -55,7 +55,7 @@ class ApiRefused(Exception):
         super().__init__(f"{function}: {error if self.text is None else self.text}")
 
 
-class ApiNothing(Exception):
+class ApiReturnedNone(Exception):
     """An older runtime answered None where today's say what is wrong; `str()` is all that is known."""
 
 
@@ -72,7 +72,7 @@ class ApiAnswer:
 async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
     """Call a function at a block; a `Result` is opened.
 
-    Raises ApiMissing, ApiRefused, ApiNothing, the door's errors, and the store's for a block without state.
+    Raises ApiMissing, ApiRefused, ApiReturnedNone, the door's errors, and the store's for a block without state.
     """
     (answer,) = await ask_all(chain, block, [(function, arguments)])
     return answer
@@ -145,7 +145,7 @@ def _opened(function: str, answer: ApiAnswer) -> ApiAnswer:
     path = answer.runtime.metadata.registry.type(answer.type_id).path
     if path == ("Option",) and function in older_apis.NEVER_NONE:
         if answer.value is None:
-            raise ApiNothing(f"{function} gave None: this runtime has no such pool, or cannot")
+            raise ApiReturnedNone(f"{function} gave None: this runtime has no such pool, or cannot")
         return _opened(function, _inner(answer, "Some", answer.value))
     if path != ("Result",):
         return answer

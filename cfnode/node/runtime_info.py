@@ -18,7 +18,7 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
-from cfnode.node.local_faults import patiently
+from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States
 from cfnode.runtime.calls import Unanswerable
@@ -92,7 +92,7 @@ class RuntimeCache:
             async with self._loading:
                 info = self._infos.get(code_hash)
                 if info is None:
-                    info = await patiently(lambda: self._load(block_hash, code_hash))
+                    info = await retry_after_fault(lambda: self._load(block_hash, code_hash))
         self._infos.move_to_end(code_hash)
         return info
 

@@ -62,7 +62,7 @@ class States:
         self.on_proof = 0
         """Answers so far that rest on proofs of peers."""
 
-    def elsewhere(self, block: bytes) -> RemoteState | None:
+    def remote_for(self, block: bytes) -> RemoteState | None:
         """Who answers for a block whose state is not here; None for any other block."""
         remote = self.remote
         return remote if remote is not None and remote.block.hash == block else None
@@ -78,7 +78,7 @@ class States:
 
         `keys`: what it will ask for in the trie `child`, if that is known: peers are asked only once then.
         """
-        remote = self.elsewhere(block)
+        remote = self.remote_for(block)
         if remote is not None:
             found = await remote.read(walk, keys, child)
             self.on_proof += 1
@@ -92,7 +92,7 @@ class States:
 
     async def call_all(self, block: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         """The outputs of calls (function, args) on a block's state. Raises as `at`, and RuntimeCallError."""
-        remote = self.elsewhere(block)
+        remote = self.remote_for(block)
         if remote is None:
             return await self.executor.call_all(BlockSource(block), calls)
         outputs = await remote.call_all(calls)

@@ -20,7 +20,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
 from cfnode.node.liveness import Liveness
-from cfnode.node.local_faults import patiently
+from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.outcome import (
     EventError,
     Inclusion,
@@ -129,7 +129,7 @@ class SignedClient:
         self._require_room()
         if dry_run:
             async with self._trying:
-                await patiently(lambda: self._dry_run(call))
+                await retry_after_fault(lambda: self._dry_run(call))
         async with self._submitting:
             return Submission(self._chain, await self._into_pool(call), self._liveness)
 
@@ -269,7 +269,7 @@ class Submission:
         block, index = status.hash, status.index
         assert block is not None and index is not None
         try:
-            return await patiently(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
+            return await retry_after_fault(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
         except (LocalFault, StateDiscarded, StoreError) as fault:
             raise EventError(f"of transaction 0x{self.tx_hash.hex()}", str(fault)) from fault
 

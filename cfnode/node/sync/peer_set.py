@@ -194,7 +194,7 @@ class PeerSet:
         return max((known.number for known in self._peers.values()), default=0)
 
     @property
-    def median(self) -> int:
+    def median_claim(self) -> int:
         """The claim in the middle of those that count, 0 without any: for those who look at it."""
         return middle(self.witnesses())
 

@@ -74,7 +74,7 @@ class ChainSync:
     ) -> None:  # fmt: skip
         self.progress = Progress(Phase.DONE) if author else Progress()
         self.book = PeerSet()
-        self.began_at = chain.best.number
+        self.starting_block = chain.best.number
         """The best block when the node started."""
         self._network = network
         self._chain = chain

@@ -58,7 +58,7 @@ async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_ho
             assert not victim.sync.progress.is_syncing
         await victim.reached(lambda: score(liar, by=victim) <= reputation.SILENT / 2)
         assert score(honest, by=victim) > 0
-        book = victim.sync.book
+        book = victim.sync.peer_set
         assert book.record(liar.id).rank > book.record("a stranger").rank > book.record(honest.id).rank
 
 
@@ -155,7 +155,7 @@ async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_report
             reputation.MAX_UNFOUNDED - 1
         )
         assert costs[reputation.MAX_UNFOUNDED - 1] == reputation.BAD_PROOF
-        assert light.sync.book.record("liar").answers == 0, "it has delivered nothing"
+        assert light.sync.peer_set.record("liar").answers == 0, "it has delivered nothing"
         assert light.sync._follower._links.bytes_held == 0
         assert not light.sync.progress.is_syncing
 
@@ -211,7 +211,7 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
         await followed(light, authority)
         await trio.sleep(5)
         assert light.network.reports == []
-        assert light.sync.book.record("authority").penalties == 0
+        assert light.sync.peer_set.record("authority").penalties == 0
 
 
 # Claims to be far ahead
@@ -244,7 +244,7 @@ async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[Memory
         for _ in range(60):
             await trio.sleep(1)
             assert not light.sync.progress.is_syncing, "a broker's call is not refused"
-            assert light.sync.book.median < FAR
+            assert light.sync.peer_set.median_claim < FAR
         assert light.sync.progress.phase is Phase.DONE
     return took
 

@@ -165,7 +165,7 @@ async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> l
     def note(event: Finalized) -> None:
         steps.append((event.blocks[-1].number, event.justification is not None))
 
-    with full.chain.subscribe(only=Finalized, seen=note):
+    with full.chain.subscribe(only=Finalized, on_event=note):
         async with running(authority, full):
             await reached(full, until)
     return steps
@@ -267,7 +267,7 @@ async def test_light_peers_are_asked_for_nothing_and_say_nothing_of_the_chain(
             stranger.protocols["block-announces/1"].send("light", BlockAnnounce(far).encode())
         await in_step(light, authority)
         await reached(light, lambda: not light.sync.progress.is_syncing)
-        assert light.sync.book.median == authority.chain.best.number
+        assert light.sync.peer_set.median_claim == authority.chain.best.number
         assert {peer for peer, _, _ in light.network.asked} == {"authority"}
 
 

@@ -278,10 +278,10 @@ async def test_peers_that_all_lie_about_the_head_are_doubted_and_an_honest_one_i
         liar.network._membership.protocols["block-announces/1"]._handshake = lambda far=far: far
     async with on_the_network(victim, honest, *liars):
         await joined(victim, honest, *liars)
-        book = victim.sync.book
+        book = victim.sync.peer_set
         await victim.reached(lambda: all(book.record(liar.id).doubted for liar in liars))
         assert not victim.sync.progress.is_syncing, "claims prove nothing"
-        assert book.median == chain.chain.best.number
+        assert book.median_claim == chain.chain.best.number
         await chain.block(tx("dave", 0))
         await victim.in_step_with(honest)
         assert not victim.sync.progress.is_syncing
