@@ -33,7 +33,7 @@ from cfnode.devchain.voter import Voter
 from cfnode.node import service
 from cfnode.node.config import Config
 from cfnode.node.node import Node
-from cfnode.node.upkeep import kept_up
+from cfnode.node.upkeep import supervise
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
 from cfnode.swap_service.index import SwapIndex
@@ -104,8 +104,8 @@ class DevelopmentChain:
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep an index of the chain's swaps, and log what happens to them."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
-            nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
+            nursery.start_soon(supervise, "index of swaps", self.swaps.run)
+            nursery.start_soon(supervise, "log of swaps", self.swap_log.run)
             await self.swaps.up_to_date()
             task_status.started()
 
@@ -113,9 +113,9 @@ class DevelopmentChain:
         """Make blocks, and make them final."""
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(kept_up, "finality voter", self.voter.run)
-                nursery.start_soon(kept_up, "round voter", self.round_voter.run)
-                nursery.start_soon(kept_up, "block author", self.author.run)
+                nursery.start_soon(supervise, "finality voter", self.voter.run)
+                nursery.start_soon(supervise, "round voter", self.round_voter.run)
+                nursery.start_soon(supervise, "block author", self.author.run)
         finally:
             await self.snapshots.clear()
 

@@ -68,11 +68,11 @@ class RoundVoter:
             if is_needed and resumed != self._rounds.set_id:
                 resumed = self._rounds.set_id
                 self._resume()
-            if is_needed and self._gossip.in_step:
+            if is_needed and self._gossip.is_synced:
                 await self._round()
             else:
                 with trio.move_on_after(LOOK_S):
-                    await self._gossip.progress()
+                    await self._gossip.wait_progress()
 
     def _resume(self) -> None:
         """Go on with the round of the last votes, and cast those again."""
@@ -80,7 +80,7 @@ class RoundVoter:
         if set_id != self._rounds.set_id:
             return
         if self._record.completed is not None:
-            self._rounds.caught_up(self._record.completed)
+            self._rounds.apply_catch_up(self._record.completed)
         log.debug("Round %d of set %d goes on after a restart", number, set_id)
         for vote in self._record.votes:
             self._gossip.cast(vote)
@@ -92,7 +92,7 @@ class RoundVoter:
         weights = self._rounds.voters.weights
         weight = sum(weights[key] for key in self._keys if key in weights)
         needed = 0 < weight < self._rounds.voters.threshold
-        self._rounds.jumps = not needed
+        self._rounds.commits_end_rounds = not needed
         return needed
 
     @property
@@ -102,7 +102,7 @@ class RoundVoter:
     async def _round(self) -> None:
         """Both votes of the present round, unless it ends before."""
         place, began = self._place, trio.current_time()
-        now, before = self._rounds.round(place[1]), self._rounds.before()
+        now, before = self._rounds.round(place[1]), self._rounds.previous_round()
         if await self._until(place, lambda: now.state.completable, began + 2 * GOSSIP_S):
             await self._cast(now, PREVOTE, self._prevote(now, before))
         if not await self._until(place, lambda: self._agreed(now, before) is not None):
@@ -117,7 +117,7 @@ class RoundVoter:
         """Wait until that is true, or the time has come; False where another round has begun."""
         while self._place == place and not met() and trio.current_time() < deadline:
             with trio.move_on_at(min(deadline, trio.current_time() + LOOK_S)):
-                await self._gossip.progress()
+                await self._gossip.wait_progress()
         return self._place == place
 
     def _prevote(self, now: Round, before: Round | None) -> BlockRef | None:

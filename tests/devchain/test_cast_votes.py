@@ -81,7 +81,7 @@ class Gossip:
 
     def __init__(self) -> None:
         self.rounds, self.sent = Rounds(Tree()), list[Vote]()
-        self.rounds.jumps = False
+        self.rounds.commits_end_rounds = False
         self.rounds.begin(AuthoritySet(3, ((ALICE.public, 1), (BOB.public, 1))))
 
     def cast(self, vote: Vote) -> None:

@@ -62,7 +62,7 @@ async def test_a_watched_transaction_tells_its_whole_life(rig: Rig) -> None:
     extrinsic = tx("alice", 0, put("colour", "red"))
     watch = await rig.pool.submit_and_watch(extrinsic)
     assert watch.hash == hash_of(extrinsic)
-    rig.pool.told_peers(watch.hash, ["12D3KooWPeer"])
+    rig.pool.mark_broadcast(watch.hash, ["12D3KooWPeer"])
     made = await rig.author.new_block(finalize=True)
     await settle()
     index = (rig.chain.body(made.block.hash) or []).index(extrinsic)

@@ -214,7 +214,7 @@ async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_
         for _ in range(5):
             nursery.start_soon(submit)
             await trio.testing.wait_all_tasks_blocked()
-    assert [str(error) for error in refused] == ["3 calls wait to be signed"] * 2
+    assert [str(error) for error in refused] == ["3 calls wait to be signed: try again later"] * 2
 
 
 async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_was_executed(

@@ -12,7 +12,7 @@ from cfnode.core.aura import slot_of
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.node.config import Checkpoint
 from cfnode.node.sync.authority_set_cache import TrustedSet
-from cfnode.node.sync.checkpoint import BadCheckpoint, trust_checkpoint
+from cfnode.node.sync.checkpoint import BadCheckpoint, load_checkpoint
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
@@ -34,7 +34,7 @@ async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Tr
     header = client.rig.store.header(client.rig.chain.finalized.hash)
     assert header is not None
     now = slot_of(header) + int(days * SLOTS_A_DAY)
-    return await trust_checkpoint(client.network, client.book, checkpoint, client.progress, now)
+    return await load_checkpoint(client.network, client.peer_set, checkpoint, client.progress, now)
 
 
 async def test_proofs_go_on_from_a_checkpoint_whose_header_holds_the_keys(
@@ -47,14 +47,14 @@ async def test_proofs_go_on_from_a_checkpoint_whose_header_holds_the_keys(
     assert (trust.number, trust.authorities) == (1, voter_set(KEYS[:2], 1))
     assert "The checkpoint #1 " in caplog.text
     assert "is 1.0 days old" in caplog.text
-    warp = WarpSync(client.network, client.book, trust, None, client.progress)
+    warp = WarpSync(client.network, client.peer_set, trust, None, client.progress)
     reached = await warp.run()
     assert reached.header.hash == rig.chain.finalized.hash
     assert reached.authorities == voter_set(KEYS[1:], 2)
     assert client.progress.sets == 2, "the change before the checkpoint was not proven again"
 
 
-@pytest.mark.parametrize(("days", "words"), [(45, "IS 45 DAYS OLD"), (-2, "is this machine's clock right?")])
+@pytest.mark.parametrize(("days", "words"), [(45, "IS 45 DAYS OLD"), (-2, "check this machine's clock")])
 async def test_an_age_that_cannot_be_trusted_is_said_loudly(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture, days: float, words: str
 ) -> None:
@@ -78,7 +78,7 @@ async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
     client = Client(rig, honest=None)
     trust = await trusted(client, Checkpoint(block(rig, 1), 7))
     with trio.move_on_after(60):
-        await WarpSync(client.network, client.book, trust, None, client.progress).run()
+        await WarpSync(client.network, client.peer_set, trust, None, client.progress).run()
     assert "is the set id of --checkpoint right?" in caplog.text
 
 
@@ -118,7 +118,7 @@ async def test_a_node_begins_at_the_checkpoint_it_was_given(make_rig: MakeRig) -
     network = MemoryNetwork("light")
     checkpoint = Checkpoint(block(rig, 1), 1)
     light = ChainSync(network, own.chain, own.store, beginning=client.genesis, checkpoint=checkpoint)
-    light.book.note("honest", 3, rig.chain.best.hash)
+    light.peer_set.update("honest", 3, rig.chain.best.hash)
     network.others["honest"] = client.network.others["honest"]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)

@@ -13,7 +13,7 @@ from cfnode.core.header import Header
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
 from cfnode.node.sync import linking, reputation, serve
-from cfnode.node.sync.behind import BEHIND
+from cfnode.node.sync.lag import SYNCING_LAG
 from cfnode.node.sync.progress import Phase
 from cfnode.node.sync.wanted import Announced
 from tests.node.conftest import MakeRig
@@ -56,10 +56,14 @@ async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_ho
             with trio.fail_after(1.5):
                 await victim.in_step_with(honest)
             assert not victim.sync.progress.is_syncing
-        await victim.reached(lambda: score(liar, by=victim) <= reputation.SILENT / 2)
+        await victim.reached(lambda: score(liar, by=victim) <= reputation.NO_ANSWER / 2)
         assert score(honest, by=victim) > 0
-        book = victim.sync.peer_set
-        assert book.record(liar.id).rank > book.record("a stranger").rank > book.record(honest.id).rank
+        peer_set = victim.sync.peer_set
+        assert (
+            peer_set.record(liar.id).rank
+            > peer_set.record("a stranger").rank
+            > peer_set.record(honest.id).rank
+        )
 
 
 async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_connections(
@@ -71,14 +75,14 @@ async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_c
     light.network.stalled.add("liar")
     async with running(authority, light):
         await followed(light, authority)
-        for _ in range(reputation.MAX_SILENCES):
+        for _ in range(reputation.MAX_TIMEOUTS):
             assert join(light.network, liar)
             header = invented(light.chain.best.number + 2, 7)
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(header).encode())
             await trio.sleep(serve.LIMITS["sync/2"].timeout + 1)
             assert "liar" not in light.network.peers
         costs = [change for peer, change, _ in light.network.reports]
-        assert costs == [reputation.SILENT, reputation.SILENT, reputation.BAD_PROOF]
+        assert costs == [reputation.NO_ANSWER, reputation.NO_ANSWER, reputation.BAD_PROOF]
         assert len(light.sync._follower._wanted) == 0, "its announcements went with it"
 
 
@@ -146,15 +150,15 @@ async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_report
         said = Handshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
         liar.notifications("block-announces/1", said.encode)
         join(light.network, liar)
-        for _ in range(reputation.MAX_UNFOUNDED + 2):
+        for _ in range(reputation.MAX_UNFOUNDED_CLAIMS + 2):
             top = rows[light.chain.best.number - 4 + 2]
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(top).encode())
             await trio.sleep(2)
         costs = [change for peer, change, _ in light.network.reports if peer == "liar"]
-        assert costs[: reputation.MAX_UNFOUNDED - 1] == [reputation.BAD_ANNOUNCE] * (
-            reputation.MAX_UNFOUNDED - 1
+        assert costs[: reputation.MAX_UNFOUNDED_CLAIMS - 1] == [reputation.BAD_ANNOUNCE] * (
+            reputation.MAX_UNFOUNDED_CLAIMS - 1
         )
-        assert costs[reputation.MAX_UNFOUNDED - 1] == reputation.BAD_PROOF
+        assert costs[reputation.MAX_UNFOUNDED_CLAIMS - 1] == reputation.BAD_PROOF
         assert light.sync.peer_set.record("liar").answers == 0, "it has delivered nothing"
         assert light.sync._follower._links.bytes_held == 0
         assert not light.sync.progress.is_syncing
@@ -166,9 +170,9 @@ async def test_an_honest_announcement_is_not_evicted_by_those_of_others(chain: R
         await joined(victim, honest, liar)
         follower = victim.sync._follower
         best = victim.rig.chain.best.number
-        follower.announced(honest.id, b"\7" * 32, best + BEHIND)
+        follower.announced(honest.id, b"\7" * 32, best + SYNCING_LAG)
         for mark in range(1_000):
-            follower.announced(liar.id, mark.to_bytes(32, "big"), best + BEHIND)
+            follower.announced(liar.id, mark.to_bytes(32, "big"), best + SYNCING_LAG)
         assert follower._wanted.announcers(b"\7" * 32) == [honest.id]
         assert len(follower._wanted) <= 65
 
@@ -205,7 +209,7 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
         await followed(light, authority)
         final = light.chain.finalized.number
         for mark in range(40):
-            light.sync._follower._wanted.note("authority", Announced(mark.to_bytes(32, "big"), final - 1))
+            light.sync._follower._wanted.add("authority", Announced(mark.to_bytes(32, "big"), final - 1))
         light.sync._follower._new.add("authority")
         await authority.rig.block(tx("dave", 0))
         await followed(light, authority)
@@ -271,14 +275,14 @@ async def test_blocks_that_a_peer_proves_are_reason_enough_to_be_syncing(
     async with running(authority, light):
         await followed(light, authority)
         phases: set[Phase] = set()
-        take = light.sync._follower._imports._take
+        take = light.sync._follower._imports._import_block
 
         async def noted(*args: object) -> bool:
             light.sync._follower._judge()
             phases.add(light.sync.progress.phase)
             return await take(*args)  # type: ignore[arg-type]
 
-        light.sync._follower._imports._take = noted  # type: ignore[method-assign]
+        light.sync._follower._imports._import_block = noted  # type: ignore[method-assign]
         light.network.disconnect("authority", "for a while")
         await authority.rig.blocks(40)
         join(light.network, authority.network)
@@ -292,12 +296,14 @@ async def test_a_sealed_header_is_told_from_an_invented_one(chain: Rig) -> None:
     assert parent is not None and above is not None
     authorities = tuple(key.aura.public for key in KEYS)
     now = chain.chain.slot_now()
-    assert linking.judge([above], parent, authorities, now) == [authorities]
+    assert linking.verify_headers([above], parent, authorities, now) == [authorities]
     with pytest.raises(linking.refused.BadSeal):
-        linking.judge([signed_anew(above, author=1)], parent, authorities, now)
-    assert linking.judge([signed_anew(above, author=1)], parent, None, now) == [None], "it is not known whose"
+        linking.verify_headers([signed_anew(above, author=1)], parent, authorities, now)
+    assert linking.verify_headers([signed_anew(above, author=1)], parent, None, now) == [None], (
+        "it is not known whose"
+    )
     with pytest.raises(linking.refused.WrongNumber):
-        linking.judge([signed_anew(replace(above, number=9))], parent, authorities, now)
+        linking.verify_headers([signed_anew(replace(above, number=9))], parent, authorities, now)
 
 
 async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_coming(
@@ -307,7 +313,7 @@ async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_comin
         await followed(light, authority)
         authority.network.tamper = lambda protocol, request, answer: None
         authority.network.protocols["block-announces/1"].open.discard("light")
-        await authority.rig.blocks(2 * BEHIND)
+        await authority.rig.blocks(2 * SYNCING_LAG)
         authority.network.protocols["block-announces/1"].open.add("light")
         await authority.rig.blocks(1)
         for number in range(40):

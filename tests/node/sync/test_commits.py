@@ -58,7 +58,7 @@ IMPLAUSIBLE: dict[str, Change] = {
     "weight of 0, 2 is needed": lambda votes: (),
     "votes by strangers to set 2": lambda votes: (*votes, replace(votes[0], authority=bytes(32))),
     "votes for #5 to #5000": lambda votes: (votes[0], replace(votes[1], target_number=5000)),
-    "as #6, which it is not": lambda votes: (votes[0], replace(votes[1], target_number=6)),
+    "as #6, which is not its number": lambda votes: (votes[0], replace(votes[1], target_number=6)),
 }
 
 
@@ -185,7 +185,7 @@ async def test_a_local_fault_while_votes_are_judged_charges_nobody_and_ends_noth
         with monkeypatch.context() as patched:
             patched.setattr(light.chain, "voters", fail)
             send(authority, commit_for(authority, authority.chain.best.hash))
-            await reached(light, lambda: "Votes for #7 are not judged: killed" in caplog.text)
+            await reached(light, lambda: "Votes for #7 could not be verified: killed" in caplog.text)
         send(authority, commit_for(authority, authority.chain.best.hash))
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         assert light.network.reports == []

@@ -48,7 +48,7 @@ class Peers:
     """A node that knows genesis, among peers on different chains."""
 
     def __init__(self, own: Rig, **peers: Rig) -> None:
-        self.network, self.book = MemoryNetwork("client"), PeerSet()
+        self.network, self.peer_set = MemoryNetwork("client"), PeerSet()
         header = own.store.header(own.chain.genesis_hash)
         assert header is not None
         self.genesis = TrustedSet(header, voter_set(KEYS, 0))
@@ -59,11 +59,11 @@ class Peers:
         peer = MemoryNetwork(name)
         Server(peer, rig.chain, rig.store).declare()
         join(self.network, peer)
-        self.book.note(name, rig.chain.best.number, rig.chain.best.hash)
+        self.peer_set.update(name, rig.chain.best.number, rig.chain.best.hash)
 
     async def refute(self, memory: TrustedSet) -> bool:
         """Is it refuted by the peers there are?"""
-        doubt = CrossCheck(self.network, self.book, self.genesis, memory)
+        doubt = CrossCheck(self.network, self.peer_set, self.genesis, memory)
         with trio.move_on_after(30) as scope:
             await doubt.confirmed()
         return not scope.cancelled_caught
@@ -103,7 +103,7 @@ async def test_peers_that_refuted_a_memory_are_asked_before_others(
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     for _ in range(10):
         peers = Peers(true, liar=false, one=true)
-        warp = WarpSync(peers.network, peers.book, peers.genesis, None, Progress())
+        warp = WarpSync(peers.network, peers.peer_set, peers.genesis, None, Progress())
         await warp.forget(ask_first=frozenset({"one"}))
         with trio.fail_after(30):
             proven = await warp.run()

@@ -88,15 +88,15 @@ async def test_it_answers_reads_and_calls_at_the_proven_block_and_goes_on_when_t
         assert await light.chain.queries.account_nonce(target.hash, account("carol")) == 40
         assert await light.chain.states.read(target.hash, value_of("before")) == b"the target" * 9
         assert await light.chain.states.read(target.hash, value_of("never")) is None
-        assert light.chain.states.on_proof == 3
+        assert light.chain.states.answered_with_proof == 3
         assert b"mini" in await light.chain.queries.call(target.hash, "Core_version")
         released.set()
         await followed(light, authority)
         assert light.chain.states.remote is None
         assert light.rig.read("before", target.hash) == "the target" * 9
-        count = light.chain.states.on_proof
+        count = light.chain.states.answered_with_proof
         assert await light.chain.queries.account_nonce(light.chain.best.hash, account("carol")) == 40
-        assert light.chain.states.on_proof == count
+        assert light.chain.states.answered_with_proof == count
         assert light.network.reports == authority.network.reports == []
 
 
@@ -184,7 +184,7 @@ async def test_what_the_only_peer_leaves_out_of_the_proof_of_a_call_is_had_key_b
             spoilt(answer, lambda proof: proof[:1]) if b"AccountNonceApi" in request and answer else answer
         )
         assert await light.chain.queries.account_nonce(light.chain.best.hash, account("carol")) == 40
-        assert {change for _, change in light.reports} == {reputation.SILENT}
+        assert {change for _, change in light.reports} == {reputation.NO_ANSWER}
 
 
 async def test_bytes_that_are_no_answer_cost_their_peer_its_place(

@@ -30,12 +30,12 @@ async def test_only_a_justification_that_does_not_hold_costs_its_peer(rig: Rig, 
     charged: list[tuple[str, str]] = []
     imports = Imports(other.chain, Progress(), lambda: None, lambda *charge: charged.append(charge))
 
-    assert await imports.take("liar", [justified(rig, blocks[0], 1 << 20)])
+    assert await imports.import_blocks("liar", [justified(rig, blocks[0], 1 << 20)])
     assert other.chain.best.hash == blocks[0]
     assert other.chain.finalized.number == 0
     ((peer, reason),) = charged
     assert peer == "liar"
-    assert reason.startswith("a justification that does not hold: block #1: ")
+    assert reason.startswith("an invalid justification: block #1: ")
 
     other.executor.call_fault = ExecutorDied("killed")
     other.chain._voters = None
@@ -43,6 +43,6 @@ async def test_only_a_justification_that_does_not_hold_costs_its_peer(rig: Rig, 
     assert other.chain.finalized.number == 0
 
     other.executor.call_fault = None
-    assert await imports.take("honest", [justified(rig, block) for block in blocks[1:]])
+    assert await imports.import_blocks("honest", [justified(rig, block) for block in blocks[1:]])
     assert other.chain.finalized.hash == blocks[2]
     assert len(charged) == 1

@@ -102,7 +102,7 @@ async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
         liar = Liar(authority)
         part(light.network, "authority")
         join(light.network, liar.network)
-        await reached(light, lambda: light.sync.peer_set.record("liar").doubted)
+        await reached(light, lambda: light.sync.peer_set.record("liar").claims_discounted)
         await trio.sleep(3 * follow.LOST_S)
         assert (light.chain.best, light.rig.read("after")) == (before, "the target")
         assert not light.sync.progress.is_syncing

@@ -278,10 +278,10 @@ async def test_peers_that_all_lie_about_the_head_are_doubted_and_an_honest_one_i
         liar.network._membership.protocols["block-announces/1"]._handshake = lambda far=far: far
     async with on_the_network(victim, honest, *liars):
         await joined(victim, honest, *liars)
-        book = victim.sync.peer_set
-        await victim.reached(lambda: all(book.record(liar.id).doubted for liar in liars))
+        peer_set = victim.sync.peer_set
+        await victim.reached(lambda: all(peer_set.record(liar.id).claims_discounted for liar in liars))
         assert not victim.sync.progress.is_syncing, "claims prove nothing"
-        assert book.median_claim == chain.chain.best.number
+        assert peer_set.median_claim == chain.chain.best.number
         await chain.block(tx("dave", 0))
         await victim.in_step_with(honest)
         assert not victim.sync.progress.is_syncing
@@ -297,7 +297,7 @@ async def test_a_clock_that_is_an_hour_slow_is_said_aloud_and_nobody_is_blamed(
         honest = Liar(3, chain)
         async with on_the_network(victim, honest):
             await victim.network.connect(honest.address)
-            await victim.reached(lambda: "is left for later (is the clock right?)" in caplog.text)
+            await victim.reached(lambda: "is postponed (is the clock right?)" in caplog.text)
             assert victim.rig.chain.best.number == 4
             assert score(honest, by=victim) >= 0
             await trio.sleep(0.5)

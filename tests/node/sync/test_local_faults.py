@@ -94,7 +94,7 @@ async def test_a_fault_in_what_the_sync_asks_of_its_own_ends_nothing_and_costs_n
             await in_step(follower, authority)
             assert follower.chain.faults.reason is None
         assert follower.network.reports == authority.network.reports == []
-        assert "begins anew" not in caplog.text
+        assert "is restarted" not in caplog.text
 
 
 async def test_kills_deadlines_and_lack_of_memory_cost_no_peer_and_no_block(

@@ -19,7 +19,7 @@ from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
 from cfnode.node.sync import reputation
 from cfnode.node.sync.serve import Server
-from cfnode.node.sync.serve_rooms import MAX_OF_A_PEER, SWITCH_S
+from cfnode.node.sync.serve_limits import MAX_OF_A_PEER, SWITCH_S
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store
 from tests.node.conftest import MakeRig

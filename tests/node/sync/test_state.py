@@ -29,7 +29,7 @@ from tests.node.sync.net import MemoryNetwork, Tamper, join
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """A state of some hundred entries that goes out in small pieces."""
     monkeypatch.setattr(serve_state, "MAX_BYTES", 2_000)
-    monkeypatch.setattr(state_ranges, "SMALL", 0)
+    monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
     rig = await make_rig("server")
     nonce = 0
     for block in range(6):
@@ -45,7 +45,7 @@ class Client:
     """A store that knows genesis, and peers."""
 
     def __init__(self, rig: Rig, path: Path, **peers: Tamper | None) -> None:
-        self.rig, self.network, self.book, self.progress = (
+        self.rig, self.network, self.peer_set, self.progress = (
             rig,
             MemoryNetwork("client"),
             PeerSet(itertools.count().__next__),
@@ -57,7 +57,7 @@ class Client:
         self.store = Store.open(path, sync=False)
         self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
         self.adoption = self.store.adopt()
-        self.state = StateSync(self.network, self.book, self.adoption, self.progress)
+        self.state = StateSync(self.network, self.peer_set, self.adoption, self.progress)
         for name, tamper in peers.items():
             self.add(name, tamper)
 
@@ -65,7 +65,7 @@ class Client:
         peer = MemoryNetwork(name, tamper=tamper)
         Server(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
-        self.book.note(name, self.header.number, self.header.hash)
+        self.peer_set.update(name, self.header.number, self.header.hash)
 
     async def run(self) -> None:
         keys = await self.state.run(self.header)
@@ -168,7 +168,7 @@ async def test_when_nobody_has_the_state_any_more_a_newer_target_is_needed(
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
     client = Client(rig, tmp_path, forgetful=lambda *_: None)
-    with pytest.raises(TargetLost, match="no peer gives the state of block #6"):
+    with pytest.raises(TargetLost, match="no peer provides the state of block #6"):
         await client.run()
     assert client.network.reports == []
 
@@ -202,7 +202,7 @@ async def test_a_download_that_outlives_its_block_keeps_what_has_come(
     rig = await grown(make_rig, monkeypatch)
     first = rig.chain.finalized.hash
     client = Client(rig, tmp_path, server=Forgetful(first, 12))
-    with pytest.raises(TargetLost, match=r"no peer gives the state of block #6 \(server: refused\)"):
+    with pytest.raises(TargetLost, match=r"no peer provides the state of block #6 \(server: refused\)"):
         await client.run()
     asked, size = len(client.network.asked), client.progress.size
     assert asked == 13
@@ -257,7 +257,7 @@ async def test_who_fills_holes_with_something_else_is_dropped(
     client.network.others["liar"].tamper = lie
     client.header = await change(rig, 180)
     client.add("honest")
-    client.book.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
+    client.peer_set.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
     await client.run()
     client.assert_same()
     assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", reputation.BAD_PROOF)}

@@ -71,13 +71,13 @@ async def test_a_stall_of_finality_is_told_and_bounded(
     why = "Too few authorities vote"
     if silent:
         monkeypatch.setattr(authority.sync.finality, "_tell", lambda peer: None)
-        why = f"These peers never tell their finalized block: {authority.network.name};"
+        why = f"These peers never send their finalized block: {authority.network.name}."
     async with running(authority, light):
         await followed(light, authority)
         await authority.rig.blocks(DEEP)
         await in_step(light, authority)
         assert light.chain.best.number - light.chain.finalized.number > MAX_BEHIND
-        await reached(light, lambda: "Finality stands still: #4 is final" in caplog.text)
+        await reached(light, lambda: "Finality has stalled: #4 is final" in caplog.text)
         assert why in caplog.text
         assert len(light.rig.store.overlays()) <= MAX_BLOCKS
         monkeypatch.undo()

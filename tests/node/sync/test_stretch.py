@@ -24,35 +24,37 @@ from tests.node.sync.peers import KEYS, Peer, in_step, join, running
 
 def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
     """What they claim decides nothing; what they delivered does, and a new connection forgives nothing."""
-    book = PeerSet(itertools.count().__next__)
+    peer_set = PeerSet(itertools.count().__next__)
     for number, peer in enumerate(("low", "middle", "high")):
-        book.note(peer, number, bytes(32))
-    assert book.candidates() == ["low", "middle", "high"], "the lot decides among strangers"
-    assert book.candidates(1) == ["middle", "high"]
-    book.delivered("high", 1_000, 1.0)
-    book.delivered("middle", 1_000, 0.1)
-    assert book.candidates() == ["middle", "high", "low"]
-    assert not book.outdone("high"), "only faster"
-    book.penalize("middle")
-    assert book.candidates() == ["high", "low", "middle"]
-    assert book.outdone("middle")
-    assert not book.outdone("middle", least=3), "nobody else is that high"
-    book.forget("middle")
-    book.note("middle", 9, bytes(32))
-    book.note("stranger", 1 << 31, bytes(32))
-    assert book.candidates() == ["high", "low", "stranger", "middle"]
+        peer_set.update(peer, number, bytes(32))
+    assert peer_set.candidates() == ["low", "middle", "high"], "the lot decides among strangers"
+    assert peer_set.candidates(1) == ["middle", "high"]
+    peer_set.delivered("high", 1_000, 1.0)
+    peer_set.delivered("middle", 1_000, 0.1)
+    assert peer_set.candidates() == ["middle", "high", "low"]
+    assert not peer_set.has_better("high"), "only faster"
+    peer_set.penalize("middle")
+    assert peer_set.candidates() == ["high", "low", "middle"]
+    assert peer_set.has_better("middle")
+    assert not peer_set.has_better("middle", min_number=3), "nobody else is that high"
+    peer_set.forget("middle")
+    peer_set.update("middle", 9, bytes(32))
+    peer_set.update("stranger", 1 << 31, bytes(32))
+    assert peer_set.candidates() == ["high", "low", "stranger", "middle"]
     for _ in range(8):
-        book.delivered("middle", 1_000, 0.1)
-    assert book.candidates() == ["middle", "high", "low", "stranger"], "eight answers make up for one failure"
+        peer_set.delivered("middle", 1_000, 0.1)
+    assert peer_set.candidates() == ["middle", "high", "low", "stranger"], (
+        "eight answers make up for one failure"
+    )
 
 
 def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
     firsts = set()
     for _ in range(200):
-        book = PeerSet()
+        peer_set = PeerSet()
         for peer in "abcd":
-            book.note(peer, 1, bytes(32))
-        firsts.add(book.candidates()[0])
+            peer_set.update(peer, 1, bytes(32))
+        firsts.add(peer_set.candidates()[0])
     assert firsts == set("abcd")
 
 
@@ -60,15 +62,15 @@ def test_records_of_those_who_delivered_outlive_a_flood_of_strangers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cfnode.node.sync.peer_set.MAX_RECORDS", 8)
-    book = PeerSet(itertools.count().__next__)
-    book.note("honest", 1, bytes(32))
-    book.delivered("honest", 1_000, 0.1)
-    book.forget("honest")
+    peer_set = PeerSet(itertools.count().__next__)
+    peer_set.update("honest", 1, bytes(32))
+    peer_set.delivered("honest", 1_000, 0.1)
+    peer_set.forget("honest")
     for number in range(100):
-        book.note(f"stranger {number}", 1, bytes(32))
-        book.forget(f"stranger {number}")
-        assert len(book._records) <= 8
-    assert book.record("honest").answers == 1
+        peer_set.update(f"stranger {number}", 1, bytes(32))
+        peer_set.forget(f"stranger {number}")
+        assert len(peer_set._records) <= 8
+    assert peer_set.record("honest").answers == 1
 
 
 def one_key(client: test_state.Client) -> Tamper:
@@ -92,14 +94,14 @@ async def test_who_gives_a_state_key_by_key_is_dropped(
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path)
     monkeypatch.setattr(serve_state, "MAX_BYTES", 6_000)
-    monkeypatch.setattr(state_ranges, "SMALL", 2_000)
+    monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 2_000)
     client.add("miser", one_key(client))
     await client.run()
     client.assert_same()
     assert [(peer, change) for peer, change, _ in client.network.reports] == [
         ("miser", reputation.BAD_MESSAGE)
     ]
-    assert "4 pieces of a state in a row" in client.network.reports[0][2]
+    assert "4 ranges of a state in a row" in client.network.reports[0][2]
     assert [peer for peer, _, _ in client.network.asked].count("miser") == MAX_SMALL
 
 
@@ -121,7 +123,7 @@ async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
         nursery.start_soon(come_later)
         await client.run()
     client.assert_same()
-    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", reputation.SILENT)]
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", reputation.NO_ANSWER)]
     assert [peer for peer, _, _ in client.network.asked].count("slow") == 3, (
         "it is kept while it is the only one"
     )

@@ -30,9 +30,9 @@ from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Opened, Received
 from cfnode.node.sync import reputation
 from cfnode.node.sync.neighbors import MIN_REPEAT_S, Neighbors
-from cfnode.node.sync.round_catch_up import ANSWER_S, BEHIND_S
+from cfnode.node.sync.round_catch_up import ANSWER_INTERVAL_S, BEHIND_S
 from cfnode.node.sync.vote_queue import TURN_AFTER_BAD_S
-from cfnode.node.sync.vote_relay import MAX_FIRST, SLOW_ROUND_S
+from cfnode.node.sync.vote_relay import MAX_CHOSEN, SLOW_ROUND_S
 from tests.node.sync.net import MemoryNetwork, join
 from tests.node.sync.peers import KEYS, Peer, followed, reached, running
 
@@ -253,14 +253,14 @@ async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
 
 async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockClock) -> None:
     network, other = MemoryNetwork("ours"), MemoryNetwork("theirs")
-    neighbours = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
+    neighbors = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
     join(network, other)
-    neighbours.received("theirs", NeighborPacket(9, 2, 0))
+    neighbors.received("theirs", NeighborPacket(9, 2, 0))
     assert isinstance(theirs.events.receive_nowait(), Opened)  # type: ignore[attr-defined]
 
     def sent(set_id: int, current: int, completed: int, finalized: int) -> NeighborPacket | None:
-        neighbours.send("theirs", set_id, current, completed, finalized)
+        neighbors.send("theirs", set_id, current, completed, finalized)
         try:
             event = theirs.events.receive_nowait()
         except trio.WouldBlock:
@@ -303,7 +303,7 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
-        listeners = [Listener(f"listener {n}", light) for n in range(MAX_FIRST + 4)]
+        listeners = [Listener(f"listener {n}", light) for n in range(MAX_CHOSEN + 4)]
         voter = Listener("voter", light, role=b"\x04")
         for listener in (*listeners, voter):
             listener.says(NeighborPacket(1, 2, 4))
@@ -313,7 +313,7 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
         await trio.sleep(0.1)
         served = [listener for listener in listeners if listener.received(VOTE)]
         assert voter.received(VOTE) == [first]
-        assert MAX_FIRST - 2 <= len(served) <= MAX_FIRST - 1  # the first authority may be among them
+        assert MAX_CHOSEN - 2 <= len(served) <= MAX_CHOSEN - 1  # the first authority may be among them
         await trio.sleep(SLOW_ROUND_S + 2)
         late = [listener for listener in listeners if listener.received(VOTE)]
         assert len(served) + len(late) == len(listeners)
@@ -342,7 +342,7 @@ async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_
         assert {each.encode() for each in answer.votes()} == {
             each.encode() for each in round_of(authority, best.hash, 5)
         }
-        await trio.sleep(ANSWER_S)
+        await trio.sleep(ANSWER_INTERVAL_S)
         behind.says(CatchUpRequest(5, 2))
         await trio.sleep(0.2)
         assert behind.received(4) == [answer]
@@ -377,10 +377,10 @@ async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
         prevotes, precommits = signed_votes(authority, block)
         rounds = light.sync.finality.rounds
         answer = CatchUp(2, 19, prevotes, precommits, bytes(32), 2)
-        assert not rounds.caught_up(replace(answer, precommits=precommits[:1]))
-        assert rounds.caught_up(answer)
+        assert not rounds.apply_catch_up(replace(answer, precommits=precommits[:1]))
+        assert rounds.apply_catch_up(answer)
         assert rounds.current == 20
-        assert not rounds.caught_up(answer)
+        assert not rounds.apply_catch_up(answer)
 
 
 async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_for_a_round(

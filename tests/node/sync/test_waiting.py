@@ -7,7 +7,14 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.node.sync import reputation
-from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, with_reasons
+from cfnode.node.sync.progress import (
+    DownloadRate,
+    Phase,
+    Progress,
+    no_peers_reason,
+    warn_when_stuck,
+    with_reasons,
+)
 from cfnode.node.sync.service import ChainSync
 from cfnode.store import Pruning
 from tests.node.conftest import MakeRig
@@ -19,7 +26,7 @@ async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float)
     """What is said of waiting in so many seconds of a sync that comes to nothing: (phase, reason)."""
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(tell_waiting, client.progress)
+            nursery.start_soon(warn_when_stuck, client.progress)
             await client.sync.run()
     lines = [line.partition(": no progress for 15 s: ") for line in caplog.messages]
     return [(phase, reason) for phase, found, reason in lines if found]
@@ -41,7 +48,7 @@ async def test_who_is_refused_by_everybody_hears_by_whom(
     [(phase, why)] = await said(caplog, client, 20)
     assert phase == "Downloading finality proofs"
     assert why in (
-        "no peer gives a proof from #0 that holds (light: refused)",
+        "no peer gives a valid proof from #0 (light: refused)",
         "a warp proof from #0 by light (light: refused)",
         "a warp proof from #0 (light: refused)",
     )
@@ -52,7 +59,7 @@ async def test_a_refused_proof_is_given_as_the_reason(
 ) -> None:
     client = Client(await grown(make_rig), liar=lambda *args: edited(args[2], forge_last))
     [(_, why)] = await said(caplog, client, 32)
-    assert "Peer liar is dropped: a warp proof that does not hold: " in caplog.text
+    assert "Peer liar is dropped: an invalid warp proof: " in caplog.text
     assert why.startswith(
         "no peer is connected yet (liar: its proof did not hold: justification is for block 3"
     )
@@ -70,7 +77,7 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
     client.network.stalled.add("slow")
     with trio.move_on_after(30):
         await client.sync.run()
-    assert client.network.reports == [("slow", reputation.SILENT, "no answer to sync/warp within 24 s")]
+    assert client.network.reports == [("slow", reputation.NO_ANSWER, "no answer to sync/warp within 24 s")]
     assert "slow" not in client.network.peers, "its place is free for another"
     client.add("honest", None)
     trust = await client.sync.run()
@@ -80,7 +87,7 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
 async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
     progress = Progress(Phase.STATE)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(tell_waiting, progress)
+        nursery.start_soon(warn_when_stuck, progress)
         for _ in range(10):
             await trio.sleep(10)
             progress.step("the next piece")
@@ -90,35 +97,35 @@ async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCap
 
 def test_of_many_reasons_the_first_three_are_told() -> None:
     network = MemoryNetwork("alone")
-    assert alone(network) == "no peer is connected yet"
+    assert no_peers_reason(network) == "no peer is connected yet"
     assert with_reasons("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
 
 
-def test_the_pace_is_that_of_the_last_minute() -> None:
-    pace = Pace()
-    assert pace.line() == ""
-    pace.note(0.0, 0, 0, 0.0)
-    pace.note(10.0, 20 << 20, 7, 0.05)
-    assert pace.line() == ", 2.0 MiB/s, 5%, about 3 min left"
+def test_the_rate_is_that_of_the_last_minute() -> None:
+    rate = DownloadRate()
+    assert rate.line() == ""
+    rate.add(0.0, 0, 0, 0.0)
+    rate.add(10.0, 20 << 20, 7, 0.05)
+    assert rate.line() == ", 2.0 MiB/s, 5%, about 3 min left"
     for step in range(1, 8):
-        pace.note(10.0 + 10 * step, 40 << 20, 1, 0.1)
-    assert pace.line() == ", 4.0 MiB/s, 75%, about 25 s left"
-    assert (pace.size, pace.keys) == (300 << 20, 14)
+        rate.add(10.0 + 10 * step, 40 << 20, 1, 0.1)
+    assert rate.line() == ", 4.0 MiB/s, 75%, about 25 s left"
+    assert (rate.size, rate.keys) == (300 << 20, 14)
 
 
 def test_an_estimate_never_says_that_all_is_there() -> None:
-    pace = Pace()
-    pace.note(0.0, 0, 0, 0.0)
-    pace.note(10.0, 10 << 20, 1, 1.2)
-    assert pace.line() == ", 1.0 MiB/s, 99%, about 0 s left"
+    rate = DownloadRate()
+    rate.add(0.0, 0, 0, 0.0)
+    rate.add(10.0, 10 << 20, 1, 1.2)
+    assert rate.line() == ", 1.0 MiB/s, 99%, about 0 s left"
 
 
 def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
-    progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, pace=Pace())
+    progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, rate=DownloadRate())
     assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
-    assert progress.pace is not None
-    progress.pace.note(0.0, 0, 0, 0.0)
-    progress.pace.note(10.0, 20 << 20, 9, 0.5)
+    assert progress.rate is not None
+    progress.rate.add(0.0, 0, 0, 0.0)
+    progress.rate.add(10.0, 20 << 20, 9, 0.5)
     assert progress.line() == (
         "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB, 2.0 MiB/s, 50%, about 10 s left"
     )

@@ -39,20 +39,20 @@ class Client:
 
     def __init__(self, rig: Rig, memory: AuthoritySetCache | None = None, **liars: Tamper | None) -> None:
         self.rig, self.network = rig, MemoryNetwork("client")
-        self.book = PeerSet(itertools.count(0, -1).__next__)
+        self.peer_set = PeerSet(itertools.count(0, -1).__next__)
         header = rig.store.header(rig.chain.genesis_hash)
         assert header is not None
         self.genesis = TrustedSet(header, voter_set(KEYS, 0))
         self.progress = Progress()
         for height, (name, tamper) in enumerate(reversed(liars.items())):
             self.add(name, tamper, height)
-        self.sync = WarpSync(self.network, self.book, self.genesis, memory, self.progress)
+        self.sync = WarpSync(self.network, self.peer_set, self.genesis, memory, self.progress)
 
     def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
         peer = MemoryNetwork(name, tamper=tamper)
         Server(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
-        self.book.note(name, height, bytes(32))
+        self.peer_set.update(name, height, bytes(32))
 
 
 def edited(proof: bytes | None, edit: object) -> bytes:
