@@ -98,7 +98,11 @@ def test_a_runtime_can_ask_for_the_version_of_other_code(runtime: WasmRuntime) -
         ("Counter_wild_output", b"", "outside of the runtime's memory"),
         ("Counter_wild_key", b"", "outside of the runtime's memory"),
         ("Counter_panic", b"panicked at 'no'", "^Counter_panic: panicked at 'no'$"),
-        ("Counter_timestamp", b"", "calls ext_offchain_timestamp_version_1, which this node does not offer"),
+        (
+            "Counter_timestamp",
+            b"",
+            "calls ext_offchain_timestamp_version_1, which this node does not provide",
+        ),
         ("Counter_rollback", b"", "no open transaction to roll back"),
         ("Counter_hoard", b"", "more memory than it may have|memory cannot grow"),
         ("Counter_greed", b"", "more than 32 MiB at once|33554433 bytes are too many"),
@@ -218,7 +222,7 @@ def test_a_function_that_is_not_offered_traps_by_name_when_it_is_called(
 ) -> None:
     runtime = WasmRuntime(calling(names), artefacts)
     for name in names:
-        with pytest.raises(kind, match=f"calls {name}, which this node does not offer"):
+        with pytest.raises(kind, match=f"calls {name}, which this node does not provide"):
             runtime.call(name, b"", journal())
         assert runtime.call("nothing", b"", journal()) == b""
 
@@ -288,7 +292,7 @@ def test_heap_pages_of_the_state_limit_the_memory(artefacts: Artefacts) -> None:
 
 MISSHAPEN = {
     "another signature": '(import "env" "ext_storage_set_version_1" (func (param i32 i64)))',
-    "which no host offers": '(import "wasi" "fd_write" (func))',
+    "which no host provides": '(import "wasi" "fd_write" (func))',
     "no memory": "",
     "where its heap begins": '(memory (export "memory") 1)',
 }
