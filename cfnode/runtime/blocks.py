@@ -93,7 +93,8 @@ def _apply_inherents(runtime: Runtime, journal: Journal, data: InherentData) -> 
         result = _call(runtime, "BlockBuilder_apply_extrinsic", extrinsic, journal)
         if result[:1] != b"\x00":
             raise BlockRefused(
-                f"the runtime refuses its own inherent extrinsic 0x{extrinsic[:40].hex()}: {_reason_text(result)}"
+                f"the runtime refuses its own inherent extrinsic 0x{extrinsic[:40].hex()}: "
+                f"{_reason_text(result)}"
             )
         yield extrinsic
 

@@ -56,19 +56,19 @@ def test_a_chain_that_is_kept_goes_on_at_its_last_slot() -> None:
 
 def test_a_fork_takes_later_slots_than_the_chain_it_leaves() -> None:
     clock = ChainClock.own(wall_ms=Wall())
-    clock.take(500)
+    clock.use_slot(500)
     assert clock.next_slot(parent_slot=490) == 501
 
 
 def test_a_jump_leaves_slots_out_once_and_jumps_add_up() -> None:
     clock = ChainClock.own(NOW - 1_000 * SLOT_MS, wall_ms=Wall())
     first = clock.next_slot(None)
-    clock.take(first)
+    clock.use_slot(first)
     assert clock.jump(10 * SLOT_MS, first) == first + 11
     assert clock.jump(5 * SLOT_MS - 1, first) == first + 16
     slot = clock.next_slot(first)
     assert slot == first + 16
-    clock.take(slot)
+    clock.use_slot(slot)
     assert clock.next_slot(slot) == slot + 1
 
 
@@ -96,7 +96,7 @@ def test_a_jump_never_passes_the_real_time() -> None:
 def test_what_cannot_be_is_refused_with_words() -> None:
     with pytest.raises(ClockError, match="in the future"):
         ChainClock.own(NOW + 1, wall_ms=Wall())
-    with pytest.raises(ClockError, match="lives in real time"):
+    with pytest.raises(ClockError, match="runs in real time"):
         ChainClock(wall_ms=Wall()).jump(1, None)
     with pytest.raises(ClockError, match="forward only"):
         ChainClock.own(wall_ms=Wall()).jump(-1, None)

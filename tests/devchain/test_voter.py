@@ -93,7 +93,7 @@ async def test_silence_counts_by_weight(
     await follow(rig)
     assert rig.chain.finalized.number == (1 if final else 0)
     if not final:
-        with pytest.raises(NoMajority, match="let silent ones speak"):
+        with pytest.raises(NoMajority, match="let silent ones vote"):
             await rig.finality.finalize(hashes[0])
         rig.finality.silence(())
         await rig.finality.finalize(hashes[0])

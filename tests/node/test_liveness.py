@@ -16,7 +16,7 @@ from cfnode.node import liveness as liveness_module
 from cfnode.node.config import NetworkConfig
 from cfnode.node.events import Publisher
 from cfnode.node.informant import Informant
-from cfnode.node.liveness import ANSWER_INTERVAL_S, MAX_SILENCE_S, WARN_S, Liveness
+from cfnode.node.liveness import ANSWER_S, MAX_SILENCE_S, WARN_S, Liveness
 from cfnode.node.submission import NotYetIncluded, Submission
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.errors import explain
@@ -119,12 +119,12 @@ async def test_a_call_that_waits_for_a_block_is_answered_when_none_has_come_for_
     async with watching(rig) as around:
         publisher = Publisher[TxStatus](None)
         with pending(publisher, rig, around) as submission:
-            await trio.sleep(ANSWER_INTERVAL_S - 1)
+            await trio.sleep(ANSWER_S - 1)
             await rig.block()  # blocks come: it may be in the next one
             began = trio.current_time()
             with pytest.raises(NotYetIncluded) as refusal:
                 await submission.in_block()
-            assert trio.current_time() - began == pytest.approx(ANSWER_INTERVAL_S, abs=0.1)
+            assert trio.current_time() - began == pytest.approx(ANSWER_S, abs=0.1)
         error = explain(refusal.value, "broker_requestSwapDepositAddress")
         assert error.code == -32024
         assert error.data == {"tx_hash": "0x" + "01" * 32}
@@ -141,7 +141,7 @@ async def test_blocks_that_come_extend_the_wait_and_finality_has_words_of_its_ow
 
         async def blocks() -> None:
             for _ in range(5):
-                await trio.sleep(ANSWER_INTERVAL_S - 2)
+                await trio.sleep(ANSWER_S - 2)
                 block = await rig.block()
             publisher.publish(TxStatus(StatusKind.IN_BLOCK, block, 0))
 
@@ -151,7 +151,7 @@ async def test_blocks_that_come_extend_the_wait_and_finality_has_words_of_its_ow
             pytest.raises(NotYetIncluded, match=r"included in block 0x[0-9a-f]{64}, not yet final"),
         ):
             await submission.finalized()
-        assert trio.current_time() == pytest.approx(5 * (ANSWER_INTERVAL_S - 2) + ANSWER_INTERVAL_S, abs=1)
+        assert trio.current_time() == pytest.approx(5 * (ANSWER_S - 2) + ANSWER_S, abs=1)
 
 
 async def until(met: Callable[[], bool]) -> None:
@@ -166,7 +166,7 @@ async def test_a_broker_call_on_a_node_that_hears_of_no_blocks_is_answered_and_e
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(liveness_module, "MAX_SILENCE_S", 1.5)
-    monkeypatch.setattr(liveness_module, "ANSWER_INTERVAL_S", 2.0)
+    monkeypatch.setattr(liveness_module, "ANSWER_S", 2.0)
     async with live_node(tmp_path / "author", dev=MANUAL) as author:
         for _ in range(2):
             await made(author).control.new_block(finalize=True)

@@ -13,9 +13,9 @@ from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node.chain_errors import ExecutionFailed
 from cfnode.node.local_faults import (
-    MANY,
     MAX_BLOCKS,
     MAX_RETRY_S,
+    MIN_ATTEMPTS,
     PAUSES_S,
     SHORT_PAUSES_S,
     LocalFaults,
@@ -132,7 +132,7 @@ async def test_a_fault_that_stays_leaves_the_block_for_later_and_says_so(
     executor.instead = [OutOfMemory("no memory is left for the call")] * (len(PAUSES_S) + 1)
     assert not await imports.import_blocks("honest", [block])
     assert not imports.is_bad(block.hash)
-    assert executor.attempts == len(PAUSES_S) + 1 >= MANY
+    assert executor.attempts == len(PAUSES_S) + 1 >= MIN_ATTEMPTS
     reason = "block #1 cannot be executed by this node (5 attempts): no memory is left for the call"
     assert other.chain.faults.reason == reason
     assert "Block #1 is postponed: this node cannot execute it, through no fault of honest" in caplog.text
@@ -230,12 +230,12 @@ def test_the_faults_remembered_are_bounded() -> None:
 
     faults = LocalFaults()
     for number in range(3 * MAX_BLOCKS):
-        for _ in range(MANY):
+        for _ in range(MIN_ATTEMPTS):
             with pytest.raises(ExecutorDied), faults.judging(BlockRef(number.to_bytes(32), number)):
                 raise ExecutorDied("killed")
     assert faults.failing == MAX_BLOCKS
     faults.final_at(3 * MAX_BLOCKS)
-    assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MANY)
+    assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MIN_ATTEMPTS)
 
 
 async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person_ends(

@@ -65,7 +65,7 @@ class Peers:
         """Is it refuted by the peers there are?"""
         doubt = CrossCheck(self.network, self.peer_set, self.genesis, memory)
         with trio.move_on_after(30) as scope:
-            await doubt.confirmed()
+            await doubt.wait_refuted()
         return not scope.cancelled_caught
 
 
@@ -104,7 +104,7 @@ async def test_peers_that_refuted_a_memory_are_asked_before_others(
     for _ in range(10):
         peers = Peers(true, liar=false, one=true)
         warp = WarpSync(peers.network, peers.peer_set, peers.genesis, None, Progress())
-        await warp.forget(ask_first=frozenset({"one"}))
+        await warp.drop_cache(ask_first=frozenset({"one"}))
         with trio.fail_after(30):
             proven = await warp.run()
         assert proven.header.hash == true.chain.finalized.hash
@@ -154,7 +154,7 @@ async def test_a_node_misled_before_comes_to_the_true_chain(
     memory.save(remembered(false))
     genesis = Peers(own).genesis
     network = MemoryNetwork("light")
-    light = ChainSync(network, own.chain, own.store, beginning=genesis, memory=memory)
+    light = ChainSync(network, own.chain, own.store, beginning=genesis, set_cache=memory)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)
         for name, rig in {"liar": false, "one": true, "two": true}.items():
@@ -180,7 +180,7 @@ async def test_what_has_been_given_up_is_not_doubted_any_more(
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
     memory.save(remembered(false))
     network = MemoryNetwork("light")
-    light = ChainSync(network, own.chain, own.store, beginning=Peers(own).genesis, memory=memory)
+    light = ChainSync(network, own.chain, own.store, beginning=Peers(own).genesis, set_cache=memory)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)
         for name in ("one", "two", "three"):

@@ -274,12 +274,12 @@ def test_whoever_takes_which_part_when_the_whole_state_comes(
 ) -> None:
     state, plan = Held(top), StatePlan()
     got: dict[bytes, bytes] = {}
-    held = [plan.take()]
+    held = [plan.assign()]
     order = iter(turns)
     while not plan.done:
         turn = next(order, 0)
         if turn or not held:
-            part = plan.take()
+            part = plan.assign()
             if part is not None:
                 held.append(part)
                 continue

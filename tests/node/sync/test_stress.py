@@ -70,7 +70,7 @@ async def test_a_stall_of_finality_is_told_and_bounded(
 ) -> None:
     why = "Too few authorities vote"
     if silent:
-        monkeypatch.setattr(authority.sync.finality, "_tell", lambda peer: None)
+        monkeypatch.setattr(authority.sync.finality, "_send_packet", lambda peer: None)
         why = f"These peers never send their finalized block: {authority.network.name}."
     async with running(authority, light):
         await followed(light, authority)

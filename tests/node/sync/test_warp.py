@@ -214,4 +214,4 @@ async def test_no_single_spoilt_byte_moves_trust_to_a_false_block(make_rig: Make
     true = {rig.chain.hash_at(number) for number in range(4)}
     for at in range(0, len(answer), 7):
         spoilt = answer[:at] + bytes((answer[at] ^ 1,)) + answer[at + 1 :]
-        assert follow_answer(spoilt, client.genesis).trust.header.hash in true
+        assert follow_answer(spoilt, client.genesis).trusted.header.hash in true
