@@ -54,7 +54,7 @@ def test_a_change_on_a_fork_that_loses_is_forgotten() -> None:
     assert changes.reason is None
 
 
-def test_a_forced_change_rules_from_its_delay_on_also_when_its_announcement_is_final() -> None:
+def test_a_forced_change_applies_from_its_delay_on_even_if_its_announcement_is_final() -> None:
     changes = AuthorityChanges()
     changes.add(header(2, forced_item(4)), block(2))
     assert changes.forced(PATH) == 6
@@ -66,13 +66,13 @@ def test_a_forced_change_rules_from_its_delay_on_also_when_its_announcement_is_f
     assert changes.forced(PATH) is changes.reason is None
 
 
-def test_an_announcement_that_cannot_be_read_is_none() -> None:
+def test_a_malformed_announcement_is_ignored() -> None:
     changes = AuthorityChanges()
     changes.add(header(2, DigestItem(DigestKind.CONSENSUS, ENGINE, b"\x02\xff")), block(2))
     assert changes.reason is None
 
 
-async def test_votes_do_not_count_past_a_forced_change_and_the_log_says_what_to_do(
+async def test_votes_do_not_count_past_a_forced_change_and_the_log_names_the_remedy(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     await rig.block()
@@ -83,7 +83,7 @@ async def test_votes_do_not_count_past_a_forced_change_and_the_log_says_what_to_
     await rig.finality.finalize(announcing)
     await rig.finality.finalize(blocks[0])
     for past in blocks[1:]:
-        with pytest.raises(PastForcedChange, match="rules from block #4 on"):
+        with pytest.raises(PastForcedChange, match="applies from block #4 on"):
             await rig.finality.finalize(past)
     assert rig.chain.finalized.hash == blocks[0]
     assert rig.chain.changes.reason is not None

@@ -72,7 +72,7 @@ async def test_three_block_times_without_a_block_are_isolation_until_the_next_on
         assert "Blocks arrive again: the best one is #2" in caplog.text
 
 
-async def test_without_peers_a_node_is_isolated_at_once_and_says_why(
+async def test_without_peers_a_node_is_isolated_at_once_with_the_reason(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(rig) as around:
@@ -83,7 +83,7 @@ async def test_without_peers_a_node_is_isolated_at_once_and_says_why(
         assert "isolated: no peers (1 refused); no block after #0 for 6 s" in caplog.text
 
 
-async def test_who_makes_the_chain_or_is_syncing_is_not_isolated(
+async def test_a_node_that_makes_the_chain_or_is_syncing_is_not_isolated(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(rig) as around:
@@ -93,7 +93,7 @@ async def test_who_makes_the_chain_or_is_syncing_is_not_isolated(
         assert caplog.records == []
 
 
-async def test_the_informant_says_it_in_place_of_idle(
+async def test_the_informant_prints_isolation_in_place_of_idle(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(rig) as around, trio.open_nursery() as nursery:
@@ -133,7 +133,7 @@ async def test_a_call_that_waits_for_a_block_is_answered_when_none_has_come_for_
         )
 
 
-async def test_blocks_that_come_extend_the_wait_and_finality_has_words_of_its_own(
+async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
     rig: Rig, patient_clock: MockClock
 ) -> None:
     async with watching(rig) as around, trio.open_nursery() as nursery:
@@ -162,7 +162,7 @@ async def until(met: Callable[[], bool]) -> None:
     raise AssertionError("it never came to that")
 
 
-async def test_a_broker_call_on_a_node_that_hears_of_no_blocks_is_answered_and_executed_later(
+async def test_a_broker_call_on_a_node_without_new_blocks_is_answered_and_executed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(liveness_module, "MAX_SILENCE_S", 1.5)

@@ -89,7 +89,7 @@ def fetched(rig: Rig, block: bytes) -> FetchedBlock:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
-async def test_a_local_fault_is_tried_again_and_the_block_enters_the_chain(
+async def test_an_import_is_retried_after_a_local_fault_and_succeeds(
     rig: Rig,
     make_rig: MakeRig,
     fault: LocalFault,
@@ -124,7 +124,7 @@ async def test_a_verdict_makes_the_block_bad_at_once(rig: Rig, make_rig: MakeRig
     assert other.chain.faults.total == 0
 
 
-async def test_a_fault_that_stays_leaves_the_block_for_later_and_says_so(
+async def test_a_permanent_fault_postpones_the_block_and_is_logged(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     block = fetched(rig, await rig.block())
@@ -159,7 +159,7 @@ async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeate
     assert trio.current_time() - began == pytest.approx(MAX_RETRY_S + 1)
 
 
-async def test_a_question_of_our_own_that_fails_is_no_verdict_on_the_block(
+async def test_a_failing_runtime_call_without_foreign_input_is_no_verdict_on_the_block(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     block = fetched(rig, await rig.block())
@@ -192,9 +192,7 @@ async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
     assert other.chain.faults.total == 2
 
 
-async def test_an_answer_that_cannot_be_read_is_a_local_fault(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_malformed_runtime_answer_is_a_local_fault(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("aura", "voters"):
         monkeypatch.setattr(rig.runtime, "call", lambda function, args, journal: b"\xff")
         with pytest.raises(Unanswerable, match="a value unknown to this build"):
@@ -225,7 +223,7 @@ async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
     assert other.chain.finalized.hash == block
 
 
-def test_the_faults_remembered_are_bounded() -> None:
+def test_the_number_of_stored_faults_is_bounded() -> None:
     from cfnode.node.events import BlockRef
 
     faults = LocalFaults()
@@ -238,7 +236,7 @@ def test_the_faults_remembered_are_bounded() -> None:
     assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MIN_ATTEMPTS)
 
 
-async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person_ends(
+async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
     patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors: list[Exception] = [KeyError("surprise"), ExceptionGroup("in a nursery", [KeyError("again")])]
@@ -256,7 +254,7 @@ async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person
         await supervise("informant", part)
 
 
-async def test_a_question_that_meets_a_fault_is_asked_again_and_unsupported_code_is_not(
+async def test_a_runtime_call_is_retried_after_a_fault_but_not_for_unsupported_code(
     rig: Rig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults: list[LocalFault] = [ExecutorDied("killed"), OutOfMemory("none left")]

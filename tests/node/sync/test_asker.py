@@ -54,7 +54,7 @@ def check(answer: bytes) -> str:
     return answer.decode()
 
 
-async def test_a_silent_peer_is_not_waited_for_and_loses_nothing_if_it_was_only_overtaken(
+async def test_the_next_peer_is_asked_after_a_short_silence_and_the_slower_one_is_not_charged(
     patient_clock: MockClock,
 ) -> None:
     peers = Peers(slow=(HEDGE_S + 1, "slow"), quick=(0.5, "quick"))
@@ -75,7 +75,7 @@ async def test_a_peer_overtaken_after_a_long_silence_is_asked_last(patient_clock
     assert peers.peer_set.candidates() == ["late", "stranger", "mute"]
 
 
-async def test_each_time_out_costs_and_from_the_third_in_a_row_as_much_as_a_false_proof(
+async def test_each_timeout_is_charged_and_the_third_in_a_row_costs_as_much_as_an_invalid_proof(
     patient_clock: MockClock,
 ) -> None:
     peers = Peers(mute=(0, "never"))
@@ -90,7 +90,7 @@ async def test_each_time_out_costs_and_from_the_third_in_a_row_as_much_as_a_fals
     assert changes == [reputation.NO_ANSWER, reputation.NO_ANSWER, reputation.BAD_PROOF, reputation.BAD_PROOF]
 
 
-async def test_each_failure_has_its_reaction_and_the_next_peer_helps(patient_clock: MockClock) -> None:
+async def test_each_failure_has_its_reaction_and_the_next_peer_is_asked(patient_clock: MockClock) -> None:
     peers = Peers(liar=(0, "!"), refusing=(0, None), unknowing=(0, "-"))
     peers.add("honest", 0, "true")
     peers.peer_set.record("liar").responsive = True  # somebody is no stranger, so they are asked one by one
@@ -102,14 +102,14 @@ async def test_each_failure_has_its_reaction_and_the_next_peer_helps(patient_clo
     assert peers.peer_set.candidates() == ["honest", "refusing", "unknowing"]
 
 
-async def test_a_slow_answer_is_taken_and_has_its_price(patient_clock: MockClock) -> None:
+async def test_a_slow_answer_is_accepted_and_its_peer_penalized(patient_clock: MockClock) -> None:
     peers = Peers(slow=(PATIENCE_S + 1, "true"))
     assert (await peers.ask()).value == "true"
     record = peers.peer_set.record("slow")
     assert (record.answers, record.penalties) == (1, 1)
 
 
-async def test_there_is_an_end_to_asking(patient_clock: MockClock) -> None:
+async def test_asking_ends_when_the_time_is_up_or_no_peer_is_left(patient_clock: MockClock) -> None:
     peers = Peers(mute=(1_000, "never"))
     with pytest.raises(AllPeersFailed):
         await peers.ask(seconds=2)
@@ -117,7 +117,7 @@ async def test_there_is_an_end_to_asking(patient_clock: MockClock) -> None:
         await Peers().ask()
 
 
-async def test_among_many_strangers_those_who_answer_at_all_are_found_at_once(
+async def test_many_unknown_peers_are_probed_all_at_once(
     patient_clock: MockClock,
 ) -> None:
     peers = Peers(**{f"mute {number}": (1_000.0, "never") for number in range(50)})
@@ -152,7 +152,7 @@ async def test_a_better_peer_that_comes_is_asked_at_once(patient_clock: MockCloc
     assert trio.current_time() - began == pytest.approx(1, abs=0.1)
 
 
-def test_the_table_has_a_price_for_each_failure() -> None:
+def test_the_table_has_a_penalty_for_each_failure() -> None:
     assert set(REACTIONS) == set(Failure)
     assert all(reaction.penalties for reaction in REACTIONS.values())
     dropped = {each for each, reaction in REACTIONS.items() if reaction.consequence is Consequence.DROPPED}

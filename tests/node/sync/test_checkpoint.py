@@ -37,7 +37,7 @@ async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Tr
     return await load_checkpoint(client.network, client.peer_set, checkpoint, client.progress, now)
 
 
-async def test_proofs_go_on_from_a_checkpoint_whose_header_holds_the_keys(
+async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig = await grown(make_rig)
@@ -55,7 +55,7 @@ async def test_proofs_go_on_from_a_checkpoint_whose_header_holds_the_keys(
 
 
 @pytest.mark.parametrize(("days", "words"), [(45, "IS 45 DAYS OLD"), (-2, "check this machine's clock")])
-async def test_an_age_that_cannot_be_trusted_is_said_loudly(
+async def test_an_implausible_age_of_a_checkpoint_is_warned_of(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture, days: float, words: str
 ) -> None:
     rig = await grown(make_rig)
@@ -65,7 +65,7 @@ async def test_an_age_that_cannot_be_trusted_is_said_loudly(
     assert words in loud[0]
 
 
-async def test_a_block_that_changes_no_authorities_is_none(make_rig: MakeRig) -> None:
+async def test_a_checkpoint_that_changes_no_authorities_is_refused(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
     with pytest.raises(BadCheckpoint, match=r"block #3 .* changes no authorities: --checkpoint takes"):
         await trusted(Client(rig, honest=None), Checkpoint(block(rig, 3), 2))
@@ -82,7 +82,7 @@ async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
     assert "is the set id of --checkpoint right?" in caplog.text
 
 
-async def test_a_header_with_another_hash_costs_its_peer_its_place_and_the_next_one_is_asked(
+async def test_a_peer_that_sends_a_header_with_another_hash_is_dropped_and_the_next_one_asked(
     make_rig: MakeRig,
 ) -> None:
     rig = await grown(make_rig)
@@ -100,7 +100,7 @@ async def test_a_header_with_another_hash_costs_its_peer_its_place_and_the_next_
     assert "liar" not in client.network.peers
 
 
-async def test_a_checkpoint_that_nobody_knows_is_waited_for_in_words(
+async def test_the_wait_for_an_unknown_checkpoint_is_logged(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     rig = await grown(make_rig)

@@ -38,7 +38,7 @@ async def never(peer: str, data: bytes) -> bytes | None:
 # Announcements
 
 
-async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_honest_block(
+async def test_a_peer_that_announces_invented_headers_and_never_answers_delays_no_honest_block(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -66,7 +66,7 @@ async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_ho
         )
 
 
-async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_connections(
+async def test_a_peer_that_never_answers_is_dropped_after_a_few_timeouts_over_all_its_connections(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     liar = MemoryNetwork("liar")
@@ -86,7 +86,7 @@ async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_c
         assert len(light.sync._follower._wanted) == 0, "its announcements went with it"
 
 
-async def test_invented_ancestors_one_by_one_are_not_kept_and_cost_their_peer(
+async def test_invented_ancestors_sent_one_by_one_are_not_kept_and_charged(
     chain: Rig, victim: TcpPeer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each answer is consistent in itself, and names a further ancestor."""
@@ -127,7 +127,7 @@ async def test_invented_ancestors_one_by_one_are_not_kept_and_cost_their_peer(
         await victim.in_step_with(honest)
 
 
-async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_reported(
+async def test_invented_headers_that_lead_nowhere_are_bounded_and_charged(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """As many headers as were asked for, down to the final block, below which there is nothing to ask."""
@@ -254,7 +254,7 @@ async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[Memory
 
 
 @pytest.mark.parametrize("count", [4, 6, 50])
-async def test_a_fresh_start_beside_peers_that_claim_to_be_far_ahead_and_say_nothing(
+async def test_a_fresh_start_with_mute_peers_that_claim_to_be_far_ahead(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, count: int
 ) -> None:
     alone = Peer("alone", await make_rig("alone", authorities=KEYS), light=True)
@@ -268,7 +268,7 @@ async def test_a_fresh_start_beside_peers_that_claim_to_be_far_ahead_and_say_not
     assert took < 3 * without + 10
 
 
-async def test_blocks_that_a_peer_proves_are_reason_enough_to_be_syncing(
+async def test_blocks_that_a_peer_proves_make_the_node_syncing(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """Claims of others change nothing in it; and once the blocks are here it is over."""
@@ -290,7 +290,7 @@ async def test_blocks_that_a_peer_proves_are_reason_enough_to_be_syncing(
         assert phases == {Phase.BLOCKS, Phase.DONE}, "it was, until the last five"
 
 
-async def test_a_sealed_header_is_told_from_an_invented_one(chain: Rig) -> None:
+async def test_a_sealed_header_is_distinguished_from_an_invented_one(chain: Rig) -> None:
     parent = chain.chain.header(chain.chain.finalized.hash)
     above = chain.chain.header(chain.chain.hash_at(5) or b"")
     assert parent is not None and above is not None

@@ -69,7 +69,7 @@ class Peers:
         return not scope.cancelled_caught
 
 
-async def test_two_peers_that_prove_another_chain_refute_a_memory(
+async def test_two_peers_that_prove_another_chain_refute_the_cached_set(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
@@ -78,7 +78,7 @@ async def test_two_peers_that_prove_another_chain_refute_a_memory(
     assert not await Peers(true, liar=false, one=true).refute(memory), "one may be a liar"
 
 
-async def test_a_true_memory_is_not_refuted_by_who_lacks_history_or_is_on_another_chain(
+async def test_a_true_cached_set_is_not_refuted_by_peers_without_history_or_on_another_chain(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
@@ -88,7 +88,7 @@ async def test_a_true_memory_is_not_refuted_by_who_lacks_history_or_is_on_anothe
     assert not await peers.refute(remembered(true))
 
 
-async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: MockClock) -> None:
+async def test_a_peer_that_connects_later_is_asked_too(make_rig: MakeRig, patient_clock: MockClock) -> None:
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     peers = Peers(true, liar=false)
     async with trio.open_nursery() as nursery:
@@ -96,7 +96,7 @@ async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: Mo
         assert await peers.refute(remembered(false))
 
 
-async def test_peers_that_refuted_a_memory_are_asked_before_others(
+async def test_peers_that_refuted_the_cached_set_are_asked_first(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """The proofs of both chains hold, and chance would choose: ten times."""
@@ -140,11 +140,11 @@ SET_4, SET_6 = AuthoritySet(4, ((bytes(32), 1),)), AuthoritySet(6, ((bytes(32), 
         (TrustedSet(header(110, change=True), SET_4), True),
     ],
 )
-def test_a_block_of_the_same_chain_fits_in_its_place(passed: TrustedSet, refuted: bool) -> None:
+def test_a_block_of_the_same_chain_contradicts_nothing(passed: TrustedSet, refuted: bool) -> None:
     assert contradicts(TrustedSet(header(100), SET_5), passed) is refuted
 
 
-async def test_a_node_misled_before_comes_to_the_true_chain(
+async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The liar says it is the highest, goes on from the remembered block and gives its state, too."""
@@ -165,13 +165,13 @@ async def test_a_node_misled_before_comes_to_the_true_chain(
             await events.__anext__()
         nursery.cancel_scope.cancel()
     assert own.chain.finalized == true.chain.finalized
-    assert "Two peers prove another chain than block #4" in caplog.text
+    assert "Two peers prove another chain than that of block #4" in caplog.text
     kept = memory.load()
     assert kept is not None
     assert kept.header.hash == true.chain.finalized.hash
 
 
-async def test_what_has_been_given_up_is_not_doubted_any_more(
+async def test_a_dropped_cached_set_is_no_longer_cross_checked(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody goes on from the remembered block, so the proofs begin anew: once."""

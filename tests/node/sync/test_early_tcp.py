@@ -94,7 +94,7 @@ async def until_synced(node: Node) -> None:
             await anext(events)
 
 
-async def test_answers_before_the_state_is_here_are_those_of_the_chain(
+async def test_answers_before_the_download_equal_those_of_the_chain(
     spec: Path, tmp_path: Path, nursery: trio.Nursery
 ) -> None:
     rpc, dev = RpcConfig(port=0), DevConfig(seal="slots", block_time=500)

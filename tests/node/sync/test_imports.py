@@ -24,7 +24,7 @@ def justified(rig: Rig, block: bytes, round_number: int | None = None) -> Fetche
     return FetchedBlock(found.header, found.hash, found.body, [(ENGINE, proof)])
 
 
-async def test_only_a_justification_that_does_not_hold_costs_its_peer(rig: Rig, make_rig: MakeRig) -> None:
+async def test_only_an_invalid_justification_is_charged(rig: Rig, make_rig: MakeRig) -> None:
     blocks = [await rig.block(final=True) for _ in range(3)]
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     charged: list[tuple[str, str]] = []

@@ -59,7 +59,7 @@ def given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "LOST_S", 10.0)
 
 
-async def test_it_begins_anew_after_a_while_and_follows_again(
+async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
     authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(authority, light):
@@ -76,7 +76,7 @@ async def test_it_begins_anew_after_a_while_and_follows_again(
         assert light.reports == []
 
 
-async def test_whoever_has_the_next_block_in_time_is_followed(
+async def test_a_peer_with_the_next_block_in_time_is_followed(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     other = Peer("other", await make_rig("other", authorities=KEYS), light=True)
@@ -92,7 +92,7 @@ async def test_whoever_has_the_next_block_in_time_is_followed(
         assert light.rig.store.beginning == old
 
 
-async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
+async def test_claims_alone_do_not_replace_the_state(
     authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """They prove nothing, so nothing is given up, and calls are not refused as if the node were syncing."""
@@ -114,7 +114,7 @@ async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
         assert light.rig.read("later") == "is followed"
 
 
-async def test_an_archive_is_kept_and_it_is_said_what_helps(
+async def test_an_archive_keeps_its_blocks_and_logs_the_remedy(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     archive = Peer("light", await make_rig("light", authorities=KEYS, pruning=ARCHIVE), light=True)
@@ -168,7 +168,7 @@ class World:
         return live_node(folder, chain=chain, sync="light-rpc", network=network, brokers=())
 
 
-async def test_its_clients_hear_of_one_step_over_all_that_nobody_has(
+async def test_clients_receive_one_step_over_the_missing_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over the real stack, with an authority that is away, and back after three windows."""

@@ -120,7 +120,7 @@ def with_body(answer: bytes, body: tuple[bytes, ...]) -> bytes:
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES.keys())
-async def test_who_lies_in_an_answer_is_dropped_and_another_peer_helps(
+async def test_a_peer_that_falsifies_an_answer_is_dropped_and_another_one_helps(
     chain: Rig, victim: TcpPeer, lie: Lie, caplog: pytest.LogCaptureFixture
 ) -> None:
     liar, honest = Liar(2, chain, lie), Liar(3, chain)
@@ -135,7 +135,7 @@ async def test_who_lies_in_an_answer_is_dropped_and_another_peer_helps(
         assert score(honest, by=victim) >= 0
 
 
-async def test_a_drip_and_a_silence_are_given_up_in_time(
+async def test_a_slow_and_a_silent_peer_are_replaced_in_time(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -193,7 +193,7 @@ FORGERIES: dict[str, Callable[[Header], Header]] = {
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
-async def test_a_forged_block_is_never_taken_and_the_chain_goes_on(
+async def test_a_forged_block_is_never_imported_and_the_chain_continues(
     chain: Rig, victim: TcpPeer, forge: Callable[[Header], Header], caplog: pytest.LogCaptureFixture
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -234,7 +234,7 @@ async def test_two_blocks_in_one_slot_are_a_fork_that_ends_with_finality(chain: 
         assert victim.rig.chain.leaves == 1
 
 
-async def test_a_block_that_its_first_announcer_withholds_comes_from_the_next(
+async def test_a_block_withheld_by_its_first_announcer_is_fetched_from_the_next(
     chain: Rig, victim: TcpPeer
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -249,7 +249,7 @@ async def test_a_block_that_its_first_announcer_withholds_comes_from_the_next(
         await victim.in_step_with(honest)
 
 
-async def test_a_flood_of_announcements_takes_no_more_than_its_bounds(chain: Rig, victim: TcpPeer) -> None:
+async def test_a_flood_of_announcements_stays_within_its_bounds(chain: Rig, victim: TcpPeer) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -267,7 +267,7 @@ async def test_a_flood_of_announcements_takes_no_more_than_its_bounds(chain: Rig
         await victim.reached(lambda: victim.network.bytes_held < 1 << 20)
 
 
-async def test_peers_that_all_lie_about_the_head_are_doubted_and_an_honest_one_is_followed(
+async def test_false_claims_about_the_head_are_discounted_and_an_honest_peer_followed(
     chain: Rig, victim: TcpPeer
 ) -> None:
     honest = Liar(9, chain)
@@ -287,7 +287,7 @@ async def test_peers_that_all_lie_about_the_head_are_doubted_and_an_honest_one_i
         assert not victim.sync.progress.is_syncing
 
 
-async def test_a_clock_that_is_an_hour_slow_is_said_aloud_and_nobody_is_blamed(
+async def test_a_clock_that_is_an_hour_slow_is_warned_of_and_no_peer_charged(
     chain: Rig, victim: TcpPeer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     header = chain.chain.header(chain.chain.best.hash)

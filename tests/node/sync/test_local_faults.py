@@ -68,7 +68,7 @@ def started(store: Store, nursery: trio.Nursery) -> Executor:
     return executor
 
 
-async def test_a_fault_in_what_the_sync_asks_of_its_own_ends_nothing_and_costs_nobody(
+async def test_a_fault_in_the_syncs_own_runtime_calls_stops_nothing_and_charges_no_peer(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The authorities of a block, the voters, and the execution itself: all fail for a while."""

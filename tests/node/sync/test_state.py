@@ -83,7 +83,7 @@ class Client:
             assert count > 180
 
 
-async def test_a_state_comes_from_all_peers_at_once(
+async def test_a_state_is_downloaded_from_all_peers_at_once(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
@@ -163,7 +163,7 @@ async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
     client.assert_same()
 
 
-async def test_when_nobody_has_the_state_any_more_a_newer_target_is_needed(
+async def test_when_no_peer_has_the_state_a_newer_target_is_needed(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
@@ -196,7 +196,7 @@ async def change(rig: Rig, nonce: int) -> Header:
     return header
 
 
-async def test_a_download_that_outlives_its_block_keeps_what_has_come(
+async def test_a_download_keeps_its_part_when_the_target_is_lost(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
@@ -224,7 +224,7 @@ async def test_a_download_that_outlives_its_block_keeps_what_has_come(
     assert {request.block for request in later} == {client.header.hash}
 
 
-async def test_it_may_be_lost_at_the_last_step_too(
+async def test_the_target_may_be_lost_during_the_last_walk(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All ranges are here, of two blocks; what has changed cannot be had of the second, but of the third."""
@@ -247,7 +247,7 @@ async def test_it_may_be_lost_at_the_last_step_too(
 
 
 @pytest.mark.parametrize("lie", [spoil_light, strip_light, drip_light])
-async def test_who_fills_holes_with_something_else_is_dropped(
+async def test_a_peer_that_sends_wrong_missing_nodes_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
@@ -269,7 +269,7 @@ async def test_who_fills_holes_with_something_else_is_dropped(
     st.lists(st.integers(0, 3), max_size=400),
 )
 @settings(max_examples=60)
-def test_whoever_takes_which_part_when_the_whole_state_comes(
+def test_in_any_order_of_parts_the_whole_state_is_downloaded(
     top: dict[bytes, bytes], most: int, turns: list[int]
 ) -> None:
     state, plan = Held(top), StatePlan()

@@ -15,7 +15,7 @@ DEEP = MAX_BLOCKS + 16
 """More unfinalized blocks than are held in memory."""
 
 
-async def test_a_fork_deeper_than_what_is_held_in_memory_is_followed_and_becomes_final(
+async def test_a_fork_deeper_than_the_memory_limit_is_followed_and_becomes_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -60,7 +60,7 @@ async def test_of_two_forks_that_change_the_authorities_the_final_one_counts(
 
 
 @pytest.mark.parametrize("silent", [False, True])
-async def test_a_stall_of_finality_is_told_and_bounded(
+async def test_a_stall_of_finality_is_logged_and_bounded(
     authority: Peer,
     light: Peer,
     patient_clock: MockClock,

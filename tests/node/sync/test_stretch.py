@@ -22,7 +22,7 @@ from tests.node.sync.net import Tamper
 from tests.node.sync.peers import KEYS, Peer, in_step, join, running
 
 
-def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
+def test_a_peer_that_was_slow_or_returned_little_is_asked_after_others() -> None:
     """What they claim decides nothing; what they delivered does, and a new connection forgives nothing."""
     peer_set = PeerSet(itertools.count().__next__)
     for number, peer in enumerate(("low", "middle", "high")):
@@ -48,7 +48,7 @@ def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
     )
 
 
-def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
+def test_unknown_peers_are_asked_in_random_order() -> None:
     firsts = set()
     for _ in range(200):
         peer_set = PeerSet()
@@ -58,7 +58,7 @@ def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
     assert firsts == set("abcd")
 
 
-def test_records_of_those_who_delivered_outlive_a_flood_of_strangers(
+def test_records_of_peers_that_delivered_survive_a_flood_of_unknown_peers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cfnode.node.sync.peer_set.MAX_RECORDS", 8)
@@ -89,7 +89,7 @@ def one_key(client: test_state.Client) -> Tamper:
     return tiny
 
 
-async def test_who_gives_a_state_key_by_key_is_dropped(
+async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path)
@@ -105,7 +105,7 @@ async def test_who_gives_a_state_key_by_key_is_dropped(
     assert [peer for peer, _, _ in client.network.asked].count("miser") == MAX_SMALL
 
 
-async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
+async def test_a_peer_that_sends_a_state_too_slowly_is_replaced(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path, slow=None)
@@ -130,7 +130,7 @@ async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
     assert trio.current_time() - began < 100
 
 
-async def test_proofs_in_tiny_parts_are_asked_of_the_next_peer(make_rig: MakeRig) -> None:
+async def test_a_peer_that_sends_tiny_proofs_is_asked_after_the_next(make_rig: MakeRig) -> None:
     rig = await test_warp.grown(make_rig)
 
     def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -145,7 +145,7 @@ async def test_proofs_in_tiny_parts_are_asked_of_the_next_peer(make_rig: MakeRig
     assert client.network.reports == []
 
 
-async def test_blocks_one_by_one_are_asked_of_the_next_peer(
+async def test_a_peer_that_sends_blocks_one_by_one_is_asked_after_the_next(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     rig = await make_rig("authority", authorities=KEYS)

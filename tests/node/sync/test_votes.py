@@ -104,7 +104,7 @@ def round_of(peer: Peer, block: bytes, number: int = 1) -> list[Vote]:
     return [vote(key, peer, block, stage, number=number) for stage in (PREVOTE, PRECOMMIT) for key in VOTERS]
 
 
-async def test_votes_go_on_to_peers_in_their_round_once_and_not_back(
+async def test_votes_are_relayed_once_to_peers_in_their_round_and_not_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -162,7 +162,7 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
         ({"round": 0}, None),
     ],
 )
-async def test_a_bad_vote_costs_its_sender_and_one_of_another_round_costs_nothing(
+async def test_a_bad_vote_is_charged_and_one_of_another_round_is_not(
     authority: Peer, light: Peer, patient_clock: MockClock, change: dict[str, int], cost: int | None
 ) -> None:
     async with following(light, authority):
@@ -173,7 +173,7 @@ async def test_a_bad_vote_costs_its_sender_and_one_of_another_round_costs_nothin
         assert near.received(VOTE) == []
 
 
-async def test_a_flood_of_bad_votes_has_one_checked_in_two_seconds_and_holds_up_no_other_peer(
+async def test_of_a_flood_of_bad_votes_one_is_checked_in_two_seconds_without_delaying_others(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -204,7 +204,7 @@ async def test_an_authority_has_two_votes_in_a_stage(
         assert [each.target_number for each in near.received(VOTE)] == [5, 6]  # type: ignore[attr-defined]
 
 
-async def test_votes_for_a_block_that_is_not_here_go_on_and_count_when_it_comes(
+async def test_votes_for_a_missing_block_are_relayed_and_count_at_its_import(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -223,7 +223,7 @@ async def test_votes_for_a_block_that_is_not_here_go_on_and_count_when_it_comes(
         assert light.network.reports == []
 
 
-async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
+async def test_packets_name_each_round_set_and_height_once_and_never_go_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -251,7 +251,7 @@ async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
             assert packet != before
 
 
-async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockClock) -> None:
+async def test_packets_repeat_only_after_a_while_and_never_go_back(patient_clock: MockClock) -> None:
     network, other = MemoryNetwork("ours"), MemoryNetwork("theirs")
     neighbors = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
@@ -281,7 +281,7 @@ async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockC
     assert sent(3, 1, 0, 42) == NeighborPacket(1, 3, 42)
 
 
-async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
+async def test_a_commit_is_relayed_after_the_packet_that_names_its_height(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     """The other way round Substrate charges the packet as a repetition."""
@@ -319,7 +319,7 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
         assert len(served) + len(late) == len(listeners)
 
 
-async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_while(
+async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_at_intervals(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -367,7 +367,7 @@ async def test_a_packet_names_no_round_whose_votes_are_missing_to_a_peer_that_is
 
 
 @pytest.mark.parametrize("number", [5, 4])
-async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
+async def test_a_round_is_accepted_without_its_first_blocks(
     authority: Peer, light: Peer, patient_clock: MockClock, number: int
 ) -> None:
     """A node whose first block is a proven one. Votes may be for a block that was final before."""
@@ -383,7 +383,7 @@ async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
         assert not rounds.apply_catch_up(answer)
 
 
-async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_for_a_round(
+async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):

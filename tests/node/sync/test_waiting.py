@@ -32,7 +32,7 @@ async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float)
     return [(phase, reason) for phase, found, reason in lines if found]
 
 
-async def test_who_has_no_peer_hears_why_each_node_could_not_be_reached(
+async def test_without_peers_the_log_names_why_each_node_is_unreachable(
     make_rig: MakeRig, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(await grown(make_rig))
@@ -41,7 +41,7 @@ async def test_who_has_no_peer_hears_why_each_node_could_not_be_reached(
     assert await said(caplog, client, 50) == [("Waiting for peers", why)] * 3
 
 
-async def test_who_is_refused_by_everybody_hears_by_whom(
+async def test_the_log_names_the_peers_that_refuse(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(await grown(make_rig), light=lambda *_: None)
@@ -54,18 +54,18 @@ async def test_who_is_refused_by_everybody_hears_by_whom(
     )
 
 
-async def test_a_refused_proof_is_given_as_the_reason(
+async def test_an_invalid_proof_is_logged_as_the_reason(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(await grown(make_rig), liar=lambda *args: edited(args[2], forge_last))
     [(_, why)] = await said(caplog, client, 32)
     assert "Peer liar is dropped: an invalid warp proof: " in caplog.text
     assert why.startswith(
-        "no peer is connected yet (liar: its proof did not hold: justification is for block 3"
+        "no peer is connected yet (liar: its proof is invalid: justification is for block 3"
     )
 
 
-async def test_who_refuses_should_make_way_for_others(make_rig: MakeRig, patient_clock: MockClock) -> None:
+async def test_a_peer_that_refuses_becomes_evictable(make_rig: MakeRig, patient_clock: MockClock) -> None:
     client = Client(await grown(make_rig), useless=lambda *_: None, honest=None)
     await client.sync.run()
     assert client.network.unwanted == ["useless"]
@@ -84,7 +84,7 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
     assert trust.header.hash == rig.chain.finalized.hash
 
 
-async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_steps_prevent_the_warning(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
     progress = Progress(Phase.STATE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(warn_when_stuck, progress)
@@ -95,7 +95,7 @@ async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCap
     assert caplog.messages == []
 
 
-def test_of_many_reasons_the_first_three_are_told() -> None:
+def test_of_many_reasons_the_first_three_are_listed() -> None:
     network = MemoryNetwork("alone")
     assert no_peers_reason(network) == "no peer is connected yet"
     assert with_reasons("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
@@ -113,14 +113,14 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
     assert (rate.size, rate.keys) == (300 << 20, 14)
 
 
-def test_an_estimate_never_says_that_all_is_there() -> None:
+def test_an_estimate_never_reaches_the_whole() -> None:
     rate = DownloadRate()
     rate.add(0.0, 0, 0, 0.0)
     rate.add(10.0, 10 << 20, 1, 1.2)
     assert rate.line() == ", 1.0 MiB/s, 99%, about 0 s left"
 
 
-def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
+def test_the_line_of_a_state_download_has_rate_and_time_left() -> None:
     progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, rate=DownloadRate())
     assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
     assert progress.rate is not None
@@ -131,7 +131,7 @@ def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
     )
 
 
-async def test_who_executes_every_block_hears_that_no_peer_has_the_first_ones(
+async def test_a_full_sync_logs_that_no_peer_has_the_first_blocks(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     authority = await make_rig("authority", pruning=Pruning(blocks=4, state=4))

@@ -19,7 +19,7 @@ from tests.node.sync.test_tcp import in_step
 ENTRIES = 1_500
 
 
-async def test_a_download_longer_than_the_servers_window_ends_all_the_same(
+async def test_a_download_longer_than_the_servers_window_completes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pieces of a few entries, and a server that keeps each state for three blocks of 0.2 s."""
