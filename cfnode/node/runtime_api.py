@@ -72,8 +72,8 @@ class ApiAnswer:
 async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
     """Call a function at a block; a `Result` is unwrapped.
 
-    Raises ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block without
-    state.
+    Raises ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block
+    without state.
     """
     (answer,) = await ask_all(chain, block, [(function, arguments)])
     return answer

@@ -1,4 +1,4 @@
-"""The rows: what each attack is, and who plays it."""
+"""Which attacks are there, and which function plays each?"""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Play = Callable[[Result, Path, Times], None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An attack in a sentence, and the function that fills in what came of it."""
+    """An attack in a sentence, and the function that records its result."""
 
     attack: str
     play: Play
 
 
 MIN_LAG_S = 14.0
-"""Seconds of an attack on following: in fewer nobody would fall behind by four blocks."""
+"""Seconds of an attack on following: in fewer, no node would fall behind by four blocks."""
 DEEP = 1_100
 """Blocks below the head: more than the 1,024 that a commit may make a node walk."""
 
@@ -79,11 +79,11 @@ ROWS: dict[str, Row] = {
     "21": Row("ninety broker calls at once on a busy machine", scenes_service.many_calls),
     "22": Row("no descriptors, one greedy client, two lengths, a nested key file", scenes_service.lacks),
 }
-"""Row 0 shows what the machine does by itself."""
+"""Row 0 measures the machine without an attack."""
 
 
 def play(row: str, folder: Path, times: Times) -> Result:
-    """One row on a stage of its own; what could not be played is a row that is missed."""
+    """Play one row on a separate stage; a row that could not be played counts as missed."""
     result = Result(row, ROWS[row].attack)
     try:
         ROWS[row].play(result, Path(tempfile.mkdtemp(dir=folder, prefix=f"row-{row}-")), times)

@@ -27,6 +27,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.network.model import Network
+from cfnode.node.bounded import BoundedDict
 from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
@@ -40,6 +41,7 @@ __all__ = ["Followed", "WarpSync", "follow_answer"]
 log = logging.getLogger("cfnode.sync")
 
 MAX_USELESS = 16
+"""Peers whose reasons are kept for the log."""
 MIN_SETS = 16
 """A peer that returns fewer set changes without reaching the end is asked after others: one answer holds
 many."""
@@ -112,7 +114,7 @@ class WarpSync:
         self.cache_dropped = False
         """Is the cached authority set of an earlier run no longer used?"""
         self._set_aside: set[str] = set()
-        self._useless: dict[str, str] = {}
+        self._useless = BoundedDict[str, str](MAX_USELESS)
 
     async def run(self, trusted: TrustedSet | None = None) -> TrustedSet:
         """The newest final block that a peer can prove, from `trusted` on (default: the cached set)."""
@@ -157,10 +159,7 @@ class WarpSync:
 
     def _note_useless(self, peer: str, reason: str) -> None:
         """Note why a peer was of no use."""
-        self._useless.pop(peer, None)
-        self._useless[peer] = reason
-        if len(self._useless) > MAX_USELESS:
-            del self._useless[next(iter(self._useless))]
+        self._useless.put_last(peer, reason)
 
     async def _ask(self, trusted: TrustedSet, peer: str) -> Followed:
         """One peer's proof, up to its first invalid fragment. Raises PeerFailed if it did not help at all."""
