@@ -1,4 +1,4 @@
-"""When blocks are made, by whom, and what they say of the time."""
+"""When blocks are made, by which authority, and with which timestamp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who votes, how far behind, and what happens at a change of the voters."""
+"""Which authorities vote, how far behind the head, and what happens at a change of the voters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pool's order and its exclusions, told as small stories."""
+"""The order and the exclusions of the pool's transactions."""
 
 from __future__ import annotations
 

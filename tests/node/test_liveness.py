@@ -1,4 +1,4 @@
-"""A node that hears of no blocks says so, and answers those who wait for one."""
+"""A node without new blocks reports it, and answers calls that wait for one."""
 
 from __future__ import annotations
 

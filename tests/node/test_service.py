@@ -1,4 +1,4 @@
-"""A whole node starts, says what it is, stops, and comes back."""
+"""A whole node starts, logs its identity, stops, and restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a call is signed anew, what ends the wait for it, and in which words."""
+"""How often a call is signed again, what ends the wait for it, and with which error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wake-up reaches all waiting tasks, and none that looked before it is lost."""
+"""A notification wakes all waiting tasks, and is not lost between looking and waiting."""
 
 from __future__ import annotations
 

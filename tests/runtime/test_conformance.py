@@ -1,4 +1,4 @@
-"""Nobody at the door can tell which runtime is behind it: the same calls, the same kinds of answers."""
+"""All runtimes answer the same calls with the same kinds of answers."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ async def test_on_a_proof_missing_keys_are_named_until_the_answer_equals_the_sta
 async def outcome(
     executor: Executor, place: BlockSource | ProofSource, call: tuple[str, bytes]
 ) -> bytes | str:
-    """What a call gives, or the words of its trap."""
+    """The output of a call, or the text of its trap."""
     try:
         return await executor.call(place, *call)
     except RuntimeTrap as trap:

@@ -1,4 +1,4 @@
-"""The development runtime behind the real door: built in one process, executed in another."""
+"""The development runtime in the real executor: built in one process, executed in another."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def roots(model: Model, version: int = 1) -> dict[bytes, bytes]:
 
 
 class AgainstAPlainDict(RuleBasedStateMachine):
-    """Random writes, transactions and reads, beside a dictionary that is copied at each `begin`."""
+    """Random writes, transactions and reads, compared with a dictionary that is copied at each `begin`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Calls beside block work: the second process, when it comes, what it knows, and what its end costs."""
+"""The second process: when it is started, which blocks it has, and what fails when it dies."""
 
 from __future__ import annotations
 

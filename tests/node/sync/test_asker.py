@@ -1,4 +1,4 @@
-"""One place asks peers: by what they have delivered, several if one is silent, a price for each failure."""
+"""Peers are asked by their records, several if one is silent, and charged for each failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs begin at a block that a person vouches for: its header holds the keys, its age is said."""
+"""Proofs begin at a block that the operator trusts: its header holds the keys, its age is logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers that lie about what they have hold nobody up, as long as one honest peer is connected."""
+"""False claims of peers delay nothing, as long as one honest peer is connected."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def test_a_sealed_block_is_fetched_from_the_peer_that_delivered_though_a_l
 async def test_announcements_that_finality_has_passed_cost_nothing(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    """They waited while a state was downloaded, say, or come from a peer that is behind."""
+    """For example, they waited during a download, or come from a peer that is behind."""
     async with running(authority, light):
         await followed(light, authority)
         final = light.chain.finalized.number
@@ -222,7 +222,7 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
 
 
 def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
-    """Peers that claim to be far ahead, take every request, and answer none."""
+    """Peers that claim to be far ahead, accept every request, and answer none."""
     found = []
     for number in range(count):
         sybil = MemoryNetwork(f"sybil {number}")
@@ -234,7 +234,7 @@ def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
 
 
 async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[MemoryNetwork]) -> float:
-    """Seconds until a fresh node beside these peers is in step."""
+    """Seconds until a fresh node with these peers is synced."""
     for stranger in strangers:
         assert join(light.network, stranger)
     began = trio.current_time()

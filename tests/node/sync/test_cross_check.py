@@ -147,7 +147,7 @@ def test_a_block_of_the_same_chain_contradicts_nothing(passed: TrustedSet, refut
 async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The liar says it is the highest, goes on from the remembered block and gives its state, too."""
+    """The liar claims the highest block, continues from the cached block and provides its state, too."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
@@ -174,7 +174,7 @@ async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
 async def test_a_dropped_cached_set_is_no_longer_cross_checked(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody goes on from the remembered block, so the proofs begin anew: once."""
+    """No peer continues from the cached block, so the proofs start again: once."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)

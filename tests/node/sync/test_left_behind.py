@@ -1,4 +1,4 @@
-"""Nobody has the next block any more: a node begins anew, unless what it has is worth keeping."""
+"""No peer has the next block any more: a node downloads a new state, unless it is an archive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NODE_KEY = bytes(range(32))
 
 @pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
-    """Who makes the chain and keeps few blocks of it."""
+    """An author that keeps few blocks."""
     rig = await make_rig("authority", authorities=KEYS, pruning=FEW)
     peer = Peer("authority", rig, author=True)
     await grow(peer)
@@ -128,7 +128,7 @@ async def test_an_archive_keeps_its_blocks_and_logs_the_remedy(
 
 
 class Liar(Peer):
-    """Says that it is a thousand blocks ahead, gives no block, and true proofs."""
+    """A peer that claims to be a thousand blocks ahead, provides no block, and valid proofs."""
 
     def __init__(self, authority: Peer) -> None:
         super().__init__("liar", authority.rig, author=True)
@@ -143,7 +143,7 @@ async def no_block(peer: str, request: bytes) -> bytes:
 
 
 class World:
-    """An authority that keeps few blocks, and who knows where it listens."""
+    """An authority that keeps few blocks, and a follower that knows its address."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -205,7 +205,7 @@ async def test_clients_receive_one_step_over_the_missing_blocks(
 
 
 async def ask_without_end(node: Node) -> None:
-    """What clients ask all the time has an answer, or one of the two errors that say why not."""
+    """Frequent calls of clients have an answer, or one of the two documented errors."""
     while True:
         best = node.chain.best
         assert node.chain.header(best.hash) is not None

@@ -29,7 +29,7 @@ def score(of: TcpPeer, by: TcpPeer) -> int:
 
 
 async def is_dropped(liar: TcpPeer, victim: TcpPeer, caplog: pytest.LogCaptureFixture) -> None:
-    """The liar is gone, with its name in the log and less reputation; the victim holds nothing of it."""
+    """The liar is disconnected, named in the log and charged; the victim keeps nothing of it."""
     await victim.reached(lambda: liar.id not in victim.network.peers)
     assert f"Peer {liar.id} is dropped: " in caplog.text
     assert score(liar, by=victim) < 0
@@ -67,7 +67,7 @@ def with_one_vote_counted_often(fragments: list[WarpFragment]) -> None:
 
 
 def with_forged_ancestry(fragments: list[WarpFragment]) -> None:
-    """Votes for a block that descends, it says, from another one."""
+    """Votes for a block with a forged ancestry."""
     first = fragments[0]
     forged = Header(first.header.parent_hash, first.header.number, bytes(32), bytes(32), first.header.digest)
     ancestry = Header(forged.hash, first.header.number + 1, bytes(32), bytes(32))
@@ -173,7 +173,7 @@ def is_peer(one: TcpPeer, of: TcpPeer) -> bool:
 
 
 def offered(liar: Liar, header: Header, body: tuple[bytes, ...]) -> bytes:
-    """The announcement of a block, which the liar gives to who asks for it."""
+    """The announcement of a block, which the liar provides on request."""
     block = BlockResponse((BlockData(header.hash, header, body),)).encode()
     liar.network.lie = lambda protocol, request, answer: block if protocol == "sync/2" else answer
     return BlockAnnounce(header).encode()

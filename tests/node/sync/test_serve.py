@@ -1,4 +1,4 @@
-"""What a node answers to those who sync from it, and what it refuses."""
+"""Which requests of syncing peers a node answers, and which it refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = Attributes.whole()
 
 
 class Asker:
-    """A stranger who asks one server."""
+    """A client of one server."""
 
     def __init__(self, rig: Rig) -> None:
         self.server, self.network = MemoryNetwork("server"), MemoryNetwork("asker")

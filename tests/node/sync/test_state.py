@@ -187,7 +187,7 @@ class Forgetful:
 
 
 async def change(rig: Rig, nonce: int) -> Header:
-    """Some entries anew, some more; the new final block."""
+    """Change and add some entries; returns the new final block."""
     puts = [put(f"{entry} of 2", "new" * entry) for entry in range(0, 100, 9)]
     puts += [put(f"another {entry}", "value" * 20) for entry in range(5)]
     await rig.block(*(tx("alice", nonce + index, each) for index, each in enumerate(puts)), final=True)

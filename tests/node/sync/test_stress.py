@@ -1,4 +1,4 @@
-"""What a chain does on a bad day, seen by who follows it: deep forks, rival authorities, no finality."""
+"""A follower survives deep forks, rival authorities and stalled finality."""
 
 from __future__ import annotations
 

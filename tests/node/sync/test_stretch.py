@@ -1,4 +1,4 @@
-"""Peers whose answers are true, but tiny or slow: they hold nobody up while there is somebody else."""
+"""Peers with valid but tiny or slow answers delay nothing while there is another peer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_records_of_peers_that_delivered_survive_a_flood_of_unknown_peers(
 
 
 def one_key(client: test_state.Client) -> Tamper:
-    """The true answer to a state request, ended after the first key; later somebody else comes."""
+    """The true answer to a state request, ended after the first key; later another peer connects."""
 
     def tiny(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
         if protocol != "state/2":

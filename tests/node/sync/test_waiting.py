@@ -1,4 +1,4 @@
-"""A node that waits says every 15 s for what, and why it does not come."""
+"""A sync without progress logs every 15 s what it waits for, and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.node.sync.test_warp import Client, edited, forge_last, grown
 
 
 async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float) -> list[tuple[str, str]]:
-    """What is said of waiting in so many seconds of a sync that comes to nothing: (phase, reason)."""
+    """The warnings in so many seconds of a failing sync: (phase, reason)."""
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(warn_when_stuck, client.progress)

@@ -1,4 +1,4 @@
-"""Compiled modules on disk: kept, found again, never taken from where somebody else could have put them."""
+"""Compiled modules on disk: stored, found again, never loaded from a directory that others can write."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ async def build(executor: Executor, parent: Header, *candidates: bytes) -> Built
 
 
 async def extend(executor: Executor, store: Store, parent: Header, *candidates: bytes) -> Header:
-    """Build, execute as a stranger's block, keep."""
+    """Build a block, execute it as a peer's, store it."""
     built = await build(executor, parent, *candidates)
     assert len(built.body) == 1 + len(candidates)
     header = sealed(built.header, bytes(64))

@@ -1,4 +1,4 @@
-"""A WebAssembly runtime at the door: what a call gives, and how it can fail."""
+"""Calls of a WebAssembly runtime: their outputs, and how they can fail."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
 
 
 def allocated() -> int:
-    """Bytes that this process has to itself in memory: what a leak would be made of, files not counted."""
+    """Private memory of this process in bytes, without mapped files: a leak would show here."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("RssAnon:")[1].split()[0]) << 10
 
