@@ -166,8 +166,7 @@ class Author:
                 await self._attempt()
 
     async def _slots_to_own(self) -> int:
-        """The number of slots from the best block to our next one; those between belong to other
-        processes."""
+        """The number of slots from the best block to our next one, past those of other processes."""
         parent = self._chain.best
         try:
             first = self._clock.next_slot(self._chain.slot_of(parent.hash))
@@ -292,7 +291,7 @@ class Author:
                 self._clock.check(candidate)
                 return candidate, key
         raise AuthorError(
-            f"this node has none of the {len(authorities)} authorities' keys: insert one of type aura"
+            f"this node has none of the {len(authorities)} authorities' keys: insert an aura key"
         )
 
     async def _offer(self, parent: BlockRef, on_best: bool) -> list[bytes]:

@@ -66,7 +66,7 @@ class Finalized:
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """The chain was reset to an earlier copy: later blocks, even final ones, are gone from it.
+    """The chain was reset to an earlier copy: later blocks, even final ones, are removed.
 
     `BestChanged` and `Finalized` with the present heads follow.
     """

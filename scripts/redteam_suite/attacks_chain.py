@@ -166,7 +166,7 @@ async def sybils(target: Target) -> None:
 
 
 async def low_votes(target: Target) -> None:
-    """Row 7: commits with one vote for the best block and one for a low one, and signatures of nobody.
+    """Row 7: commits with one vote for the best block and one for a low one, and unknown signatures.
 
     Every second commit has votes for block 0 by invented authorities; the others name a true authority, and
     numbers that an honest commit could have.

@@ -123,9 +123,9 @@ def fresh_start(result: Result, folder: Path, times: Times) -> None:
         until(lambda: chain.author.best >= 4, what="the chain has a final block")
         chain.author.call("broker_registerAccount")
         usual = _start(chain, "", folder)
-        beside = _start(chain, result.row, folder)
-        result.add("in step after", beside, MAX_SLOWER * usual + MORE_S, " s")
-        result.facts |= {"without them s": usual, "beside them s": beside}
+        attacked = _start(chain, result.row, folder)
+        result.add("in step after", attacked, MAX_SLOWER * usual + MORE_S, " s")
+        result.facts |= {"without them s": usual, "with them s": attacked}
         result.log = "" if result.met else last_lines((folder / "2-light-rpc" / "node.log").read_text())
 
 

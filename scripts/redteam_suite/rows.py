@@ -55,7 +55,7 @@ def on_a_long_chain(result: Result, folder: Path, times: Times) -> None:
 
 
 ROWS: dict[str, Row] = {
-    "0": Row("nothing: a node that nobody attacks", on_a_light_node),
+    "0": Row("nothing: a node without an attack", on_a_light_node),
     "1": Row("one message of very many entries", on_a_light_node),
     "2": Row("256 invented headers above the head, and no answer to sync/2", on_its_following),
     "3": Row("one invented ancestor an answer, with a large body", on_its_following),
@@ -74,7 +74,7 @@ ROWS: dict[str, Row] = {
     "16": Row("15 MB of nested junk in one call", on_a_light_node),
     "17": Row("the only peer stands still", scenes_peers.alone),
     "18": Row("a peer connects a second time before its first connection ends", scenes_peers.twice),
-    "19": Row("announced blocks with an impossible slot and a seal of nobody", scenes_peers.slots),
+    "19": Row("announced blocks with an impossible slot and an unknown seal", scenes_peers.slots),
     "20": Row("reserved peers are at fault, or seem to be", scenes_executor.reserved),
     "21": Row("ninety broker calls at once on a busy machine", scenes_service.many_calls),
     "22": Row("no descriptors, one greedy client, two lengths, a nested key file", scenes_service.lacks),

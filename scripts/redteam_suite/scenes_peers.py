@@ -187,7 +187,7 @@ async def _stay(
 ) -> None:
     """A connection of the peer with this key, until it has to disconnect.
 
-    `replaced` is the other connection's end: with both alive, each would dial anew when the node prefers the
+    `replaced` is the other connection's end: with both alive, each would dial again when the node prefers the
     other.
     """
     stranger = Stranger(target, seed, gossip=True)

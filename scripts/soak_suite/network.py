@@ -1,8 +1,8 @@
-"""The nodes of the soak: one that makes the chain for two authorities, those who execute it, and light ones.
+"""Which nodes take part in the soak? An author for two authorities, followers that execute, and light nodes.
 
-Each has a folder, a port and flags of its own that stay when it dies. Followers reach the author over wires
-that can be cut; light nodes know the followers only. Nobody dials what others tell of, or a cut wire would be
-gone around.
+Each has its own folder, port and flags, which stay the same after a restart. Followers connect to the author
+through relays that can be cut; light nodes know only the followers. No node dials addresses from other peers,
+or it would bypass a cut relay.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class LoadedModule:
 
     def __init__(self, module: wasmtime.Module, shim: wasmtime.Module, host: Host, binding: Binding) -> None:
         self.host = host
-        exports, imports = module.exports, module.imports  # each look makes all of their objects anew
+        exports, imports = module.exports, module.imports  # each access creates all of their objects again
         self.functions = {found.name for found in exports if isinstance(found.type, wasmtime.FuncType)}
         self.memory = GuestMemory()
         self.allocator: Allocator | None = None
